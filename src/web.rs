@@ -1,5 +1,6 @@
-//! The local room in a browser, the console of all workspaces, their JSON API, a server of the Model Context Protocol,
-//! health checks and web hooks. Without a token, pages, API and that server answer only requests from this machine.
+//! The local room in a browser, the console of all workspaces, their JSON API, a Model Context Protocol server, health
+//! checks and web hooks. Without a token, the pages, the API and the protocol server answer only requests from this
+//! machine.
 
 pub mod peer;
 pub mod server;
@@ -101,13 +102,13 @@ pub struct Web {
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
-    /// Takes orders.
+    /// Receives the visitors' orders.
     pub inbox: Arc<Inbox>,
     /// The changes of the room, for all open pages.
     pub room_feed: RoomFeed,
     /// The store's newest committed revision.
     pub revisions: watch::Receiver<u64>,
-    /// How often something was taken back, as the store counts it.
+    /// The store's count of erasures.
     pub erasures: watch::Receiver<u64>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
@@ -117,7 +118,7 @@ pub struct Web {
     pub room_wait_seconds: f64,
     /// The wait on a chat platform, in seconds.
     pub platform_wait_seconds: f64,
-    /// Which models think, and which others could.
+    /// The models in use, and the others that could be selected.
     pub models: Arc<ModelsInUse>,
     /// Where the pages are served.
     pub address: SocketAddr,
@@ -125,24 +126,24 @@ pub struct Web {
     pub currency: String,
     /// Opens the pages to other machines. Without a token, only requests from this machine are answered.
     pub authenticator: Arc<Authenticator>,
-    /// Today begins at midnight here.
+    /// The time zone in which days begin.
     pub zone: TimeZone,
-    /// Where the database is, without credentials.
+    /// The location of the database, without credentials.
     pub database: String,
-    /// Computes what takes long.
+    /// Runs long computations.
     pub computations: Computations,
     pub shadow_answers: RecentAnswers,
-    /// The reports that were computed last.
+    /// The most recently computed reports.
     pub report_cache: Arc<ReportCache>,
-    /// What was learned from the ledger.
+    /// The gates that were learned from the ledger.
     pub learned_gates: Arc<LearnedGates>,
-    /// What the figures of days that are over came to.
+    /// The cached figures of past days.
     pub day_cache: DayCache,
-    /// Whether programs may ask by the Model Context Protocol.
+    /// Whether the Model Context Protocol is served.
     pub serves_mcp: bool,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
-    /// What the health port says.
+    /// The status that the health port reports.
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
@@ -156,25 +157,25 @@ pub fn channel_page(workspace: &WorkspaceId, channel: &ChannelId) -> String {
 /// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much
 /// text gets an error message and not a broken connection.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-/// The maximum size of what anybody may send before it is known who it is.
+/// The maximum size of a request body from a sender who is not authenticated yet.
 const MAX_WEBHOOK_BYTES: usize = 1024 * 1024;
 const MAX_FORM_BYTES: usize = 4 * 1024;
-/// The maximum size of a form with a text that somebody writes.
+/// The maximum size of a form with free text.
 const MAX_TEXT_BYTES: usize = 128 * 1024;
 
-/// Computes reports anew that are looked at though something was added to them, until the shutdown.
+/// Recomputes outdated reports that are being viewed, until the shutdown.
 pub async fn renew_reports(web: Arc<Web>, shutdown: CancellationToken) {
     console::report::renew_wanted(web, shutdown).await;
 }
 
-/// The pages, the API and the web hooks, until `web.shutdown` is cancelled.
+/// The server for the pages, the API and the web hooks. Runs until `web.shutdown` is cancelled.
 pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
     let shutdown = web.shutdown.clone();
     Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Only health checks, for supervisors on other machines, and the metrics if that is configured. They learn a status,
-/// whether platforms are connected, and how much is pending.
+/// The server for health checks by supervisors on other machines, and for the metrics if that is configured. It
+/// reveals only a status, whether platforms are connected, and how much is pending.
 pub fn health_server(
     listener: TcpListener,
     web: Arc<Web>,
@@ -196,7 +197,7 @@ pub fn health_server(
     Server::new(listener, router, limits, shutdown)
 }
 
-/// `/live`, and for all other requests the error that another process is active.
+/// The server of a process on standby: `/live`, and for all other requests the error that another process is active.
 pub fn standby_server(
     listener: TcpListener,
     limits: ServerLimits,
@@ -305,10 +306,10 @@ fn router(web: Arc<Web>) -> Router {
         .with_state(web)
 }
 
-/// What the API answers.
+/// The result of an API handler.
 type ApiResult<T> = Result<Json<T>, ApiProblem>;
 
-/// The header with a refusal's name, for programs. The sentence is for people, and in their language.
+/// The response header that names a refusal, for programs. The sentence in the body is for people, in their language.
 pub const REFUSAL_HEADER: &str = "aizuchi-refusal";
 
 /// An error response.
@@ -316,7 +317,7 @@ pub const REFUSAL_HEADER: &str = "aizuchi-refusal";
 pub(crate) struct ApiProblem(Arc<Refusal>);
 
 impl ApiProblem {
-    /// For programs.
+    /// Builds the JSON response for programs.
     fn answer(self, language: Language) -> Response {
         let (status, id) = (self.0.status(), self.0.id());
         let json = self.to_json(language);
@@ -351,7 +352,7 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        // `RefusedRequest::retell` says it in the reader's language, and to a browser on a page.
+        // `RefusedRequest::retell` translates it into the reader's language, and renders it as a page for a browser.
         self.answer(Language::En)
     }
 }

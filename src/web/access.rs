@@ -15,7 +15,7 @@ use aizuchi_core::store::stored_message::StoredMessage;
 #[derive(Clone, Debug)]
 pub struct Visitor {
     pub access: Access,
-    /// May learn why the program is not ready.
+    /// Whether they may learn why the program is not ready.
     pub is_trusted: bool,
     pub session: Option<Session>,
     /// The store's revision when the request came: what it reads is at least as new.
@@ -27,20 +27,20 @@ pub struct Visitor {
 pub enum Access {
     /// Health checks and the sign-in.
     Public,
-    /// Anybody on this machine, while no token is set: uses the local room, and gives orders everywhere.
+    /// Any client on this machine, while no token is set. It may use the local room, and give orders everywhere.
     ThisMachine,
     SignedIn(SignedInUser),
 }
 
 impl Access {
-    /// Whether a request to this path is allowed at all. Whatever is not listed for viewers, they have no access to.
+    /// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.
     pub fn allows(&self, method: &Method, path: &str) -> bool {
         match self {
             Access::Public => false,
             Access::ThisMachine => true,
             Access::SignedIn(holder) => match holder.role {
                 AccessRole::Admin => true,
-                // Which model reads what was said in private channels is for those who may read them.
+                // The choice of the model that reads private channels is reserved to those who may read them.
                 AccessRole::Operator => method == Method::GET || !path.starts_with("/api/models"),
                 AccessRole::Viewer => is_for_viewers(method, path),
             },
@@ -59,7 +59,7 @@ impl Access {
         self.role() == Some(AccessRole::Admin)
     }
 
-    /// Whether they may read what was said with this visibility.
+    /// Whether they may read messages of this visibility.
     pub fn may_read(&self, workspace: &WorkspaceId, visibility: Visibility) -> bool {
         let is_public = visibility == Visibility::Public;
         match self {
@@ -77,8 +77,8 @@ impl Access {
         self.may_read(&stored.message.conversation.workspace, stored.visibility)
     }
 
-    /// Whether they may read prompts, answers and reasons. A model may repeat there what was said while a channel was
-    /// private.
+    /// Whether they may read prompts, answers and reasons, in which a model may repeat what was said while a channel
+    /// was private.
     pub fn may_read_models(&self, workspace: &WorkspaceId) -> bool {
         self.may_read(workspace, Visibility::Private)
     }
@@ -95,7 +95,7 @@ impl Access {
         }
     }
 
-    /// How the journals name them. Empty: this machine.
+    /// The name under which the journals record them. Empty for this machine.
     pub fn signature(&self) -> Arc<str> {
         self.reader().cloned().unwrap_or_default()
     }
@@ -109,7 +109,7 @@ impl Access {
     }
 }
 
-/// What consists of figures, or leaves text out by itself.
+/// Whether viewers may send this request: the response consists of figures, or its handler withholds text.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
     const READ: [&str; 16] = [
         "/console",
@@ -132,7 +132,7 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
     let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
     match *method {
         Method::GET | Method::HEAD => READ.contains(&path) || is_page,
-        // What is looked up there only reads.
+        // Lookups there are read-only.
         Method::POST => ["/logout", "/mcp"].contains(&path),
         _ => false,
     }

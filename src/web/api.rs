@@ -28,10 +28,10 @@ use aizuchi_core::store::query::{
 };
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// The number of messages or decisions in one response.
+/// The maximum number of messages or decisions in one response.
 const PAGE: usize = 200;
 
-/// The most talks of another workspace in one response.
+/// The maximum number of talks in one response about another workspace.
 const MAX_TALKS: usize = 50;
 
 /// The channels of a workspace.
@@ -109,8 +109,8 @@ async fn participation(
     Ok((channels, orders.workspace_mute(now).map(|mute| views::seconds(mute.until))))
 }
 
-/// All that a page shows at first: the channels, and the newest messages of each with the decisions about them. Of
-/// another workspace, only the first channels that may be read.
+/// Returns all that a page shows at first: the channels, and the newest messages of each with the decisions about
+/// them. For another workspace, these are only the first channels that the visitor may read.
 pub async fn room(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -159,18 +159,18 @@ async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<TalkView,
     Ok(TalkView { channel: channel.id.clone(), messages, older, decisions })
 }
 
-/// A part of a channel's messages, and where the parts beside it are.
+/// A page of a channel's messages, and the cursors of the adjacent pages.
 struct MessagePage {
     stored: Vec<StoredMessage>,
-    /// The first message, if there are some before it.
+    /// The first message, if older ones precede it.
     older: Option<MessageId>,
-    /// The last message, if there are some behind it.
+    /// The last message, if newer ones follow it.
     newer: Option<MessageId>,
 }
 
 async fn message_page(web: &Web, query: MessageQuery) -> Result<MessagePage, ApiProblem> {
     let (most, range) = (query.limit, query.range.clone());
-    // One more tells whether there is another page.
+    // Fetch one more, to learn whether there is another page.
     let query = MessageQuery { limit: most + 1, ..query };
     let mut stored = web.archive.messages(query).await?;
     let is_cut = stored.len() > most;
@@ -188,7 +188,7 @@ async fn message_page(web: &Web, query: MessageQuery) -> Result<MessagePage, Api
     Ok(MessagePage { stored, older, newer })
 }
 
-/// The messages as this visitor may read them. Reads of private ones are recorded.
+/// Returns the messages as this visitor may read them. Reads of private ones are recorded.
 pub async fn message_views(
     web: &Web,
     access: &Access,
@@ -218,7 +218,7 @@ async fn decisions_about(
     decision_views(web, access, &channel.workspace, decisions).await
 }
 
-/// The decisions as this visitor may read them. Reads of those in private channels are recorded.
+/// Returns the decisions as this visitor may read them. Reads of those in private channels are recorded.
 pub async fn decision_views(
     web: &Web,
     access: &Access,
@@ -348,7 +348,7 @@ pub async fn decisions(
     Ok(Json(DecisionsAnswer { decisions, older, revision }))
 }
 
-/// The `most` newest decisions of a channel before one of them, and the first of them if there are some before it.
+/// Returns the `most` newest decisions of a channel before `before`, and the first of them if older ones precede it.
 pub async fn decision_page(
     web: &Web,
     channel: Channel,
@@ -356,7 +356,7 @@ pub async fn decision_page(
     before: Option<DecisionId>,
     most: usize,
 ) -> Result<(Vec<Decision>, Option<DecisionId>), ApiProblem> {
-    // One more tells whether there is a page before this one.
+    // Fetch one more, to learn whether there is a page before this one.
     let query = DecisionQuery::Filtered {
         workspace: channel.workspace,
         channel: channel.id,

@@ -1,4 +1,4 @@
-//! The API for people: each request with what it takes and what it answers, as the description has it.
+//! The API reference for people: each request with its parameters and its response, from the API's description.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ struct RequestView {
     answer: Vec<FieldView>,
 }
 
-/// A field that is sent or answered.
+/// A field of a request or a response.
 struct FieldView {
     name: String,
     /// Where it is sent: `path`, `query` or `body`.
@@ -97,7 +97,7 @@ fn requests(topic: ApiTopic, description: &Value, language: Language) -> Vec<Req
     of_topic.map(view).collect()
 }
 
-/// The fields of an object, or of each of the objects that it may be.
+/// Returns the fields of an object, or of each variant of a `oneOf`.
 fn fields_of(schema: &Value, description: &Value, language: Language) -> Vec<FieldView> {
     let schema = resolve(schema, description);
     if let Some(variants) = schema["oneOf"].as_array() {
@@ -121,7 +121,7 @@ fn resolve<'a>(schema: &'a Value, description: &'a Value) -> &'a Value {
     reference.and_then(|place| description.pointer(place)).unwrap_or(schema)
 }
 
-/// What a field holds, in a word.
+/// Returns the type of a field, in a word.
 fn kind(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return reference.rsplit('/').next().unwrap_or_default().to_owned();
@@ -146,7 +146,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// A field's description, which is in English.
+/// Translates a field's description, which is in English.
 fn meaning(told: &Value, language: Language) -> String {
     texts::api_fields::meaning(language, told.as_str().unwrap_or_default()).to_owned()
 }

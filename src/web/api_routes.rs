@@ -1,5 +1,5 @@
-//! The routes of the JSON API, each with what it takes and what it answers. The router and the description of the API are
-//! made from this list, so that neither has what the other lacks.
+//! The routes of the JSON API, each with its parameters and its response. The router and the description of the API
+//! are both built from this list, so that they cannot differ.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 /// A text in the reader's language.
 pub type TextIn = fn(Language) -> &'static str;
 
-/// What a group of requests is about.
+/// The topic of a group of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiTopic {
     Messages,
@@ -59,7 +59,7 @@ pub enum ApiTopic {
     Program,
 }
 
-/// A request that the API takes.
+/// A request that the API accepts.
 pub struct Endpoint {
     pub method: &'static str,
     pub path: &'static str,
@@ -71,9 +71,9 @@ pub struct Endpoint {
     pub body: Option<SchemaOf>,
     pub status: u16,
     pub answer: Option<SchemaOf>,
-    /// Whether its body is a file.
+    /// Whether the request body is a file.
     pub takes_file: bool,
-    /// Whether its answer is one.
+    /// Whether the response body is a file.
     pub answers_file: bool,
     route: MethodRouter<Arc<Web>>,
 }
@@ -149,7 +149,7 @@ impl Endpoint {
         Self { status, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// With request bodies of at most this many bytes.
+    /// Limits request bodies to this many bytes.
     fn within(self, bytes: usize) -> Self {
         Self { route: self.route.layer(DefaultBodyLimit::max(bytes)), ..self }
     }
@@ -160,7 +160,7 @@ pub fn router() -> Router<Arc<Web>> {
     endpoints.fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.route))
 }
 
-/// All of them, by topic.
+/// Returns all endpoints, by topic.
 pub fn endpoints() -> Vec<Endpoint> {
     [messages(), channels(), what_holds(), ledger(), memory(), program()]
         .into_iter()

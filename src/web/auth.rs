@@ -1,5 +1,5 @@
-//! Access to the pages and the API: with tokens for every client that presents one or the session that it opened,
-//! otherwise only for this machine.
+//! Access to the pages and the API. If tokens are configured, a client has to present one, or the session that it
+//! opened. Otherwise, only this machine has access.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ pub const SESSION_COOKIE: &str = "aizuchi_session";
 /// The name of a visitor who signed in with `http.token`.
 const TOKEN_HOLDER: &str = "http.token";
 
-/// The tokens that open the pages to other machines, and what they opened.
+/// The tokens that give other machines access, and the sessions that they opened.
 pub struct Authenticator {
     credentials: Reloadable<Vec<Credential>>,
-    /// This process's part of the key that signs links. `None`: no link signs anybody in.
+    /// This process's part of the key that signs links. `None` disables sign-in links.
     link_secret: Option<String>,
     proxy_sign_in: Option<ProxySignIn>,
     pub sessions: Sessions,
@@ -51,12 +51,12 @@ struct Credential {
     holder: SignedInUser,
 }
 
-/// The result of looking at a token.
+/// The result of checking a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenCheck {
     Right(SignedInUser),
     Wrong,
-    /// The token was not looked at, because its client has sent too many wrong ones. It may try again after this time.
+    /// The token was not checked, because its client has sent too many wrong ones. It may try again after this time.
     TooSoon(SignedDuration),
 }
 
@@ -73,7 +73,7 @@ impl Authenticator {
         }
     }
 
-    /// Takes only the tokens of this config from now on. If they are others than before, everybody has to sign in again.
+    /// Replaces the accepted tokens with those of this config. If they have changed, everybody has to sign in again.
     pub fn renew_tokens(&self, http: &HttpConfig) {
         let credentials = credentials(http);
         if credentials == *self.credentials.read() {
@@ -90,32 +90,32 @@ impl Authenticator {
         self.has_tokens() || self.proxy_sign_in.is_some()
     }
 
-    /// Whether there is a token to ask for.
+    /// Whether any token is configured.
     pub fn has_tokens(&self) -> bool {
         !self.credentials.read().is_empty()
     }
 
-    /// The header in which a proxy names who asks, where there is no other way in.
+    /// The header in which a proxy names the visitor, if that is the only way to sign in.
     fn only_proxy_header(&self) -> Option<&str> {
         let proxy = self.proxy_sign_in.as_ref().filter(|_| !self.has_tokens())?;
         Some(proxy.header.0.as_str())
     }
 
-    /// Whom a token lets in.
+    /// Checks a token, and returns whom it authenticates.
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
-        // First: during a wait, whoever guesses must not learn that a token is right.
+        // Check the wait first: during a wait, a client that guesses must not learn that a token is right.
         if let Some(wait) = self.attempts.wait(client, now) {
             return TokenCheck::TooSoon(wait);
         }
         let offered = offered.trim();
-        // Digests are compared, so that the time it takes says nothing about a token.
+        // Compare digests, so that the timing reveals nothing about a token.
         let digest: [u8; 32] = Sha256::digest(offered).into();
         let credentials = self.credentials.read();
         if let Some(known) = credentials.iter().find(|known| known.digest == digest) {
             self.attempts.succeed(client);
             return TokenCheck::Right(known.holder.clone());
         }
-        // A code that is worth nothing, as that of a command line with other tokens, is no guess of a token.
+        // An invalid code, e.g. from a command line with other tokens, does not count as a guess of a token.
         if is_code(offered) {
             return TokenCheck::Wrong;
         }
@@ -125,8 +125,8 @@ impl Authenticator {
         TokenCheck::Wrong
     }
 
-    /// Whom the code of `aizuchi status` lets in, once and to read the status only: the command line sends no token to whatever
-    /// answers in place of this program.
+    /// Returns whom a code of `aizuchi status` authenticates: once, and only to read the status. The command line
+    /// sends no token, because another program may answer in place of this one.
     fn status_reader(
         &self,
         request: &Request,
@@ -138,7 +138,7 @@ impl Authenticator {
         self.links.redeem(Purpose::Status, code, now)
     }
 
-    /// Who has signed in at a trusted proxy, as it says. `None` if it says nothing, `Err` if they have no access.
+    /// Returns whom a trusted proxy names as signed in: `None` if it names nobody, `Err` if they have no access.
     fn proxied(
         &self,
         client: Option<&Client>,
@@ -148,7 +148,7 @@ impl Authenticator {
         client.filter(|client| client.is_from_proxy)?;
         let mut names = headers.get_all(&proxy.header.0).into_iter();
         let name = names.next()?;
-        // A second one may be the client's own.
+        // A second header may come from the client itself.
         if names.next().is_some() {
             return Some(Err(()));
         }
@@ -165,7 +165,7 @@ impl Authenticator {
     }
 }
 
-/// Everybody whom a token lets in.
+/// Returns the credentials of all configured tokens.
 fn credentials(http: &HttpConfig) -> Vec<Credential> {
     let admin = SignedInUser { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
     let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
@@ -211,7 +211,7 @@ pub(super) async fn require_access(
 fn add_security_headers(headers: &mut HeaderMap) {
     let policy = "default-src 'self'; img-src 'self' data:; form-action 'self'; \
                   frame-ancestors 'none'; base-uri 'none'";
-    // What people have sent has a stricter one.
+    // Files that people have sent have a stricter policy.
     let policy = HeaderValue::from_static(policy);
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -220,8 +220,8 @@ fn add_security_headers(headers: &mut HeaderMap) {
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 }
 
-/// The visitor behind a request, or the error response if it has no access. Pages of other sites must not reach the
-/// room through a user's browser: neither by DNS rebinding, nor across origins.
+/// Returns the visitor behind a request, or the error response if they have no access. Pages of other sites must not
+/// reach the room through a user's browser: neither by DNS rebinding, nor across origins.
 fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let headers = request.headers();
     let is_foreign = is_foreign(request);
@@ -234,7 +234,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         if !is_from_here(request) {
             return Err(refuse(Refusal::ForwardedWithoutToken));
         }
-        // Without a token, a link from the command line makes somebody an admin, or less.
+        // Without a token, a sign-in link from the command line grants the role of an admin, or a lesser one.
         let session = authenticator.session(headers, now);
         let access = match &session {
             Some(session) => Access::SignedIn(session.holder.clone()),
@@ -253,7 +253,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         );
     }
     let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-    // The scheme's name has no case (RFC 9110, 11.1).
+    // The scheme's name is case-insensitive (RFC 9110, 11.1).
     let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let bearer = bearer.map(|(_, token)| token);
     if let Some(holder) = bearer.and_then(|code| authenticator.status_reader(request, code, now)) {
@@ -264,7 +264,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
     let proxied = authenticator.proxied(client, headers);
-    // Who offers a token is judged by it: a wrong one is refused whatever a proxy says.
+    // A token takes precedence: a wrong one is refused whatever a proxy says.
     let signed_in = match (&check, &proxied) {
         (Some(TokenCheck::Right(holder)), _) | (None, Some(Ok(holder))) => Some(holder.clone()),
         (Some(TokenCheck::Wrong | TokenCheck::TooSoon(_)) | None, _) => None,
@@ -281,7 +281,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return Err(refuse(Refusal::UnknownToProxy));
     }
     if let Some(TokenCheck::TooSoon(wait)) = check {
-        // Rounded up, so that it is not too soon again then.
+        // Round up, so that a retry after this time is not too soon.
         let seconds = wait.as_secs().unsigned_abs() + 1;
         let problem = ApiProblem::from(Refusal::TooManyTokens { seconds });
         let retry_after = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
@@ -299,7 +299,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     }))
 }
 
-/// To the page that asks who it is, which leads back to the one that is asked for.
+/// Redirects to the sign-in page, which leads back to the requested page.
 fn to_sign_in(request: &Request) -> Redirect {
     let asked = request.uri().path_and_query().and_then(|asked| OwnPage::parse(asked.as_str()));
     match asked.filter(|page| !page.is_room()) {
@@ -308,7 +308,7 @@ fn to_sign_in(request: &Request) -> Redirect {
     }
 }
 
-/// Lets a visitor in, if their role has any business at this address.
+/// Admits a visitor if their role has access to this path.
 fn permit(request: &Request, visitor: Visitor) -> Result<Visitor, Box<Response>> {
     let path = request.uri().path();
     if is_public_path(path) || visitor.access.allows(request.method(), path) {
@@ -325,16 +325,17 @@ fn refuse(refusal: Refusal) -> Box<Response> {
     Box::new(ApiProblem::from(refusal).into_response())
 }
 
-/// Whether a page of another origin has a browser send this request. It may only link to a page of ours.
+/// Whether a page of another origin made the browser send this request. Such a page may only link to a page of ours.
 fn is_foreign(request: &Request) -> bool {
     let headers = request.headers();
     let host = text(headers, header::HOST);
     let origin = text(headers, header::ORIGIN);
-    // A sandboxed page sends the origin `null`, which is no host of ours.
+    // A sandboxed page sends the origin `null`, which is never our host.
     let is_of_other_origin =
         origin.is_some_and(|origin| origin.split_once("://").map(|(_, host)| host) != host);
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    // `none` is what somebody typed. `same-site` is foreign, too: another port or subdomain may be somebody else's.
+    // `none` is an address that the user typed. `same-site` is foreign, too: another port or subdomain may belong to
+    // another party.
     let is_cross = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
     let is_navigation =
         headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && is_page(request);
@@ -347,7 +348,7 @@ pub(super) fn is_from_here(request: &Request) -> bool {
     client.is_some_and(|client| is_direct(*client, request.headers()))
 }
 
-/// Whether a client is a program on this machine that addresses it as such.
+/// Whether a client is a program on this machine that addresses it by a local host name.
 pub(super) fn is_direct(client: Client, headers: &HeaderMap) -> bool {
     client.is_local && is_host_local(headers)
 }
@@ -356,7 +357,7 @@ fn is_host_local(headers: &HeaderMap) -> bool {
     text(headers, header::HOST).is_some_and(|host| is_local(host_name(host)))
 }
 
-/// Paths that need no token: health checks, and what the sign-in page consists of.
+/// Whether a path needs no token: health checks, the sign-in page and its static files.
 fn is_public_path(path: &str) -> bool {
     matches!(path, "/live" | "/ready" | "/login") || path.starts_with(STATIC_PATH)
 }
@@ -473,7 +474,7 @@ mod tests {
         assert_eq!(reader(Method::GET, "/api/status", &mint(Purpose::SignIn)), None);
         assert_eq!(reader(Method::GET, "/api/status", &code), Some(viewer.clone()));
         assert_eq!(reader(Method::GET, "/api/status", &code), None);
-        // No code is a token, nor counts as a wrong one.
+        // A code is not a token, and does not count as a wrong one.
         let peer = Peer::new([192, 0, 2, 1].into());
         for purpose in [Purpose::Status, Purpose::SignIn].into_iter().cycle().take(10) {
             assert_eq!(authenticator.check(&mint(purpose), peer, now), TokenCheck::Wrong);
@@ -536,7 +537,7 @@ mod tests {
             ("/console", "/login?next=%2Fconsole"),
             ("/console/queue?before=7", "/login?next=%2Fconsole%2Fqueue%3Fbefore%3D7"),
             ("/decisions/1", "/login?next=%2Fdecisions%2F1"),
-            // A stream is no page, and neither is what a browser could take for another place.
+            // A stream is not a page, and neither is a path that a browser could take for another host.
             ("/console/events", "/login"),
             ("/console//evil.example", "/login"),
             ("//evil.example/console", "/login"),

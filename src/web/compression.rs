@@ -1,4 +1,4 @@
-//! Makes text smaller on its way, for clients that take gzip. Event streams go as they are, event by event.
+//! Compresses text responses for clients that accept gzip. Event streams are sent uncompressed, event by event.
 
 use std::io::Write as _;
 
@@ -11,14 +11,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body::Body as _;
 
-/// What is shorter gains nothing.
+/// Shorter bodies gain nothing from compression.
 const LEAST_BYTES: u64 = 1024;
-/// What is longer is not held in memory for this.
+/// Longer bodies are not buffered in memory for compression.
 const MOST_BYTES: u64 = 16 << 20;
-/// Pages are made for one reader, so time counts more than the last percent.
+/// Each page is rendered for one reader, so time counts more than the last percent of size.
 const LEVEL: u32 = 5;
 
-/// Middleware.
+/// Middleware that compresses text responses.
 pub async fn compress(request: Request, next: Next) -> Response {
     let is_wanted = takes_gzip(request.headers());
     let response = next.run(request).await;
@@ -26,7 +26,7 @@ pub async fn compress(request: Request, next: Next) -> Response {
         return response;
     }
     let (mut head, body) = response.into_parts();
-    // Caches must not give one client what another can read.
+    // Caches must not serve a compressed body to a client that cannot read it.
     head.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
     let length = body.size_hint().exact();
     let is_fit = length.is_some_and(|length| (LEAST_BYTES..=MOST_BYTES).contains(&length));
@@ -54,7 +54,7 @@ fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// A tag names the bytes; of compressed ones it only says that they mean the same.
+/// Makes the entity tag weak. A strong tag identifies the exact bytes, and compression changes them.
 fn weaken_tag(headers: &mut HeaderMap) {
     let strong = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
     let weak = strong.filter(|tag| !tag.starts_with("W/")).map(|tag| format!("W/{tag}"));
@@ -71,7 +71,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_other_text || kind.starts_with("text/") && kind != "text/event-stream"
 }
 
-/// RFC 9110 §12.5.3; a weight of 0 refuses it.
+/// Whether the client accepts gzip (RFC 9110 §12.5.3). A weight of 0 refuses it.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     accepted.unwrap_or_default().split(',').any(|coding| {

@@ -1,5 +1,5 @@
-//! What takes a page longer to compute than a request should: one computation at a time, on a thread of its own, each
-//! for a limited time and only while somebody waits for it.
+//! Computations that take longer than a request should: one at a time, on a thread of their own, each with a time
+//! limit and only while a client waits for the result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use tokio_util::sync::CancellationToken;
 use crate::web::ApiProblem;
 use crate::web::refusal::Refusal;
 
-/// From the request to the answer, a wait for others included.
+/// The time limit from the request to the answer, including the wait for other computations.
 const MOST_TIME: Duration = Duration::from_secs(25);
-/// So many may wait for the one that runs.
+/// The maximum number of computations that wait for the running one.
 const MOST_WAITING: usize = 4;
 
-/// Where pages leave what is to be computed.
+/// The queue to which pages submit computations.
 pub struct Computations {
     jobs: mpsc::Sender<Job>,
     shutdown: CancellationToken,
 }
 
-/// What computes.
+/// Runs the submitted computations.
 pub struct ComputingThread {
     jobs: mpsc::Receiver<Job>,
     shutdown: CancellationToken,
@@ -34,7 +34,7 @@ struct Job {
     work: Box<dyn FnOnce(&CancellationToken) + Send>,
 }
 
-/// Both ends. What is computed is stopped by `shutdown`.
+/// Creates both ends of the queue. `shutdown` cancels all computations.
 pub fn computations(shutdown: CancellationToken) -> (Computations, ComputingThread) {
     let (sender, receiver) = mpsc::channel(MOST_WAITING);
     let thread = ComputingThread { jobs: receiver, shutdown: shutdown.clone() };
@@ -42,7 +42,8 @@ pub fn computations(shutdown: CancellationToken) -> (Computations, ComputingThre
 }
 
 impl Computations {
-    /// Waits for what `work` computes. If this future is dropped, since the page is gone, the token is cancelled.
+    /// Runs `work` and waits for its result. If this future is dropped, because the page is gone, the token is
+    /// cancelled.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CancellationToken) -> anyhow::Result<T> + Send + 'static,
@@ -51,10 +52,10 @@ impl Computations {
         let _guard = stop.clone().drop_guard();
         let (sender, answer) = oneshot::channel();
         let work = Box::new(move |stop: &CancellationToken| {
-            // Nobody takes it if the page is gone.
+            // Sending fails if the page is gone.
             let _ = sender.send(work(stop));
         });
-        // Not `send`: behind so many others the time would be over before it is computed.
+        // Not `send`: at the end of a full queue, the time limit would expire before the computation ends.
         self.jobs.try_send(Job { stop, work }).map_err(|_| Refusal::OthersCompute)?;
         match timeout(MOST_TIME, answer).await {
             Ok(Ok(Ok(found))) => Ok(found),
@@ -69,12 +70,12 @@ impl Computations {
 }
 
 impl ComputingThread {
-    /// Computes one after the other until the shutdown. Runs on a thread of its own.
+    /// Runs one computation after the other until the shutdown. Needs a thread of its own.
     pub fn run(mut self, runtime: &Handle) {
         while let Some(job) = runtime.block_on(self.next()) {
-            // The page may have gone while it waited for others.
+            // The page may have gone while the computation was queued.
             if !job.stop.is_cancelled() {
-                // A page that cannot be made must not end the program.
+                // A computation that panics must not end the program.
                 let _ = catch_unwind(AssertUnwindSafe(|| (job.work)(&job.stop)));
             }
         }
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs `story` beside the thread.
+    /// Runs `story` alongside the computing thread.
     async fn with_thread<F: Future<Output = ()>>(story: impl FnOnce(Computations) -> F) {
         let shutdown = CancellationToken::new();
         let (computations, thread) = computations(shutdown.clone());

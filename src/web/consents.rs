@@ -1,4 +1,4 @@
-//! Calls of tools that may write: listed, and allowed or refused by those who may read the channel.
+//! Calls of tools that may write: they are listed, and allowed or refused by visitors who may read the channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ConsentQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 
-/// The newest calls of a list.
+/// The number of newest calls in a list.
 const PAGE: usize = 100;
 
 /// Calls of tools that may write, newest first.
@@ -124,7 +124,7 @@ fn view(consent: Consent) -> CallView {
     }
 }
 
-/// What somebody chooses, as it is written in forms.
+/// Parses a choice as it is written in forms.
 pub fn parse_choice(name: &str) -> Option<ConsentChoice> {
     Some(match name {
         "allow_once" => ConsentChoice::AllowOnce,
@@ -133,8 +133,8 @@ pub fn parse_choice(name: &str) -> Option<ConsentChoice> {
     })
 }
 
-/// The newest calls, and older ones that can be decided, newest first, without the arguments that the visitor may not read. Looks at private ones are recorded.
-/// What a tool answered is shown in the chat alone.
+/// Returns the newest calls, and older ones that can still be decided, newest first, without the arguments that the
+/// visitor may not read. Reads of private ones are recorded. The result of a call is shown in the chat alone.
 pub async fn read(
     web: &Web,
     access: &Access,

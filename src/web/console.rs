@@ -1,5 +1,5 @@
-//! The console: every workspace and channel, a channel's timeline, a decision, what waits and what is stuck. Its pages are made here
-//! and brought up to date by `console.js`.
+//! The console: workspaces and channels, a channel's timeline, a decision, and what is pending or stuck. Its pages are
+//! rendered here, and kept up to date by `console.js`.
 
 pub mod layout;
 pub mod quote;

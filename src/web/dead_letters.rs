@@ -1,4 +1,4 @@
-//! What was given up: listed, tried again, or dropped.
+//! Dead letters: listed, retried, or dropped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,13 +37,13 @@ pub struct LettersAnswer {
     older: Option<i64>,
 }
 
-/// How many letters are on one page.
+/// The number of letters on one page.
 const PAGE: usize = 100;
 
 /// A page of letters, oldest first.
 pub struct Letters {
     pub letters: Vec<DeadLetter>,
-    /// Where the page before this one ends, if there is one.
+    /// The cursor of the next older page, if there is one.
     pub older: Option<DeadLetterId>,
 }
 
@@ -72,14 +72,14 @@ pub async fn list(
     Ok(Json(LettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
 }
 
-/// The newest letters before one of them. Looks at private ones are recorded.
+/// Returns the newest letters before one of them. Reads of private ones are recorded.
 pub async fn read(
     web: &Web,
     access: &Access,
     workspace: Option<WorkspaceId>,
     before: Option<DeadLetterId>,
 ) -> Result<Letters, ApiProblem> {
-    // One more tells whether there is a page before this one.
+    // Fetch one more, to learn whether there is a page before this one.
     let query = DeadLetterQuery { workspace, before, limit: PAGE + 1 };
     let mut letters = web.archive.dead_letters(&query).await?;
     let surplus = letters.len().saturating_sub(PAGE);
@@ -95,7 +95,7 @@ pub async fn read(
     Ok(Letters { letters, older })
 }
 
-/// The letter with this id, of a workspace or of any.
+/// Finds the letter with this id, in one workspace or in any.
 async fn find(
     web: &Web,
     workspace: Option<WorkspaceId>,
@@ -107,7 +107,7 @@ async fn find(
     newest.filter(|letter| letter.id == id).ok_or_else(absent)
 }
 
-/// Whether somebody may read the text of a letter, which a model wrote.
+/// Whether the visitor may read the text of a letter, which a model wrote.
 pub fn may_read(access: &Access, letter: &DeadLetter) -> bool {
     access.may_read_models(&letter.conversation.workspace)
 }
@@ -140,7 +140,7 @@ pub async fn drop(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Tries a letter again or drops it: one of a workspace, or without one of any.
+/// Retries or drops a letter of the given workspace, or without one, of any.
 pub async fn settle(
     web: &Web,
     access: &Access,

@@ -1,4 +1,4 @@
-//! Who may decide what waits for somebody's word: those who may give orders and read what is said there.
+//! Who may decide on proposals, tool calls and offers: visitors who may give orders and read the channel.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 
-/// Refuses those who may not decide about a conversation.
+/// Refuses visitors who may not decide about a conversation.
 pub async fn require_decider(
     web: &Web,
     access: &Access,
@@ -28,7 +28,7 @@ pub async fn require_decider(
     })
 }
 
-/// Who may read the channels of a workspace, as far as they are known.
+/// Returns the visibility of each known channel of a workspace.
 pub async fn visibilities(
     web: &Web,
     workspace: &WorkspaceId,

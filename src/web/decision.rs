@@ -26,7 +26,7 @@ struct DecisionPage<'a> {
     has_session: bool,
     number: i64,
     channel: &'a str,
-    /// The page to go back to.
+    /// The page to return to.
     home: &'static str,
     /// The message that it was about.
     about: Option<MessageRow>,
@@ -35,7 +35,7 @@ struct DecisionPage<'a> {
     is_open: bool,
     why: String,
     next: Option<String>,
-    /// Why the page does not show what was said, if it does not.
+    /// Why the messages are hidden, if they are.
     withheld: Option<&'static str>,
     facts: Vec<LabeledValue>,
     considered: Vec<MessageRow>,
@@ -43,7 +43,7 @@ struct DecisionPage<'a> {
     calls: Vec<CallRow>,
 }
 
-/// The page's fixed texts.
+/// The fixed texts of the page.
 struct PageLabels {
     title: &'static str,
     back: &'static str,
@@ -138,7 +138,7 @@ pub async fn decision(
     page.render().map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
-/// The decision, in whichever workspace it was made.
+/// Finds a decision in any workspace.
 pub async fn find(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProblem> {
     for workspace in workspaces::all(web).await? {
         let query = DecisionQuery::One { workspace, id };

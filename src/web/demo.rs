@@ -1,4 +1,4 @@
-//! The demo through the API: a page starts and skips it, and follows it among the server-sent events.
+//! The API of the demo: a page starts and skips it, and follows it through the server-sent events.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::platform::local::demo_channel;
 
-/// Starts a play, or joins the one that is going on. Answers with its channel.
+/// Starts a play, or joins the running one. Returns its channel.
 pub async fn start(
     State(web): State<Arc<Web>>,
     query: WorkspaceParameter,
@@ -25,7 +25,7 @@ pub async fn start(
     Ok(Json(views::channel(&web.demo.start().await?)))
 }
 
-/// Ends the play, if one is going on.
+/// Ends the play, if one is running.
 pub async fn skip(
     State(web): State<Arc<Web>>,
     query: WorkspaceParameter,
@@ -40,7 +40,7 @@ async fn require_local(web: &Web, query: WorkspaceParameter) -> Result<(), ApiPr
     workspaces::require_local(web, query.workspace.as_deref()).await
 }
 
-/// What pages show of a play.
+/// The event with what pages show of a play.
 pub fn status_event(status: &DemoStatus) -> Bytes {
     event("demo", &view(status), None)
 }

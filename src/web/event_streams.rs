@@ -1,4 +1,5 @@
-//! How many event streams are open. They last for ever, so without a limit a few clients could hold all connections.
+//! Limits the number of open event streams. Streams do not end by themselves, so without a limit, a few clients could
+//! hold all connections.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,21 +24,21 @@ pub struct EventStreams {
     max_per_client: usize,
 }
 
-/// The place of one stream. Dropping it frees the place.
+/// The slot of one stream. Dropping it frees the slot.
 pub struct StreamSlot {
     client: Peer,
     streams: Arc<EventStreams>,
 }
 
 impl EventStreams {
-    /// Half of these connections at most, so that there is room for all other requests, and half of that for one
-    /// client: a browser has one stream, but a whole office may have one address.
+    /// Allows streams on half of these connections at most, so that some are left for all other requests, and on half
+    /// of that for one client: a browser has one stream, but a whole office may share one address.
     pub fn within(connections: usize) -> Self {
         let max = (connections / 2).max(1);
         Self { open: Mutex::default(), max, max_per_client: max.div_ceil(2) }
     }
 
-    /// A place for one more stream. `None` if there are too many.
+    /// Returns a slot for one more stream, or `None` if too many are open.
     pub fn open(self: &Arc<Self>, client: Peer) -> Option<StreamSlot> {
         let mut open = self.open.lock();
         let own = open.get(&client).copied().unwrap_or(0);
@@ -61,11 +62,11 @@ impl Drop for StreamSlot {
     }
 }
 
-/// The stream of somebody without a session lasts this long at most. Then they connect again and are looked at anew: the
-/// proxy at which they signed in may have signed them out.
+/// The maximum age of the stream of a visitor without a session. After that, the client reconnects and is checked
+/// again: the proxy at which they signed in may have signed them out.
 const MAX_AGE: Duration = Duration::from_secs(10 * 60);
 
-/// A stream of events that ends with the program, or with the rights of its reader.
+/// Responds with a stream of events that ends with the program, or with the rights of its reader.
 pub fn respond(
     events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
     web: &Web,

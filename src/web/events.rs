@@ -47,7 +47,7 @@ pub async fn events(
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
-    // Everything counts as changed, so a new page is told how it all stands now.
+    // Mark everything as changed, so that a new page gets the current state.
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
@@ -60,7 +60,7 @@ pub async fn events(
         Refusal::TooManyStreams
     })?;
     let stream_state = EventStream {
-        // A page may know a newer revision, of a database in whose place a backup was put since.
+        // A page may know a newer revision, if its database was since replaced by a backup.
         position: FeedPosition::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
         room_changes,
@@ -86,17 +86,17 @@ struct EventStream {
     revisions: watch::Receiver<u64>,
     room_changes: watch::Receiver<u64>,
     demo: watch::Receiver<DemoStatus>,
-    /// The page has got a snapshot of the room.
+    /// Whether the page has received a snapshot of the room.
     has_room: bool,
     model_changes: watch::Receiver<u64>,
-    /// What the page was told of the models.
+    /// The state of the models that was last sent to the page.
     models: Option<Value>,
     queue: VecDeque<Bytes>,
     _slot: StreamSlot,
 }
 
 impl EventStream {
-    /// The next event. `None` ends the stream, and the page reconnects.
+    /// Returns the next event. `None` ends the stream, and the page reconnects.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -127,7 +127,7 @@ impl EventStream {
                     Ok(())
                 }
             };
-            // A call that fails or succeeds comes with a change of its step.
+            // The failure or success of a call comes with a change of its step.
             self.read_models();
             if let Err(error) = read {
                 tracing::warn!(%error, "the store failed; closing an event stream");
@@ -160,7 +160,7 @@ impl EventStream {
         let feed = &self.web.room_feed;
         let event = match self.has_room {
             true => feed.room_event_after(change).await?,
-            // What was kept may be old: a mute ends without a change.
+            // The cached event may be outdated: a mute ends without a change.
             false => feed.room_event().await?,
         };
         self.has_room = true;

@@ -1,4 +1,4 @@
-//! Wrong tokens, and how long the client that sent them has to wait. Clients that sent none never wait.
+//! Throttles clients that send wrong tokens. Clients that sent none never wait.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::web::peer::Peer;
 
-/// The wrong tokens that clients have sent lately, and how long each has to wait for another try.
+/// The recent wrong tokens of each client, and how long it has to wait before another try.
 #[derive(Default)]
 pub struct FailedSignIns(Mutex<FailedSignInTable>);
 
@@ -26,21 +26,21 @@ struct Failures {
     next: Timestamp,
 }
 
-/// The wrong tokens that cost no wait: people make mistakes.
+/// The number of wrong tokens without a wait: people make mistakes.
 const FREE_FAILURES: u32 = 2;
 const MAX_WAIT: SignedDuration = SignedDuration::from_secs(60);
-/// More wrong tokens in a minute than this are an attack from many addresses: then every wrong one costs the longest
+/// More wrong tokens per minute than this are an attack from many addresses. Then every wrong token costs the longest
 /// wait.
 const ATTACK_PER_MINUTE: u32 = 30;
 const FORGET_AFTER: SignedDuration = SignedDuration::from_mins(15);
 const MAX_CLIENTS: usize = 4096;
 
 impl FailedSignIns {
-    /// How long this client has to wait before a token of it is looked at. `None`: not at all.
+    /// How long this client has to wait before its next token is checked. `None` if it does not have to wait.
     pub fn wait(&self, client: Peer, now: Timestamp) -> Option<SignedDuration> {
         let next = self.0.lock().clients.get(&client)?.next;
         let wait = next.duration_since(now);
-        // A clock that was set back must not lock anybody out.
+        // A clock that was set back must not lock clients out.
         wait.is_positive().then_some(wait.min(MAX_WAIT))
     }
 

@@ -1,4 +1,5 @@
-//! The figures of a workspace by calendar days: what it heard, how it decided, what that cost, and how soon it answered.
+//! The figures of a workspace by calendar day: what it heard, how it decided, what that cost, and how soon it
+//! answered.
 
 pub mod calendar;
 pub mod tally;
@@ -20,31 +21,31 @@ use aizuchi_core::rhythm::reply_delays::ReplyDelays;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::figures::Day;
 
-/// The periods to choose, in days.
+/// The periods to choose from, in days.
 pub const SPANS: [i64; 3] = [7, 30, 90];
 
-/// What the last days came to, today among them.
+/// The figures of the last days, including today.
 pub struct PeriodFigures {
-    /// All of them, oldest first.
+    /// All days, oldest first.
     pub days: Vec<(Day, Arc<Figures>)>,
     pub total: Figures,
-    /// Of the channels in which somebody answered.
+    /// The channels in which anybody answered.
     pub delays: Vec<ChannelDelays>,
     pub marks: Vec<DecisionMark>,
-    /// The days of the longest period, oldest first: what is learned rests on more than what is shown. Of those before the
-    /// shown ones only the choices are counted, and there are none where nothing was chosen in the period.
+    /// The days of the longest period, oldest first, because learning uses more days than are shown. For days before
+    /// the shown ones, only the choices are counted, and there are none if nothing was chosen in the period.
     pub longest: Vec<(Day, Arc<Figures>)>,
 }
 
-/// How soon answers came in a channel: the middle one of each kind.
+/// The response times in a channel: the median of each kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelDelays {
     pub channel: ChannelId,
-    /// Its own where it was addressed.
+    /// The persona's, when it was addressed.
     pub asked: Option<SignedDuration>,
-    /// Its own where it was not.
+    /// The persona's, when it was not addressed.
     pub unasked: Option<SignedDuration>,
-    /// Those of people to each other, as they were learned there.
+    /// Those of people to each other, as learned in the channel.
     pub people: Option<SignedDuration>,
 }
 

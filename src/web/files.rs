@@ -1,5 +1,5 @@
-//! The files that people send in the local room. They come from anybody in the room and are shown to everybody there, so a
-//! browser gets none of them as a page of ours.
+//! The files that people send in the local room. Anybody in the room can send them and everybody there sees them, so
+//! no file is served to a browser as a page of ours.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::store::StoreError;
 
-/// What is in a file is nobody's program: no script, no style, no form, no request.
+/// The security policy of a file: it may run no script, use no style, submit no form and send no request.
 pub const FILE_POLICY: &str = "default-src 'none'; sandbox";
-/// The type of everything that is no picture. Browsers save it.
+/// The media type of everything that is not a picture. Browsers save it.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 #[derive(Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ pub struct FileQuery {
     workspace: Option<String>,
 }
 
-/// Where a file of a message of the local room is.
+/// Returns the address of a file of a message of the local room.
 pub fn address(message: &Message, file: &Attachment) -> Option<String> {
     (message.conversation.workspace == workspace_id()).then(|| {
         let (channel, id) = (message.conversation.channel.as_str(), message.id.as_str());
@@ -65,7 +65,7 @@ pub fn address(message: &Message, file: &Attachment) -> Option<String> {
     })
 }
 
-/// `POST /api/files`: takes the content as it is.
+/// `POST /api/files`: the body is the content of the file.
 pub async fn upload(
     State(web): State<Arc<Web>>,
     query: Result<Query<UploadQuery>, QueryRejection>,
@@ -75,7 +75,7 @@ pub async fn upload(
     workspaces::require_local(&web, query.workspace.as_deref()).await?;
     let (head, body) = request.into_parts();
     let media_type = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    // Few are in memory at the same time.
+    // Limits how many uploads are in memory at the same time.
     let _turn = web.room.upload_turn().await.map_err(Refusal::Room)?;
     let bytes = read_whole(body, web.room.max_upload_bytes()).await.map_err(Refusal::Room)?;
     let added = web.room.add_upload(&query.name, media_type.unwrap_or_default(), bytes).await;
@@ -85,7 +85,8 @@ pub async fn upload(
     Ok((StatusCode::CREATED, Json(UploadedAnswer { id, name, kind, size_bytes })))
 }
 
-/// `DELETE /api/files/{id}`: somebody does not want to send it after all. Only whoever uploaded it knows the id.
+/// `DELETE /api/files/{id}`: discards an upload that is not sent after all. Only the client that uploaded it knows the
+/// id.
 pub async fn remove(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
@@ -98,14 +99,14 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// No more than `max_bytes` are held in memory, and each of them once.
+/// Reads a whole body. At most `max_bytes` are held in memory, and each of them once.
 async fn read_whole(body: Body, max_bytes: usize) -> Result<Vec<u8>, LocalRoomError> {
     let mut bytes = Vec::new();
     let mut frames = body.into_data_stream();
     while max_bytes > 0
         && let Some(frame) = frames.next().await
     {
-        // Whoever has cut the connection reads no answer.
+        // A client that has closed the connection reads no response, so any error will do.
         let frame = frame.map_err(|_| LocalRoomError::FileTooLarge(max_bytes))?;
         if bytes.len() + frame.len() > max_bytes {
             return Err(LocalRoomError::FileTooLarge(max_bytes));
@@ -141,7 +142,7 @@ pub async fn download(
     Ok((headers, length, Body::from_stream(content.parts_after(beginning))).into_response())
 }
 
-/// What is read part by part, as the client takes it.
+/// A file that is read part by part, as the client accepts it.
 struct SentFile {
     room: Arc<LocalRoom>,
     channel: ChannelId,
@@ -163,7 +164,8 @@ impl SentFile {
     }
 }
 
-/// A picture is shown, by what it is and not by what its sender says; everything else is saved.
+/// A picture is shown, with the type that its content has and not the one that its sender claims; everything else is
+/// saved.
 fn headers(name: &str, beginning: &[u8]) -> [(HeaderName, String); 4] {
     let (media_type, disposition) = match picture_type(beginning) {
         Some(media_type) => (media_type, "inline"),

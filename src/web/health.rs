@@ -1,4 +1,4 @@
-//! Health checks for supervisors (`/live`, `/ready`, and `/health` as kotonoha has it) and `/metrics`.
+//! Health checks for supervisors (`/live`, `/ready`, and `/health` in the format of kotonoha) and `/metrics`.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 
-/// The last status that the health port found, so that many requests cost the store few reads.
+/// The last status that the health port found, cached so that many requests cost the store few reads.
 #[derive(Default)]
 pub struct HealthStatus {
     told: Mutex<Option<KnownStatus>>,
@@ -30,26 +30,26 @@ pub struct HealthStatus {
     measured: Mutex<Option<Timestamp>>,
 }
 
-/// What the health port tells.
+/// The status that the health port reports.
 #[derive(Clone, Copy)]
 struct KnownStatus {
     at: Timestamp,
     is_ready: bool,
-    /// How much is pending, each in a conversation of its own.
+    /// The number of conversations in which something is pending.
     pending: u64,
 }
 
-/// What a reader accepts that knows the format, and one that knows only the older one.
+/// The media types that clients of the older metrics format and of OpenMetrics accept.
 const PLAIN_TEXT: &str = "text/plain";
 const OPENMETRICS: &str = "application/openmetrics-text";
-/// How many ids of channels are shown at most.
+/// The maximum number of channel ids that are shown.
 const MAX_CHANNELS_SHOWN: usize = 50;
-/// How long `/metrics` waits for what `/ready` would say.
+/// How long `/metrics` waits for the readiness check.
 const READINESS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
-/// How long a status is repeated.
+/// How long a status is reused.
 const STATUS_AGE: SignedDuration = SignedDuration::from_millis(500);
 
-/// The response of a process on standby. Only this machine learns why.
+/// The response of a process on standby. Only clients on this machine learn why it is not ready.
 pub async fn standby(request: Request) -> Response {
     if !is_from_here(&request) {
         return unready().await.into_response();
@@ -58,17 +58,17 @@ pub async fn standby(request: Request) -> Response {
     ApiProblem::from(Refusal::StandingBy).answer(language)
 }
 
-/// The process is running.
+/// Reports that the process is running.
 pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// It is not ready, and nothing else.
+/// Reports that the program is not ready, and nothing else.
 pub async fn unready() -> (StatusCode, Json<Value>) {
     (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "unready" })))
 }
 
-/// Whether it is ready, and nothing else.
+/// Reports whether the program is ready, and nothing else.
 pub async fn status(State(web): State<Arc<Web>>) -> Response {
     if known_status(&web).await.is_ready {
         Json(json!({ "status": "ready" })).into_response()
@@ -77,13 +77,13 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
     }
 }
 
-/// Whether it could be used, now or as soon as the one ends that it stands by for.
+/// Reports that the process can be used as soon as the active one ends.
 pub async fn standing_by() -> Json<Value> {
     Json(json!({ "status": "standing by" }))
 }
 
-/// The same in the words of kotonoha: whether it is healthy, whether each platform is connected, and the number of
-/// conversations in which something is pending.
+/// Reports the status in the format of kotonoha: whether the program is healthy, whether each platform is connected,
+/// and the number of conversations in which something is pending.
 pub async fn health(State(web): State<Arc<Web>>) -> Response {
     let status = known_status(&web).await;
     let (code, word) = match status.is_ready {
@@ -99,12 +99,12 @@ pub async fn health(State(web): State<Arc<Web>>) -> Response {
     (code, Json(health)).into_response()
 }
 
-/// What kotonoha answers before it is healthy.
+/// The response of kotonoha before it is healthy.
 pub async fn starting() -> (StatusCode, Json<Value>) {
     (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "starting", "sessions": 0 })))
 }
 
-/// The status of a moment ago, or of now.
+/// Returns the cached status if it is recent, else the current one.
 async fn known_status(web: &Web) -> KnownStatus {
     let now = web.clock.now();
     let known = *web.health_status.told.lock();
@@ -114,7 +114,7 @@ async fn known_status(web: &Web) -> KnownStatus {
         return KnownStatus { is_ready, ..known };
     }
     let is_ready = outage(web).await.is_none();
-    // Where the store cannot be read, it is not asked again.
+    // If the store cannot be read, do not ask it again.
     let backlog = if is_ready { web.archive.backlog().await.ok() } else { None };
     let pending = backlog.map_or(0, |backlog| backlog.pending.iter().map(|(_, it)| it).sum());
     let known = KnownStatus { at: now, is_ready, pending };
@@ -122,8 +122,8 @@ async fn known_status(web: &Web) -> KnownStatus {
     known
 }
 
-/// Whether it is ready; for this machine and for those who have the token with the reason why not, or with the
-/// progress of a backfill and with what is wrong with the models.
+/// Reports whether the program is ready. Clients on this machine and those with the token also get the reason why not,
+/// or the progress of a backfill and the problems of the models.
 pub async fn ready(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -141,7 +141,7 @@ pub async fn ready(
     if !backfills.is_empty() {
         ready["catching_up"] = json!(backfills);
     }
-    // Without its model it still hears, remembers and carries out commands.
+    // The program is ready without its model: it still hears, remembers and carries out commands.
     let problems = models::problems(&web.models, web.persona.language);
     if !problems.is_empty() {
         ready["models"] = json!(problems);
@@ -149,7 +149,8 @@ pub async fn ready(
     Json(ready).into_response()
 }
 
-/// What has been read, and which channels are behind. Only ids: a private channel's name is no matter of operation.
+/// What has been read, and which channels are behind. Only ids are shown, because operators do not need the names of
+/// private channels.
 fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
     let first = |channels: &[ChannelId]| -> Vec<String> {
         channels.iter().take(MAX_CHANNELS_SHOWN).map(ToString::to_string).collect()
@@ -173,8 +174,8 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
     })
 }
 
-/// Why it is not ready. Ready means: the store can be read and its last write succeeded, all platforms are connected,
-/// and due steps are being handled. A process that is still backfilling is ready.
+/// Returns why the program is not ready, if so. It is ready if the store can be read and its last write succeeded, all
+/// platforms are connected, and due steps are being handled. A process that is still backfilling is ready.
 async fn outage(web: &Web) -> Option<ApiProblem> {
     let unready = |why: Refusal| Some(ApiProblem::from(why));
     if web.shutdown.is_cancelled() {
@@ -197,17 +198,17 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
     None
 }
 
-/// The metrics in the OpenMetrics format, or in the older one for those who ask for no other. While the store cannot be
-/// read, the gauges that come from it keep their last values: the other metrics matter most then, and `/ready` reports the
-/// error.
+/// Returns the metrics in the OpenMetrics format, or in the older one for clients that accept no other. While the
+/// store cannot be read, the gauges that come from it keep their last values: the other metrics matter most then, and
+/// `/ready` reports the error.
 pub async fn metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
     web.metrics.set_readiness(&readiness(&web).await);
     encode(&web.metrics, snapshot.as_ref(), &headers)
 }
 
-/// The same on the health port, where anybody may ask as often as they like: what the store is asked for is repeated for a
-/// moment.
+/// Returns the metrics on the health port, where any client may send any number of requests, so values from the store
+/// are reused for a moment.
 pub async fn open_metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> Response {
     let now = web.clock.now();
     let is_fresh = {
@@ -284,7 +285,7 @@ async fn readiness(web: &Web) -> Readiness {
     let backfills = web.platforms.backfill_progress().into_iter();
     let backfills = backfills
         .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));
-    // A store that hangs must not keep the other figures away.
+    // A store that hangs must not hold back the other metrics.
     let outage = tokio::time::timeout(READINESS_TIMEOUT, outage(web)).await;
     Readiness {
         is_ready: matches!(outage, Ok(None)),
@@ -294,7 +295,7 @@ async fn readiness(web: &Web) -> Readiness {
     }
 }
 
-/// How long the oldest due step has waited.
+/// Returns how long the oldest due step has waited.
 async fn overdue(web: &Web) -> Result<SignedDuration, StoreError> {
     let now = web.clock.now();
     let next = web.store.next_ready().await?;

@@ -1,4 +1,4 @@
-//! A decision's judge asked once more, in shadow: for its page and for programs.
+//! Asks a decision's judge again, in shadow: for its page and for programs.
 
 use std::sync::Arc;
 
@@ -32,23 +32,23 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
-/// What would be put to the judge of a decision.
+/// A decision whose judge can be asked again, or why it cannot.
 pub struct RejudgeTarget {
     pub channel: Channel,
     pub rejudgment: Result<Arc<Rejudgment>, Unjudgeable>,
 }
 
-/// What was asked, or would be.
+/// The result of asking again, or an estimate of its cost.
 pub struct RejudgeResult {
     pub rejudged: Rejudged,
     pub counts: CallCounts,
     pub model: ShadowModel,
-    /// What held the call back, if a budget did.
+    /// The budget limit that blocked the call, if one did.
     pub limit: Option<Limit>,
 }
 
 impl RejudgeTarget {
-    /// Of those who may read what models were asked. Their look is recorded.
+    /// Reads the decision for a visitor who may read model calls. The read is recorded.
     pub async fn read(
         web: &Web,
         access: &Access,
@@ -98,7 +98,7 @@ pub fn unprepared(error: &anyhow::Error) -> ApiProblem {
     Refusal::PromptUnprepared.into()
 }
 
-/// Refuses those who may not read what models wrote there.
+/// Refuses visitors who may not read what models wrote in the workspace.
 fn require_models(access: &Access, workspace: &WorkspaceId) -> Result<(), ApiProblem> {
     if access.may_read_models(workspace) {
         return Ok(());
@@ -109,7 +109,7 @@ fn require_models(access: &Access, workspace: &WorkspaceId) -> Result<(), ApiPro
     })
 }
 
-/// Asks the judge up to a cap. Without one it is only told what that would cost.
+/// Asks the judge up to a cap. Without a cap, it only estimates the cost.
 pub async fn ask(
     web: &Arc<Web>,
     target: &RejudgeTarget,
@@ -118,12 +118,12 @@ pub async fn ask(
 ) -> Result<RejudgeResult, ApiProblem> {
     let prepared = web.models.shadow_judge(&target.channel);
     let mut judge = shadow::budgeted(web, &target.channel, prepared, cap)?;
-    // To ask again is to ask, whatever it said a minute ago.
+    // Do not use cached answers: the point is to ask again.
     judge.model.cache = Arc::<AnswerCache>::default();
     let (model, rejudgment) = (judge.model.clone(), rejudgment.clone());
     let (secrets, runtime) = (web.models.secrets().clone(), Handle::current());
     let (rejudged, counts) = match cap {
-        // That takes no time.
+        // An estimate takes no time.
         None => rejudgment.ask(&model, &secrets, &CancellationToken::new()).await,
         Some(_) => {
             let work = move |stop: &_| Ok(runtime.block_on(rejudgment.ask(&model, &secrets, stop)));
@@ -144,7 +144,7 @@ impl Unjudgeable {
 }
 
 impl RejudgeResult {
-    /// Why there is no verdict, if it was asked and there is none.
+    /// Returns why there is no verdict, if the judge was asked and there is none.
     pub fn problem(&self, language: Language) -> Option<String> {
         match (&self.rejudged, self.limit) {
             (Rejudged::Judged(_), _) => None,
@@ -164,7 +164,7 @@ impl RejudgeResult {
         self.counts.input_tokens + self.counts.output_tokens
     }
 
-    /// What a program that had it asked gets instead, if the problem is one of asking.
+    /// Returns the refusal for a program that ordered the call, if the call itself is the problem.
     fn refusal(&self) -> Option<Refusal> {
         match (&self.rejudged, self.limit) {
             (Rejudged::Judged(_) | Rejudged::Unreadable(_), _) => None,
@@ -237,7 +237,7 @@ pub async fn judge(
 }
 
 impl JudgedAgainAnswer {
-    /// Of what was only priced.
+    /// The answer for an estimate, without a call.
     fn new(
         decision: DecisionId,
         rejudgment: &Rejudgment,

@@ -1,4 +1,4 @@
-//! The language of a page: that of the reader's browser if it is one of ours, else that of the chat.
+//! The language of a page: the one that the reader's browser asks for if it is supported, else that of the chat.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl FromRequestParts<Arc<Web>> for PageLanguage {
     }
 }
 
-/// The language that the reader prefers among ours (RFC 9110 §12.5.4).
+/// Returns the supported language that the reader prefers (RFC 9110 §12.5.4).
 pub fn language_of(headers: &HeaderMap) -> Option<Language> {
     let accepted = headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?;
     let known = accepted.split(',').filter_map(|range| {
@@ -34,7 +34,7 @@ pub fn language_of(headers: &HeaderMap) -> Option<Language> {
         Some((language, weight.unwrap_or(1.0)))
     });
     let wanted = known.filter(|(_, weight)| *weight > 0.0);
-    // Of several with the same weight, the first one.
+    // Of several languages with the same weight, the first one wins.
     let best = wanted.reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map(|(language, _)| language)
 }

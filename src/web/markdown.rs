@@ -8,7 +8,7 @@ use aizuchi_core::platform::emphasis::{
     has_emphasis_marks, mark_emphasis, restore_asterisks, restore_event, to_events,
 };
 
-/// Safe HTML for a Markdown text.
+/// Renders a Markdown text as safe HTML.
 pub fn html(text: &str) -> String {
     let text = mark_emphasis(text);
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
@@ -37,7 +37,7 @@ fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         Event::Start(Tag::Table(columns)) => {
             vec![Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))]
         }
-        // Chat users expect a line break to be one.
+        // Chat users expect a line break to stay one.
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
             let address = restore_asterisks(&dest_url);

@@ -1,4 +1,4 @@
-//! Decisions are marked by people who see afterwards whether they were right.
+//! The marks with which people rate afterwards whether a decision was right.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub async fn mark(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Marks a decision, or takes its mark back. Without a workspace, it may be of any.
+/// Marks a decision, or removes its mark. Without a workspace, the decision may be of any.
 pub async fn put(
     web: &Web,
     access: &Access,

@@ -1,5 +1,5 @@
-//! Aizuchi as a server of the Model Context Protocol: assistants and other programs look up what was said, remembered and
-//! decided. Nothing is changed this way, and each of them reads what the API would show to its token.
+//! A server of the Model Context Protocol, with which assistants and other programs look up what was said, remembered
+//! and decided. It is read-only, and each client reads what the API would show to its token.
 
 mod tool;
 mod size;
@@ -28,16 +28,16 @@ use crate::web::{MAX_TEXT_BYTES, Web};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// Where it is served.
+/// The path of the server.
 pub const PATH: &str = "/mcp";
 
-/// Its route, unless it is turned off.
+/// Returns the route of the server, unless it is turned off.
 pub fn router(web: &Arc<Web>) -> Router<Arc<Web>> {
     if !web.serves_mcp {
         return Router::new();
     }
     let web = web.clone();
-    // `auth` has checked `Host` and `Origin`. No session is kept: each request stands for itself, with its own token.
+    // `auth` has checked `Host` and `Origin`. The server is stateless: each request carries its own token.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -49,13 +49,13 @@ pub fn router(web: &Arc<Web>) -> Router<Arc<Web>> {
     Router::new().route(PATH, post_service(service))
 }
 
-/// Answers one request.
+/// Handles one request.
 struct LookupServer {
     web: Arc<Web>,
 }
 
 impl LookupServer {
-    /// Who asks, and the language of the answer.
+    /// Returns the visitor who asks, and the language of the answer.
     fn asker(
         &self,
         context: &RequestContext<RoleServer>,

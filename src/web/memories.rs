@@ -1,4 +1,4 @@
-//! What is remembered: read by those who may, and changed.
+//! Memories and memos, read and changed by the visitors who may do so.
 
 pub mod api;
 
@@ -22,20 +22,20 @@ use aizuchi_core::memory::{
 };
 use aizuchi_core::store::order::Order;
 
-/// The most threads of a channel whose memories are shown.
+/// The maximum number of threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;
-/// The most threads of a channel in which somebody is looked for.
+/// The maximum number of threads of a channel in which a person is searched for.
 const MAX_SEARCHED_THREADS: usize = 10_000;
-/// The longest entry that somebody may write, in characters.
+/// The maximum length of an entry that a person writes, in characters.
 const MAX_ENTRY_LENGTH: usize = 1000;
-/// The longest detail of a memo.
+/// The maximum length of a memo's detail.
 const MAX_DETAIL_LENGTH: usize = 10_000;
-/// The characters of an entry's id.
+/// The number of characters in an entry's id.
 const ID_LENGTH: usize = 16;
-/// How many changes are on one page.
+/// The number of changes on one page.
 pub const JOURNAL_PAGE: usize = 50;
 
-/// Which memory is meant, as forms and bodies name it.
+/// The fields with which forms and bodies name a memory.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct KeyFields {
@@ -46,21 +46,21 @@ pub struct KeyFields {
     pub term: String,
 }
 
-/// What somebody wants of a memory.
+/// An order to change a memory.
 #[derive(Clone, Debug)]
 pub struct MemoryOrder {
     pub key: KeyFields,
-    /// The version that they have seen.
+    /// The version that the visitor has seen.
     pub version: i64,
     pub order: String,
     /// The id of an entry.
     pub entry: Option<String>,
     pub text: Option<String>,
-    /// The version to go back to.
+    /// The version to revert to.
     pub to: Option<i64>,
 }
 
-/// An entry's name on pages and in the API, as long as it stays as it is.
+/// Returns the id of an entry on pages and in the API, which changes whenever the entry does.
 pub fn entry_id(entry: &MemoryEntry) -> String {
     let digest = Sha256::digest(json!(entry).to_string());
     let digits = digest.iter().map(|byte| format!("{byte:02x}"));
@@ -72,7 +72,7 @@ pub fn may_read(access: &Access, workspace: &WorkspaceId, entry: &MemoryEntry) -
 }
 
 impl KeyFields {
-    /// The memory that is meant.
+    /// Returns the memory that the fields name.
     pub async fn parse(&self, web: &Web) -> Result<MemoryKey, ApiProblem> {
         let workspace = workspaces::find(web, self.workspace.as_deref()).await?;
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -106,14 +106,15 @@ impl KeyFields {
     }
 }
 
-/// Current memories, what lasts longer first.
+/// Current memories, those that last longer first.
 pub struct CurrentMemories {
     pub memories: Vec<Memory>,
-    /// Whether those of threads that were active less recently are left out.
+    /// Whether memories of less recently active threads are left out.
     pub is_cut: bool,
 }
 
-/// The current memories of a workspace, or of one of its channels with its threads. Whoever shows them records the look.
+/// Returns the current memories of a workspace, or of one of its channels with its threads. A caller that shows them
+/// has to record the read.
 pub async fn read(
     web: &Web,
     workspace: &WorkspaceId,
@@ -129,7 +130,7 @@ pub async fn read(
     Ok(current)
 }
 
-/// The current memories of a workspace with all of its threads, to look for somebody.
+/// Returns the current memories of a workspace with all of its threads, to search for a person.
 pub async fn read_all(web: &Web, workspace: &WorkspaceId) -> Result<CurrentMemories, ApiProblem> {
     let memories = web.store.memories(workspace).await?;
     let mut current = CurrentMemories { memories, is_cut: false };
@@ -148,7 +149,7 @@ impl CurrentMemories {
         channel: &ChannelId,
         most: usize,
     ) -> Result<(), ApiProblem> {
-        // One more tells whether there are others.
+        // Fetch one more, to learn whether there are others.
         let mut threads = web.archive.thread_memories(workspace, channel, most + 1).await?;
         self.is_cut |= threads.len() > most;
         threads.truncate(most);
@@ -157,15 +158,15 @@ impl CurrentMemories {
     }
 }
 
-/// What lasts longer comes first.
+/// Sorts memories, those that last longer first.
 fn sort(memories: &mut [Memory]) {
     memories.sort_by(|one, other| {
         (&one.key.scope, other.key.term).cmp(&(&other.key.scope, one.key.term))
     });
 }
 
-/// The memos of a workspace, or those that belong to one of its channels, that the visitor may read. Looks at private ones
-/// are recorded.
+/// Returns the memos of a workspace, or those that belong to one of its channels, that the visitor may read. Reads of
+/// private ones are recorded.
 pub async fn read_memos(
     web: &Web,
     access: &Access,
@@ -181,7 +182,7 @@ pub async fn read_memos(
     Ok(memos)
 }
 
-/// These messages, by their names.
+/// Returns these messages by their references.
 pub async fn sources(
     web: &Web,
     workspace: &WorkspaceId,
@@ -196,7 +197,7 @@ pub async fn sources(
     Ok(named.collect())
 }
 
-/// Changes a memory. Nobody changes what they may not read.
+/// Changes a memory. Visitors cannot change what they may not read.
 pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result<(), ApiProblem> {
     if !access.may_order() {
         return Err(Refusal::NoOrders.into());
@@ -247,7 +248,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
     Ok(web.inbox.apply_order(Order::ChangeMemory { key, version, change, by }).await?)
 }
 
-/// Changes a memo, or removes it.
+/// Changes or removes a memo.
 pub async fn change_memo(
     web: &Web,
     access: &Access,
@@ -270,7 +271,7 @@ pub async fn change_memo(
     Ok(web.inbox.apply_order(Order::ChangeMemo { workspace, id, edit, by }).await?)
 }
 
-/// Makes a memo what it was in one of its versions. Nobody goes back to what they may not read.
+/// Reverts a memo to one of its versions. Visitors cannot revert to a version that they may not read.
 pub async fn revert_memo(
     web: &Web,
     access: &Access,
@@ -295,7 +296,7 @@ pub async fn revert_memo(
     Ok(web.inbox.apply_order(Order::RevertMemo { workspace, id, version, by }).await?)
 }
 
-/// A memo as somebody wants it.
+/// Parses the edited fields of a memo.
 pub fn parse_edit(
     content: &str,
     priority: i64,
@@ -326,7 +327,7 @@ fn malformed() -> ApiProblem {
     Refusal::WrongBody(BodyFormat::MemoryOrder).into()
 }
 
-/// The newest changes before one of them, and where the page before ends.
+/// Returns the newest changes before one of them, and the cursor of the next older page.
 pub async fn journal_page(
     web: &Web,
     workspace: &WorkspaceId,

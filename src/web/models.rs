@@ -1,4 +1,4 @@
-//! The models on the page: which are used, what is wrong with them, and choosing another one.
+//! The API of models: the models in use, their problems, and the choice of another one.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl ChoiceBody {
     }
 }
 
-/// Which models are used, what is wrong with them, and which could be used: the same in every workspace.
+/// Returns the models in use, their problems, and the models that could be used. They are the same in every workspace.
 pub async fn models(
     State(web): State<Arc<Web>>,
     Extension(client): Extension<Client>,
@@ -151,14 +151,14 @@ pub async fn choose(
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
     let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
-    // The model is in use, and the store may be what fails.
+    // The model is already in use, and the store may be what fails.
     if let Err(error) = web.inbox.apply_order(noted).await {
         warn!(%error, "the choice of a model is missing in the journal of orders");
     }
     Ok(Json(view(&web, language, true)))
 }
 
-/// Looks for model servers again, and at the models in use.
+/// Searches for model servers again, and checks the models in use.
 pub async fn look(
     State(web): State<Arc<Web>>,
     Extension(client): Extension<Client>,
@@ -170,7 +170,7 @@ pub async fn look(
     Ok(Json(view(&web, language, true)))
 }
 
-/// What is shown without being asked for: it goes to every open page.
+/// Returns what every open page gets without a request.
 pub fn summary(models: &ModelsInUse) -> Value {
     let problem = |(model, problem): (String, _)| json!({ "model": model, "problem": problem });
     json!({
@@ -181,7 +181,7 @@ pub fn summary(models: &ModelsInUse) -> Value {
     })
 }
 
-/// What is wrong with each model, for those who look after the program.
+/// Returns the problems of each model, for operators.
 pub fn problems(models: &ModelsInUse, language: Language) -> Vec<ProblemView> {
     let problems = models.problems().into_iter();
     let problem = |(model, problem)| {
@@ -229,8 +229,8 @@ fn server_view(found: &FoundServer) -> ServerView {
     }
 }
 
-/// `has_key` says that one stands in the environment. A provider with an address for each account takes more than a key,
-/// so it is not offered.
+/// `has_key` says whether the environment has the key. A provider with a separate address for each account needs more
+/// than a key, so it is not offered.
 fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<ProviderView> {
     provider.default_api_base()?;
     Some(ProviderView {
@@ -241,13 +241,14 @@ fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<ProviderVi
     })
 }
 
-/// Keys are typed on this machine only: the pages are served on loopback, to a program here, and not through a proxy.
+/// Keys are accepted on this machine only: the pages are served on loopback, to a program here, and not through a
+/// proxy.
 fn is_on_this_machine(web: &Web, client: Client, headers: &HeaderMap) -> bool {
     web.address.ip().is_loopback() && is_direct(client, headers)
 }
 
-/// The request comes from a page of this very address. Browsers name the origin of every request with a body; a
-/// request that names none comes from another program.
+/// Refuses a request that does not come from a page of this very address. Browsers name the origin of every request
+/// with a body; a request that names none comes from another program.
 fn require_own_page(web: &Web, client: Client, headers: &HeaderMap) -> Result<(), ApiProblem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let own = text(header::HOST).map(|host| format!("http://{host}"));

@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1), from the types that its requests and answers are made of.
+//! The OpenAPI 3.1 description of the API, generated from the types of its requests and responses.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ struct ErrorAnswer {
     error: String,
 }
 
-/// It is the same for everybody, and as long as the program runs.
+/// The description is the same for every visitor, and does not change while the program runs.
 static DESCRIPTION: LazyLock<String> = LazyLock::new(|| describe().to_string());
 
 /// `GET /api/openapi.json`.
@@ -30,8 +30,8 @@ pub async fn serve() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION.as_str()).into_response()
 }
 
-/// Makes the schemas of what is taken and of what is answered. A field with a default may be left out of a request, and
-/// is always in an answer.
+/// Generates the schemas of requests and of responses. A field with a default is optional in a request, and always
+/// present in a response.
 struct Generators {
     taken: SchemaGenerator,
     answered: SchemaGenerator,
@@ -127,7 +127,7 @@ impl Generators {
         operation
     }
 
-    /// One parameter for each field of a query.
+    /// Returns one parameter for each field of a query.
     fn query(&mut self, query: Option<SchemaOf>) -> Vec<Value> {
         let Some(query) = query else { return Vec::new() };
         let schema = json!(query(&mut self.taken));
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Only the choice of models is one of the whole program.
+    /// Only the choice of models applies to the whole program.
     #[test]
     fn every_request_takes_a_workspace_and_says_what_it_means() {
         let description = describe();

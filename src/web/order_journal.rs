@@ -1,4 +1,4 @@
-//! Who ordered what, and who has opted out.
+//! The journal of orders, and the users who have opted out.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use aizuchi_core::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 
-/// How many orders are on one page.
+/// The number of orders on one page.
 const PAGE: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
@@ -87,7 +87,8 @@ fn view(given: GivenOrder) -> OrderView {
     }
 }
 
-/// The newest orders before one of them, and where the page before ends. For those who give orders themselves.
+/// Returns the newest orders before one of them, and the cursor of the next older page. Only visitors who may give
+/// orders read them.
 pub async fn read(
     web: &Web,
     access: &Access,
@@ -95,7 +96,7 @@ pub async fn read(
     before: Option<i64>,
 ) -> Result<(Vec<GivenOrder>, Option<i64>), ApiProblem> {
     require_orders(access)?;
-    // One more tells whether there is a page before this one.
+    // Fetch one more, to learn whether there is a page before this one.
     let query = OrderJournalQuery { workspace, before, limit: PAGE + 1 };
     let mut orders = web.archive.order_journal(&query).await?;
     let is_full = orders.len() > PAGE;
@@ -127,7 +128,7 @@ pub async fn opt_outs(
     Ok(Json(OptOutsAnswer { opted_out: opted_out.into_iter().map(person).collect() }))
 }
 
-/// Who has opted out. For those who give orders themselves.
+/// Returns the users who have opted out. Only visitors who may give orders read them.
 pub async fn opted_out(
     web: &Web,
     access: &Access,
@@ -137,7 +138,7 @@ pub async fn opted_out(
     Ok(web.store.orders(workspace).await?.opted_out)
 }
 
-/// The names of these users, as far as they are known and the visitor may learn them.
+/// Returns the names of these users, as far as they are known and the visitor may know them.
 pub async fn user_names(
     web: &Web,
     access: &Access,
@@ -151,7 +152,7 @@ pub async fn user_names(
     Ok(users.map(|user| (user.id, user.name)).collect())
 }
 
-/// Whether they may learn who the users of a workspace are.
+/// Whether a visitor may learn who the users of a workspace are.
 pub fn may_name_users(access: &Access, workspace: &WorkspaceId) -> bool {
     access.may_read(workspace, Visibility::Public)
 }

@@ -30,7 +30,7 @@ use aizuchi_core::store::order::Order;
 type Body<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;
 
-/// What somebody orders on a page or through the API, in one workspace.
+/// An order that is given on a page or through the API, in one workspace.
 #[derive(Clone, Debug)]
 pub enum OrderRequest {
     Mute {
@@ -40,7 +40,7 @@ pub enum OrderRequest {
     Unmute {
         channel: Option<String>,
     },
-    /// As `stop` in the chat: it says nothing there for an hour.
+    /// Like `stop` in the chat: the persona says nothing there for an hour.
     Stop {
         channel: String,
     },
@@ -48,7 +48,7 @@ pub enum OrderRequest {
         channel: String,
         mode: Option<Mode>,
     },
-    /// Listen to somebody no more, or again.
+    /// Stop listening to a user, or listen again.
     Consent {
         user: String,
         change: ConsentChange,
@@ -57,7 +57,7 @@ pub enum OrderRequest {
     LearnAnew,
 }
 
-/// Carries out an order. What somebody with a console orders, only an admin of the channel can lift.
+/// Carries out an order. In the chat, only an admin of the channel can lift an order that was given here.
 pub async fn carry_out(
     web: &Web,
     access: &Access,
@@ -148,7 +148,7 @@ async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result
     ordered.map_err(|error| Refusal::Room(error).into())
 }
 
-/// A stop never shortens a mute.
+/// Whether a channel is muted at least until this time: a stop must not shorten a mute.
 async fn is_muted_until(
     web: &Web,
     workspace: &WorkspaceId,
@@ -158,7 +158,7 @@ async fn is_muted_until(
     Ok(web.store.orders(workspace).await?.channel_mute(channel, until).is_some())
 }
 
-/// Without minutes, a mute lasts until it is lifted.
+/// Returns the end of a mute. Without minutes, it lasts until it is lifted.
 fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
     match minutes {
         None => Ok(Timestamp::MAX),
@@ -275,8 +275,8 @@ pub async fn opt_out(
     ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
 }
 
-/// The id of the person with this id or, for those who may learn names, of the only one with this name. Text that
-/// names nobody stays as it is.
+/// Returns the id of the user with this id or, for visitors who may know names, of the only user with this name. Other
+/// text is returned as it is.
 pub async fn user_id(
     web: &Web,
     access: &Access,
@@ -302,7 +302,7 @@ pub async fn user_id(
 async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<UserId, ApiProblem> {
     let user = UserId::new(id);
     let is_known = !web.archive.some_users(workspace, &[user.clone()].into()).await?.is_empty();
-    // Somebody who was forgotten may still be listened to again.
+    // A forgotten user who has opted out can still opt in again.
     if is_known || web.store.orders(workspace).await?.opted_out.contains(&user) {
         return Ok(user);
     }

@@ -1,20 +1,21 @@
-//! The address of a page of this server, to come back to after a form or a sign-in. It comes from a form or a link, so
-//! it could be anybody's: one that leads elsewhere would make these pages a signpost for strangers.
+//! The address of a page of this server, to return to after a form or a sign-in. It comes from a form or a link, so an
+//! attacker may have chosen it: an address elsewhere would make these pages an open redirect.
 
 use axum::response::Redirect;
 use serde::{Deserialize, Deserializer};
 
-/// The path of a page with its query, and nothing that a browser could take for another place.
+/// The path of a page with its query, without anything that a browser could take for another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnPage(String);
 
-/// A form that carries an address has to stay below its limit.
+/// The maximum length of an address, so that a form that carries one stays below its own limit.
 const MAX_LENGTH: usize = 1000;
-/// Below `/console/`, but for no reader: a stream, a style sheet.
+/// Paths below `/console/` that are not pages: a stream and a style sheet.
 const NOT_PAGES: [&str; 2] = ["console/events", "console/report.css"];
 
 impl OwnPage {
-    /// `None`: it is not the address of a page here. Characters other than ASCII are percent-encoded in one.
+    /// Returns `None` if it is not the address of a page here. In such an address, characters other than ASCII are
+    /// percent-encoded.
     pub fn parse(address: &str) -> Option<Self> {
         let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         let path = address.split(['?', '#']).next()?;
@@ -26,18 +27,19 @@ impl OwnPage {
         &self.0
     }
 
-    /// Whether it is the local room's page, where one comes anyway.
+    /// Whether it is the local room's page, to which a sign-in leads anyway.
     pub fn is_room(&self) -> bool {
         self.0 == "/"
     }
 
-    /// Leads a browser to this page, or without one to the usual one.
+    /// Redirects a browser to this page, or without one to the usual one.
     pub fn redirect(page: Option<&Self>, usual: &str) -> Redirect {
         Redirect::to(page.map_or(usual, Self::as_str))
     }
 }
 
-/// Reads a field of a form or a query. Another address counts as none, so that the form is carried out all the same.
+/// Deserializes a field of a form or a query. A foreign address counts as none, so that the form is carried out all
+/// the same.
 pub fn if_own<'de, D: Deserializer<'de>>(field: D) -> Result<Option<OwnPage>, D::Error> {
     let address = Option::<String>::deserialize(field)?;
     Ok(address.as_deref().and_then(OwnPage::parse))
@@ -51,7 +53,7 @@ fn is_page(path: &str) -> bool {
     is_room || is_known && path.split('/').all(is_name) && !NOT_PAGES.contains(&path)
 }
 
-/// Whether a part of a path stays where it is: browsers take `.` and `..`, also encoded, as steps.
+/// Whether a part of a path is a name. Browsers take `.` and `..`, also percent-encoded, as steps.
 fn is_name(part: &str) -> bool {
     let part = part.to_ascii_lowercase().replace("%2e", ".");
     !matches!(&*part, "" | "." | "..")

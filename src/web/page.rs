@@ -77,7 +77,7 @@ pub async fn file(name: Result<Path<String>, PathRejection>, headers: HeaderMap)
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
-    // What was sent compressed has a weak tag.
+    // The tag of a compressed response is weak.
     let is_known = known.is_some_and(|known| known.trim_start_matches("W/") == tag);
     let headers = [
         (header::CONTENT_TYPE, file.metadata.mimetype().to_owned()),

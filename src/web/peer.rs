@@ -1,4 +1,4 @@
-//! Who a connection or a request comes from, as far as limits and trust are concerned.
+//! The sender of a connection or a request, as far as limits and trust are concerned.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -8,34 +8,34 @@ use axum::http::HeaderMap;
 
 use aizuchi_core::ip_network::IpNetwork;
 
-/// An address, or for IPv6 the network that one subscriber has.
+/// An address, or for IPv6 the network of one subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer(IpAddr);
 
-/// The proxies that may say whom they stand for.
+/// The proxies that are trusted to name their clients.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[IpNetwork]>);
 
 /// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Whom limits count: behind a trusted proxy, not the proxy.
+    /// The peer that limits apply to: behind a trusted proxy, the client and not the proxy.
     pub peer: Peer,
-    /// Whether it is a program on this machine, as far as the connection and the proxies tell.
+    /// Whether the sender is a program on this machine, as far as the connection and the proxies tell.
     pub is_local: bool,
-    /// Whether the connection is that of a trusted proxy.
+    /// Whether the connection comes from a trusted proxy.
     pub is_from_proxy: bool,
 }
 
-/// The bits of an IPv6 address that name the network of a subscriber.
+/// The bits of an IPv6 address that identify the network of a subscriber.
 const SUBSCRIBER_BITS: u128 = !0 << 64;
-/// The headers by which a proxy tells that it stands for others.
+/// The headers that show that a proxy has forwarded a request.
 const PROXY_HEADERS: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 impl Peer {
     pub fn new(address: IpAddr) -> Self {
-        // A socket for both kinds shows an IPv4 client as `::ffff:192.0.2.1`.
+        // A dual-stack socket shows an IPv4 client as `::ffff:192.0.2.1`.
         Self(match address.to_canonical() {
             IpAddr::V6(address) if !address.is_loopback() => {
                 Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER_BITS).into()
@@ -60,7 +60,7 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The sender of a request that came over a connection from `address`.
+    /// Returns the sender of a request that came over a connection from `address`.
     pub fn client(&self, address: IpAddr, headers: &HeaderMap) -> Client {
         let is_forwarded = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
         Client {
@@ -70,8 +70,8 @@ impl TrustedProxies {
         }
     }
 
-    /// Follows the addresses that each proxy has added, the last one first, as long as trusted proxies added them. What
-    /// stands before an entry that cannot be read may be the client's own invention.
+    /// Follows the addresses that each proxy has added, the last one first, as long as trusted proxies added them. The
+    /// client may have forged everything before an entry that cannot be parsed.
     fn resolve(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
         let values = headers.get_all("x-forwarded-for").into_iter();
         let values: Vec<&str> = values.map(|value| value.to_str().unwrap_or("?")).collect();
@@ -86,7 +86,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address, perhaps with a port.
+/// Parses an address, with or without a port.
 fn parse_address(entry: &str) -> Option<IpAddr> {
     let entry = entry.trim_matches('"');
     let bracketed = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']'));
@@ -140,21 +140,21 @@ mod tests {
             ("10.0.0.1", "\"[2001:db8::1]:4711\"", "2001:db8::1"),
             ("10.0.0.1", "2001:db8::1", "2001:db8::1"),
             ("10.0.0.1", " 192.0.2.1 , ", "192.0.2.1"),
-            // All of them are trusted: the first one.
+            // All of them are trusted, so the first one is the client.
             ("10.0.0.1", "10.0.0.9, 10.0.0.2", "10.0.0.9"),
-            // The proxy did not say for whom it stands; before that, anything may stand.
+            // The proxy did not name its client, and anything before that entry may be forged.
             ("10.0.0.1", "unknown", "10.0.0.1"),
             ("10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"),
             ("10.0.0.1", "203.0.113.9, 192.0.2.1.5, 10.0.0.2", "10.0.0.2"),
             ("10.0.0.1", "", "10.0.0.1"),
-            // Others can say what they like.
+            // Other senders may claim anything.
             ("198.51.100.1", "192.0.2.1", "198.51.100.1"),
             ("127.0.0.2", "192.0.2.1", "127.0.0.2"),
         ] {
             let client = trusted.client(address(from), &headers(&[("x-forwarded-for", forwarded)]));
             assert_eq!(client.peer, peer(expected), "{from}: {forwarded}");
         }
-        // Each proxy may add a header of its own.
+        // Each proxy may add a separate header.
         let both = headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1")]);
         assert_eq!(trusted.client(address("10.0.0.1"), &both).peer, peer("192.0.2.1"));
         let bare = trusted.client(address("10.0.0.1"), &HeaderMap::new());

@@ -1,5 +1,5 @@
-//! Settings of a workspace, a channel or a thread that are ordered on the pages and through the API, with where each value
-//! comes from. Whoever may give orders reads and changes them; a model is chosen by admins only.
+//! Settings of a workspace, a channel or a thread that are ordered on the pages and through the API, with the source
+//! of each value. Visitors who may give orders read and change them; only admins choose a model.
 
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ pub async fn change(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The change to this value; without one, the setting is taken back.
+/// Parses a change to this value. Without a value, the setting is cleared.
 pub fn parse(setting: &str, value: Option<&str>) -> Option<SettingChange> {
     let kind = SettingKind::from_name(setting)?;
     match value.map(str::trim) {
@@ -151,8 +151,8 @@ pub fn parse(setting: &str, value: Option<&str>) -> Option<SettingChange> {
     }
 }
 
-/// Changes a setting of a thread, a channel, or the whole workspace. What somebody orders here, only an admin of the channel
-/// changes in the chat.
+/// Changes a setting of a thread, a channel, or the whole workspace. In the chat, only an admin of the channel can
+/// change what was ordered here.
 pub async fn carry_out(
     web: &Web,
     access: &Access,
@@ -201,21 +201,21 @@ async fn scope(
     let parent = MessageId::new(thread.as_str());
     let is_heard = web.archive.message(workspace, &channel, &parent).await?.is_some();
     let scope = SettingScope::Thread(channel, parent);
-    // Its first message may be older than what is known of the channel.
+    // The thread's first message may be older than the known history of the channel.
     match is_heard || is_set(web, workspace, &scope) || is_active(web, workspace, &scope).await? {
         true => Ok(scope),
         false => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
     }
 }
 
-/// Whether somebody has set anything there.
+/// Whether any setting was ordered there.
 fn is_set(web: &Web, workspace: &WorkspaceId, scope: &SettingScope) -> bool {
     let rulebook = web.room.rulebook();
     let ordered = rulebook.ordered.get(workspace);
     ordered.is_some_and(|orders| orders.iter().any(|order| order.scope == *scope))
 }
 
-/// Whether anything was said in a thread.
+/// Whether a thread has any message.
 async fn is_active(
     web: &Web,
     workspace: &WorkspaceId,

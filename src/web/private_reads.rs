@@ -1,4 +1,4 @@
-//! Who read the text of private channels, for admins.
+//! The record of who read the text of private channels, for admins.
 
 use std::sync::Arc;
 
@@ -42,13 +42,13 @@ pub struct PrivateReadView {
     count: u64,
 }
 
-/// How many rows of the record are on one page.
+/// The number of rows of the record on one page.
 const PAGE: usize = 200;
 
 /// A page of the record, newest first.
 pub struct ReadsPage {
     pub reads: Vec<PrivateReads>,
-    /// Where the page before this one ends, if there is one: a time in milliseconds.
+    /// The cursor of the next older page, if there is one: a time in milliseconds.
     pub older: Option<i64>,
 }
 
@@ -67,17 +67,17 @@ pub async fn list(
     Ok(Json(PrivateReadsAnswer { reads: reads.iter().map(view).collect(), older }))
 }
 
-/// The newest rows of the record before a time.
+/// Returns the newest rows of the record before a time.
 pub async fn page(
     web: &Web,
     workspace: Option<WorkspaceId>,
     before: Option<i64>,
 ) -> Result<ReadsPage, ApiProblem> {
-    // A time that no clock shows is after all of them.
+    // A time that is out of range is later than all rows.
     let before = before.and_then(|before| Timestamp::from_millisecond(before).ok());
     let mut most = PAGE;
     loop {
-        // One more tells whether there is a page before this one.
+        // Fetch one more, to learn whether there is a page before this one.
         let query = PrivateReadQuery { workspace: workspace.clone(), before, limit: most + 1 };
         match ReadsPage::new(web.archive.private_reads(&query).await?, most) {
             Some(page) => return Ok(page),
@@ -87,8 +87,8 @@ pub async fn page(
 }
 
 impl ReadsPage {
-    /// Of one more than the page holds. What was read in one moment stays together, because the page before ends
-    /// before a moment. `None`: one moment has more than a page.
+    /// Makes a page from one row more than it holds. Rows of the same moment stay together, because the cursor is a
+    /// time. Returns `None` if one moment has more rows than a page.
     fn new(mut reads: Vec<PrivateReads>, most: usize) -> Option<Self> {
         let Some(next) = reads.get(most).map(at_ms) else {
             return Some(Self { reads, older: None });

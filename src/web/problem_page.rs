@@ -1,4 +1,4 @@
-//! A refusal in the words of its reader: a page for people, JSON for programs.
+//! A refusal in the reader's language: a page for people, JSON for programs.
 
 use askama::Template;
 use axum::extract::Request;
@@ -17,11 +17,11 @@ struct ProblemPage<'a> {
     /// Empty if the title says it all.
     detail: &'a str,
     back: &'a str,
-    /// Where that leads.
+    /// Where the link back leads.
     address: &'a str,
 }
 
-/// What was asked for, as far as the words of a refusal depend on it.
+/// The part of a request that the wording of a refusal depends on.
 pub struct RefusedRequest {
     method: Method,
     path: String,
@@ -30,14 +30,14 @@ pub struct RefusedRequest {
 }
 
 impl RefusedRequest {
-    /// Read in this language.
+    /// Reads a request whose response is in this language.
     pub fn new(request: &Request, language: Language) -> Self {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let is_for_browser = is_for_browser(&method, &path, request.headers());
         Self { method, path, language, is_for_browser }
     }
 
-    /// The response as its reader understands it, if it is a refusal. Others stay as they are.
+    /// Translates the response for its reader if it is a refusal. Other responses stay as they are.
     pub fn retell(&self, mut response: Response) -> Response {
         let Some(problem) = response.extensions_mut().remove::<ApiProblem>() else {
             return response;
@@ -60,7 +60,7 @@ impl RefusedRequest {
     fn page(&self, problem: &ApiProblem) -> Result<String, askama::Error> {
         let language = self.language;
         let is_missing = problem.0.status() == StatusCode::NOT_FOUND;
-        // Of an order it has to be said what is missing.
+        // For an order, the page also has to say what is missing.
         let is_told_by_title = is_missing && self.method == Method::GET;
         let detail = problem.0.describe(language);
         let page = ProblemPage {
@@ -77,7 +77,7 @@ impl RefusedRequest {
     }
 }
 
-/// Whether somebody looks at the answer in a browser.
+/// Whether a person sees the response in a browser.
 fn is_for_browser(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let is_page = accepted.is_some_and(|accepted| accepted.contains("text/html"));

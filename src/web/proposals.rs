@@ -1,4 +1,5 @@
-//! What it would say unasked where somebody approves it first: listed, and decided by those who may read the channel.
+//! Proposals: what the persona would say unasked, where a person has to approve it first. They are listed, and decided
+//! by visitors who may read the channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -98,12 +99,12 @@ pub enum ProposalAction {
     Never,
 }
 
-/// The newest proposals of a list.
+/// The number of newest proposals in a list.
 const PAGE: usize = 100;
-/// The newest labels of a workspace that count.
+/// The number of newest labels of a workspace that count.
 const LABELS: usize = 2000;
 
-/// A channel, with what somebody decided there.
+/// The key of a channel among all workspaces.
 type ChannelKey = (WorkspaceId, ChannelId);
 
 /// `GET /api/proposals`: of all workspaces, or of one.
@@ -142,14 +143,14 @@ pub async fn post(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What somebody does with a proposal, and in which words.
+/// What a person does with a proposal, and the text if it is edited.
 pub struct ProposalRequest {
     pub action: ProposalAction,
     pub text: Option<String>,
 }
 
 impl ProposalAction {
-    /// As it is written in forms.
+    /// Parses an action as it is written in forms.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "say" => ProposalAction::Say,
@@ -161,8 +162,8 @@ impl ProposalAction {
     }
 }
 
-/// The newest proposals, newest first, without the words that the visitor may not read. Looks at private ones are
-/// recorded.
+/// Returns the newest proposals, newest first, without the text that the visitor may not read. Reads of private ones
+/// are recorded.
 pub async fn read(
     web: &Web,
     access: &Access,
@@ -179,7 +180,7 @@ pub async fn read(
         }
         let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
         if !access.may_read_models(workspace) {
-            // The reason is none of what would be posted.
+            // The reason is not part of what would be posted.
             proposal.why = None;
         }
         if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
@@ -195,7 +196,7 @@ pub async fn read(
     Ok(proposals)
 }
 
-/// Decides a proposal: one of a workspace, or without one of any.
+/// Decides a proposal of the given workspace, or without one, of any.
 pub async fn decide(
     web: &Web,
     access: &Access,
@@ -221,7 +222,7 @@ pub async fn decide(
     Ok(web.inbox.apply_order(order).await?)
 }
 
-/// The posts that somebody's words are split into.
+/// Splits a person's text into posts.
 fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
     let text = parse_text(text).map_err(Refusal::Room)?;
     Ok(match web.platforms.for_workspace(workspace) {
@@ -230,7 +231,7 @@ fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, 
     })
 }
 
-/// What somebody decided in these workspaces, by channel.
+/// Returns the decisions on proposals in these workspaces, by channel.
 async fn labels(
     web: &Web,
     known: &[WorkspaceId],

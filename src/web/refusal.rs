@@ -26,12 +26,12 @@ pub enum Refusal {
     // Where a request comes from.
     /// Another site's page sent it.
     OtherSite,
-    /// The same, or it names this machine by another name, while no token is set.
+    /// The same, or the request names this machine by another host name, while no token is set.
     OtherSiteOrMachine,
     ForwardedWithoutToken,
-    /// The proxy named somebody whom no list has.
+    /// The proxy named a user who is in none of the lists.
     UnknownToProxy,
-    /// Only a proxy says who somebody is, in this header.
+    /// Only a proxy can sign visitors in, with this header.
     NotFromProxy {
         header: String,
     },
@@ -42,18 +42,18 @@ pub enum Refusal {
         seconds: u64,
     },
     WrongLink,
-    // What somebody may do and read.
+    // What a visitor may do and read.
     RoleExcluded {
         role: &'static str,
     },
     NoOrders,
-    /// Models are asked by those who may give orders.
+    /// Only visitors who may give orders can ask models.
     NoQuestions,
     SignInToRead,
     ChannelWithheld,
     PeopleWithheld,
     OrdersWithheld,
-    /// What models wrote, of those who did not sign in.
+    /// What models wrote, for visitors who did not sign in.
     ModelsWithheldHere,
     ModelsWithheld,
     OnlyAdminChoosesModels,
@@ -61,7 +61,7 @@ pub enum Refusal {
     OnlyAdminReverts,
     OnlyAdminReadsLooks,
     OnlyThisMachineChoosesModels,
-    // What there is not.
+    // What does not exist.
     NothingHere,
     WrongMethod,
     NoFile,
@@ -70,7 +70,7 @@ pub enum Refusal {
         id: String,
         workspace: WorkspaceId,
     },
-    /// The address cannot even be read.
+    /// The address cannot even be parsed.
     NoChannel,
     UnknownUser {
         id: String,
@@ -81,7 +81,7 @@ pub enum Refusal {
     NoProposal,
     NoMemory,
     NoMemo,
-    // What an address lacks.
+    // What is missing in an address.
     OnlyLocal,
     WhichChannel,
     UnreadableId,
@@ -104,9 +104,9 @@ pub enum Refusal {
     UnreadableForm,
     TooLarge(BodyFormat),
     NotJson,
-    /// It is no JSON, though it says so.
+    /// The body is not JSON, although it claims to be.
     BrokenBody(BodyFormat),
-    /// It is JSON of another shape.
+    /// The body is JSON of another shape.
     WrongBody(BodyFormat),
     WrongCap,
     WrongDays {
@@ -119,7 +119,7 @@ pub enum Refusal {
     PersonaTooLong {
         most: usize,
     },
-    /// It leaves no room for messages.
+    /// The persona leaves no space for messages.
     UnfitPersona,
     EntryLength {
         most: usize,
@@ -133,9 +133,9 @@ pub enum Refusal {
     Memo(MemoError),
     Room(LocalRoomError),
     Choice(ChoiceError),
-    // What does not fit how things stand.
+    // What conflicts with the current state.
     EntryChanged,
-    /// Of an order about somebody.
+    /// For an order about a user.
     SeveralUsers {
         name: String,
     },
@@ -143,7 +143,7 @@ pub enum Refusal {
     Unjudgeable(Unjudgeable),
     OverBudget(Limit),
     CapReached,
-    /// A cap on money would hold nothing back.
+    /// Without a price, a cap on money would limit nothing.
     Unpriced,
     // What cannot be done at the moment.
     TooManyStreams,
@@ -159,7 +159,7 @@ pub enum Refusal {
     SessionFailed,
     ShuttingDown,
     StandingBy,
-    /// A platform is not, for this reason.
+    /// A platform is not connected, for this reason.
     NotConnected(String),
     StepsStalled {
         seconds: i64,
@@ -178,12 +178,12 @@ impl Refusal {
         self.kind().0
     }
 
-    /// Its name for programs. It never changes.
+    /// Returns the name of the refusal for programs, which never changes.
     pub fn id(&self) -> &'static str {
         self.kind().1
     }
 
-    /// The sentence for the reader.
+    /// Returns the sentence for the reader.
     pub fn describe(&self, language: Language) -> String {
         let text: fn(Language) -> &'static str = match self {
             Refusal::OtherSite => told::other_site,
@@ -315,7 +315,7 @@ mod tests {
     use aizuchi_core::decision::model_problem::ModelProblem;
     use aizuchi_core::llm::model::{ModelId, PROVIDERS};
 
-    /// Each reason, and where another enum has the reasons each of those.
+    /// Returns each reason. A reason that wraps another enum is listed once for each reason in it.
     fn all() -> Vec<Refusal> {
         let id = || "tea".to_owned();
         let workspace = || WorkspaceId::new("slack:T1");
@@ -538,7 +538,7 @@ mod tests {
         }
     }
 
-    /// Programs rely on them.
+    /// Programs rely on these names and statuses.
     #[test]
     fn names_and_statuses_stay_the_same() {
         let mut found: BTreeMap<u16, BTreeSet<&str>> = BTreeMap::new();

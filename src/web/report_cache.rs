@@ -1,10 +1,10 @@
-//! The reports that were computed last, kept in memory, so that one that is looked at again is shown at once.
+//! An in-memory cache of the most recently computed reports, so that a report that is viewed again is shown at once.
 //!
-//! A report quotes what people wrote. What only adds to it, a new message or decision, leaves a kept one as it was: it
-//! is shown with its time while a newer one is computed. Whatever takes something back or hides it (an edit, a deletion,
-//! each page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises
-//! the store's count of erasures. A report belongs to the count from before it was read, and is dropped as soon as there
-//! is another or when it is too old, also if nobody looks.
+//! A report quotes what people wrote. New messages and decisions only add to it, so a cached report stays valid: it is
+//! shown with its time while a newer one is computed. Whatever removes or hides something (an edit, a deletion, each
+//! page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises
+//! the store's count of erasures. A report belongs to the count from before it was read. It is dropped as soon as the
+//! count changes or when it is too old, even if nobody views it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::report::figures::Report;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 
-/// A report is of the last days until now. Until this time has passed, one that nothing was added to is as of now.
+/// A report covers the last days until now. For this long, a report to which nothing was added counts as current.
 const CURRENT: SignedDuration = SignedDuration::from_mins(10);
-/// A report is shown no longer than this, whatever happens.
+/// The maximum age of a report that is shown, whatever happens.
 const MOST_AGE: SignedDuration = SignedDuration::from_hours(1);
-/// A report is computed anew no more often than this, however often somebody looks.
+/// The minimum time between two computations of a report, however often it is viewed.
 const RENEWAL_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 const MOST_REPORTS: usize = 8;
 
-/// What a report is about. Whoever asks for the same may read the same.
+/// What a report is about. All visitors who may request a subject may read the same report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportSubject {
     pub workspace: WorkspaceId,
     pub days: i64,
-    /// With what was said in private channels: only admins may ask for it.
+    /// Whether it includes messages of private channels. Only admins may request that.
     pub has_private: bool,
 }
 
-/// What a report is computed with. It is read before anything else.
+/// The state that a report is computed from. It is read before anything else.
 #[derive(Clone)]
 pub struct ReportBasis {
-    /// How often something was taken back until then.
+    /// The store's count of erasures at that time.
     pub erasures: u64,
     /// The newest committed revision.
     pub revision: u64,
@@ -47,16 +47,16 @@ pub struct ReportBasis {
     pub now: Timestamp,
 }
 
-/// What was computed.
+/// A computed report.
 #[derive(Default)]
 pub struct ComputedReport {
-    /// `None`: nothing was decided.
+    /// `None` if nothing was decided.
     pub report: Option<Report>,
-    /// How many private channels were left out.
+    /// The number of private channels that were left out.
     pub left_out: usize,
-    /// The private channels whose messages it was made from: each look at it is a look at them.
+    /// The private channels whose messages it was made from: each view of the report is a read of them.
     pub private_messages: BTreeSet<ChannelId>,
-    /// Those whose decisions it was made from.
+    /// The private channels whose decisions it was made from.
     pub private_decisions: BTreeSet<ChannelId>,
 }
 
@@ -67,7 +67,7 @@ pub struct FoundReport {
     pub age: ReportAge,
 }
 
-/// Whether a report is what would be computed now.
+/// Whether a report equals what would be computed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportAge {
     Current,
@@ -78,19 +78,20 @@ pub enum ReportAge {
 pub struct ReportCache {
     clock: Clock,
     kept: Mutex<Kept>,
-    /// Tells the task that drops them of a new one.
+    /// Notifies the task that drops reports that one was added.
     added: Notify,
-    /// Tells the task that renews them which is wanted.
+    /// Notifies the task that recomputes reports that one is wanted.
     wanted: Notify,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// The last one at the end.
+    /// The most recent one is last.
     reports: Vec<KeptReport>,
-    /// The newest count of erasures for which reports were dropped: one from before that comes later is not kept.
+    /// The newest count of erasures for which reports were dropped. A report from before that count is not cached any
+    /// more.
     newest: u64,
-    /// Those to be computed anew, in this order.
+    /// The reports to recompute, in this order.
     wanted: VecDeque<ReportSubject>,
 }
 
@@ -98,7 +99,7 @@ struct KeptReport {
     subject: ReportSubject,
     basis: ReportBasis,
     computed: Arc<ComputedReport>,
-    /// When it was last wanted anew. At first that is when it was computed.
+    /// When a recomputation was last requested. At first, this is when the report was computed.
     renewed: Timestamp,
 }
 
@@ -107,7 +108,7 @@ impl ReportCache {
         Self { clock, kept: Mutex::default(), added: Notify::new(), wanted: Notify::new() }
     }
 
-    /// The report on this, if it was computed and nothing that it shows was taken back.
+    /// Returns the cached report on a subject, unless something that it shows may have been erased.
     pub fn find(&self, subject: &ReportSubject, newest: &ReportBasis) -> Option<FoundReport> {
         let mut kept = self.kept.lock();
         kept.reports.retain(|report| report.basis.may_be_shown(newest));
@@ -119,7 +120,7 @@ impl ReportCache {
         Some(FoundReport { computed: found.computed.clone(), age })
     }
 
-    /// Keeps a report for those who ask for the same.
+    /// Caches a report for other visitors who request the same subject.
     pub fn keep(&self, subject: ReportSubject, basis: ReportBasis, computed: Arc<ComputedReport>) {
         {
             let mut kept = self.kept.lock();
@@ -136,7 +137,8 @@ impl ReportCache {
         self.added.notify_one();
     }
 
-    /// Has a kept report computed anew in the background, unless that was done lately. Says whether it is to be.
+    /// Requests that a cached report is recomputed in the background, unless that was done recently. Returns whether
+    /// it is pending.
     pub fn renew(&self, subject: &ReportSubject) -> bool {
         let now = self.clock.now();
         let mut kept = self.kept.lock();
@@ -157,7 +159,7 @@ impl ReportCache {
         true
     }
 
-    /// Waits for the next report that is to be computed anew. One task takes them.
+    /// Waits for the next report to recompute. Only one task calls this.
     pub async fn next_wanted(&self) -> ReportSubject {
         loop {
             let next = self.kept.lock().wanted.pop_front();
@@ -168,7 +170,7 @@ impl ReportCache {
         }
     }
 
-    /// Drops reports when anything is taken back and when they are too old, until the shutdown.
+    /// Drops reports when anything is erased and when they are too old, until the shutdown.
     pub async fn drop_outdated(
         &self,
         mut erasures: watch::Receiver<u64>,
@@ -184,13 +186,13 @@ impl ReportCache {
                 _ = self.clock.timeout(left, std::future::pending::<()>()) => true,
             };
             if !is_changed {
-                // The store is gone; whoever ends with it ends the rest.
+                // The store has been dropped. Wait for the shutdown, which ends the other tasks.
                 return shutdown.cancelled().await;
             }
         }
     }
 
-    /// Drops those from before this count of erasures and those that are too old. Returns for how long the rest may
+    /// Drops the reports from before this count of erasures, and those that are too old. Returns how long the rest may
     /// stay.
     fn drop_before(&self, erasures: u64) -> SignedDuration {
         let now = self.clock.now();
@@ -206,14 +208,14 @@ impl ReportCache {
 }
 
 impl ReportBasis {
-    /// Whether what was computed with this may still be shown: nothing of it was taken back.
+    /// Whether a report from this state may still be shown, because nothing of it was erased.
     fn may_be_shown(&self, newest: &Self) -> bool {
         self.erasures == newest.erasures
             && Arc::ptr_eq(&self.config, &newest.config)
             && self.age(newest.now) < MOST_AGE
     }
 
-    /// Whether it is what would be computed with that.
+    /// Whether a report from this state equals one from `newest`.
     fn is_current(&self, newest: &Self) -> bool {
         self.revision == newest.revision && self.age(newest.now) < CURRENT
     }
@@ -223,7 +225,7 @@ impl ReportBasis {
     }
 }
 
-/// How far two times are from each other: a clock may be set back.
+/// Returns the absolute difference of two times, because a clock may be set back.
 fn distance(one: Timestamp, other: Timestamp) -> SignedDuration {
     other.duration_since(one).abs()
 }
@@ -345,7 +347,7 @@ mod tests {
         sender.send_replace(8);
         assert!(futures_util::poll!(&mut dropping).is_pending());
         assert_eq!(count(&kept), 0);
-        // What was computed before that comes too late.
+        // A report that was computed before that arrives too late.
         kept.keep(subject("w", 7, false), basis(), computed());
         assert_eq!(count(&kept), 0);
         drop(sender);

@@ -18,16 +18,16 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// The number of changes that are read at a time, which is far more than can change with one revision.
+/// The number of changes that are read at a time, which is far more than one revision can contain.
 const BATCH: usize = 50;
-/// How many changes are kept for pages. A page that is further behind reads for itself.
+/// The maximum number of cached changes. A page that is further behind reads from the store.
 const MAX_KEPT: usize = 500;
 
 pub struct RoomFeed {
     archive: Arc<dyn Archive>,
     room: Arc<LocalRoom>,
     clock: Clock,
-    /// Locked while the store is read, so that the pages that wait for the same change find it read.
+    /// Locked while the store is read, so that pages that wait for the same change find it cached.
     kept: Mutex<KeptEvents>,
 }
 
@@ -37,7 +37,7 @@ struct KeptEvents {
     from: u64,
     until: u64,
     status: Status,
-    /// The number of the room's own change that it shows, and the event.
+    /// The event, and the number of the newest change of the room that it includes.
     room: Option<(u64, Bytes)>,
 }
 
@@ -46,7 +46,7 @@ struct FeedChange {
     revision: u64,
     subject: Subject,
     event: Bytes,
-    /// It is a message that was a command, which may have changed the persona's mode or mutes.
+    /// Whether it is a message with a command, which may have changed the persona's mode or mutes.
     is_command: bool,
 }
 
@@ -57,7 +57,7 @@ enum Subject {
     Decision(DecisionId),
 }
 
-/// The pending steps. The number rises with each change of them.
+/// The pending steps. The number increases with each change of them.
 #[derive(Clone, Default)]
 struct Status {
     number: u64,
@@ -65,11 +65,11 @@ struct Status {
     event: Bytes,
 }
 
-/// How far a page has been told.
+/// A page's position in the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedPosition {
     pub revision: u64,
-    /// Of the status, if the page has one.
+    /// The number of the status that the page has, if it has one.
     status: Option<u64>,
 }
 
@@ -98,14 +98,14 @@ impl RoomFeed {
         Self { archive, room, clock, kept: Mutex::new(kept) }
     }
 
-    /// The next events of a page, and its new position. If that is before `newest`, there are more.
+    /// Returns the next events of a page, and its new position. If that is before `newest`, there are more events.
     pub async fn next_events(
         &self,
         position: FeedPosition,
         newest: u64,
     ) -> Result<(Vec<Bytes>, FeedPosition), StoreError> {
         let mut kept = self.kept.lock().await;
-        // Before the first page, no status is read.
+        // No status is read before there is a page.
         if kept.until < newest || kept.status.number == 0 {
             self.read_on(&mut kept, newest).await?;
         }
@@ -118,7 +118,7 @@ impl RoomFeed {
         };
         let mut events: Vec<Bytes> = changes.into_iter().map(|change| change.event).collect();
         match position.status {
-            // The time in it is the time at which the page gets it.
+            // Render it now: it contains the time at which the page gets it.
             None => events.push(self.status_event(&status.steps)),
             Some(number) if number != status.number => events.push(status.event),
             Some(_) => {}
@@ -127,10 +127,10 @@ impl RoomFeed {
         Ok((events, FeedPosition { revision, status: Some(status.number) }))
     }
 
-    /// Keeps the next batch of changes after those that are kept, and the present status.
+    /// Caches the next batch of changes, and the current status.
     async fn read_on(&self, kept: &mut KeptEvents, newest: u64) -> Result<(), StoreError> {
         let (changes, until) = self.read_changes(kept.until, newest).await?;
-        // Its order was applied before the message was stored.
+        // The command's order was applied before its message was stored.
         if changes.iter().any(|change| change.is_command) {
             self.room.notice_command();
         }
@@ -153,8 +153,8 @@ impl RoomFeed {
     ) -> Result<(Vec<FeedChange>, u64), StoreError> {
         let messages = self.archive.messages_since(&workspace_id(), after, BATCH).await?;
         let decisions = self.archive.decisions_since(&workspace_id(), after, BATCH).await?;
-        // A change that was committed between the two reads may be in only one of them, and a full batch may lack
-        // the rest of its last revision. Only revisions count that both reads cover as a whole.
+        // A change that was committed between the two reads may be in only one of them, and a full batch may lack the
+        // rest of its last revision. Only revisions that both reads cover completely count.
         let messages_end = messages.get(BATCH - 1).map_or(newest, |message| message.revision - 1);
         let decisions_end =
             decisions.get(BATCH - 1).map_or(newest, |decision| decision.revision - 1);
@@ -167,7 +167,7 @@ impl RoomFeed {
         Ok((rendered(&changes), end.max(after)))
     }
 
-    /// A snapshot of the room: its channels, its users, and the persona's mode and mutes.
+    /// Returns a snapshot of the room: its channels, its users, and the persona's mode and mutes.
     pub async fn room_event(&self) -> Result<Bytes, StoreError> {
         let (channels, muted_until) = views::participation(&self.room.controls().await?);
         let people = views::users(&self.room.user_names());
@@ -175,7 +175,7 @@ impl RoomFeed {
         Ok(event("room", &room, None))
     }
 
-    /// The snapshot after the room's own change of this number, the same for all pages.
+    /// Returns the snapshot after the room's own change with this number. It is the same for all pages.
     pub async fn room_event_after(&self, change: u64) -> Result<Bytes, StoreError> {
         let mut kept = self.kept.lock().await;
         if let Some((number, event)) = &kept.room
@@ -188,7 +188,7 @@ impl RoomFeed {
         Ok(event)
     }
 
-    /// Which models think, and what is wrong with them.
+    /// Returns the event with the models in use and their problems.
     pub fn models_event(summary: &Value) -> Bytes {
         event("models", summary, None)
     }
@@ -201,7 +201,8 @@ impl RoomFeed {
 
 impl KeptEvents {
     fn append(&mut self, changes: Vec<FeedChange>, until: u64) {
-        // What was edited, deleted or forgotten since is not kept, nor shown to a page that is behind.
+        // Drop the former versions of what was edited, deleted or forgotten, so that a page that is behind never sees
+        // them.
         let changed: HashSet<&Subject> = changes.iter().map(|change| &change.subject).collect();
         self.changes.retain(|kept| !changed.contains(&kept.subject));
         self.changes.extend(changes);
@@ -216,7 +217,7 @@ impl KeptEvents {
         }
     }
 
-    /// At most a batch of the changes after a revision, and up to where they are complete.
+    /// Returns at most a batch of the changes after a revision, and the revision up to which they are complete.
     fn changes_after(&self, revision: u64) -> (Vec<FeedChange>, u64) {
         let start = self.changes.partition_point(|change| change.revision <= revision);
         let mut end = self.changes.len().min(start + BATCH);
@@ -282,7 +283,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<FeedChange> {
     changes.iter().zip(next).map(render).collect()
 }
 
-/// A server-sent event. JSON stands on one line.
+/// Renders a server-sent event. The JSON has no line breaks.
 pub(super) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("event: {kind}\ndata: {data}\n{id}\n").into()
@@ -302,7 +303,7 @@ mod tests {
         KeptEvents { changes, from, until: from, status, room: None }
     }
 
-    /// A page that is behind would be shown what was deleted.
+    /// Otherwise, a page that is behind would be shown deleted text.
     #[test]
     fn what_has_changed_since_is_not_kept() {
         let said = |revision, text: &str| {

@@ -1,4 +1,4 @@
-//! Serves HTTP on a listener with a bounded number of connections, none of which waits for its client for ever.
+//! Serves HTTP on a listener with a bounded number of connections, none of which waits for its client forever.
 
 pub mod activity;
 mod connections;
@@ -26,12 +26,12 @@ use crate::web::server::activity::{Activity, Timeouts};
 use crate::web::server::connections::{Connections, PeerKind, Slot};
 use crate::web::server::watched::{RequestBody, ResponseBody, WatchedStream};
 
-/// What one listener may use.
+/// The limits of one listener.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
     pub sockets: usize,
     pub timeouts: Timeouts,
-    /// They stand for many clients each.
+    /// Each proxy stands for many clients.
     pub proxies: TrustedProxies,
 }
 
@@ -44,24 +44,24 @@ pub struct Server {
     shutdown: CancellationToken,
 }
 
-/// Longer than most proxies keep a connection to reuse it.
+/// Longer than most proxies keep an idle connection for reuse.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 const STALLED_TIMEOUT: Duration = Duration::from_secs(30);
-/// The answers of the health checks are short, and their clients are near.
+/// The responses of the health checks are short, and their clients are near.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
-/// No browser needs more, and each has a buffer for a request's head.
+/// No browser needs more, and each socket has a buffer for the head of a request.
 const MAX_SOCKETS: u64 = 512;
 const MAX_HEALTH_SOCKETS: u64 = 64;
-/// The largest head of a request, which is kept in memory until it is complete.
+/// The maximum size of the head of a request, which is buffered until it is complete.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// The pause after the process or the machine has run out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 
 impl ServerLimits {
-    /// For the pages, in a process that may open `max_files` files. Together with the health checks they take at most half
-    /// of them; the rest is for the database, the platforms and the models.
+    /// The limits of the pages, in a process that may open `max_files` files. Together with the health checks, they
+    /// take at most half of them; the rest is for the database, the platforms and the models.
     pub fn pages(max_files: u64, proxies: &TrustedProxies) -> Self {
         Self {
             proxies: proxies.clone(),
@@ -75,7 +75,7 @@ impl ServerLimits {
         }
     }
 
-    /// For the health checks.
+    /// The limits of the health checks.
     pub fn health(max_files: u64, proxies: &TrustedProxies) -> Self {
         Self {
             proxies: proxies.clone(),
@@ -89,7 +89,8 @@ impl ServerLimits {
         }
     }
 
-    /// How many connections may be open, besides those that are about to close: a quarter of the sockets.
+    /// The maximum number of open connections. A quarter of the sockets is left for connections that are about to
+    /// close.
     pub fn connections(&self) -> usize {
         self.sockets - self.sockets / 4
     }
@@ -110,7 +111,8 @@ impl Server {
         Self { listener, router, limits, connections, shutdown }
     }
 
-    /// The next connection, as a future that serves it until its end. `None` once the server shuts down.
+    /// Accepts the next connection, and returns a future that serves it until its end. `None` once the server shuts
+    /// down.
     pub async fn accept(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
         loop {
             let accepted = tokio::select! {
@@ -140,7 +142,8 @@ impl Server {
         }
     }
 
-    /// A client that is gone already costs nothing. Without free sockets the next attempt would fail at once.
+    /// Waits after an error, unless only its client is gone. Without free sockets, the next attempt would fail at
+    /// once.
     async fn pause_after(&self, error: &std::io::Error) {
         use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
@@ -154,7 +157,7 @@ impl Server {
     }
 }
 
-/// Serves a connection until its end, until its client keeps it waiting for too long, or until it has to make room.
+/// Serves a connection until its end, until its client keeps it waiting for too long, or until its place is needed.
 async fn serve(
     stream: TcpStream,
     address: IpAddr,

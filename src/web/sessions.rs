@@ -1,5 +1,5 @@
-//! The browsers that are signed in. A session is a random id in a cookie; it ends with a sign-out, after some time, or
-//! with the process.
+//! The sessions of signed-in browsers. A session is a random id in a cookie; it ends with a sign-out, after some time,
+//! or with the process.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl Sessions {
             ended: CancellationToken::new(),
         };
         let mut sessions = self.0.lock();
-        // Here alone they are dropped: `find` lets in nobody whose session is over.
+        // Expired sessions are removed only here, because `find` ignores them.
         sessions.retain(|_, session| session.expires > now);
         if sessions.len() >= MAX_SESSIONS {
             let oldest = sessions.values().min_by_key(|session| session.expires).cloned();

@@ -1,5 +1,5 @@
-//! Asking models in shadow: what may be asked and for how much, what it cost, and the answers for a while, so that a
-//! setting that is moved to and fro costs nothing twice.
+//! Asks models in shadow: the limits of what may be asked and for how much, the cost, and a short-lived cache of the
+//! answers, so that a setting that is moved back and forth is not paid for twice.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// Answers may quote chat, so they do not stay.
+/// Answers may quote chat, so they are not kept longer.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 const MOST_ANSWERS: usize = 2000;
-/// The most calls, however high the cap is.
+/// The maximum number of calls, however high the cap is.
 pub const MOST_CALLS: u64 = 200;
-/// What a model may be asked for at most, in the currency of the prices.
+/// The maximum cap, in the currency of the prices.
 const MOST_CAP: f64 = 5.0;
 
-/// What is offered as the cap.
+/// The default cap in forms.
 pub const USUAL_CAP: &str = "0.10";
 
-/// An amount that a model may be asked for, in millionths.
+/// The maximum cost of asking a model, in millionths of the currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap(pub u64);
 
@@ -47,14 +47,14 @@ impl Cap {
         }
     }
 
-    /// As a form sends it.
+    /// Parses a cap from a form.
     pub(super) fn read(sent: Option<&str>) -> Result<Self, ApiProblem> {
         let amount = sent.and_then(|text| text.trim().parse().ok());
         Self::new(amount.unwrap_or(f64::NAN))
     }
 }
 
-/// The fields of a page's form.
+/// Returns the fields of a page's form.
 pub(super) fn form<T>(sent: Result<Form<T>, FormRejection>) -> Result<T, ApiProblem> {
     match sent {
         Ok(Form(fields)) => Ok(fields),
@@ -62,7 +62,7 @@ pub(super) fn form<T>(sent: Result<Form<T>, FormRejection>) -> Result<T, ApiProb
     }
 }
 
-/// Refuses those who may look, and order nothing.
+/// Refuses visitors who may look, but not give orders.
 pub(super) fn require_orders(access: &Access) -> Result<(), ApiProblem> {
     match access.may_order() {
         true => Ok(()),
@@ -70,7 +70,7 @@ pub(super) fn require_orders(access: &Access) -> Result<(), ApiProblem> {
     }
 }
 
-/// A model with the parameters of its requests, to be asked up to a cap. Without a cap it is not asked.
+/// Returns a model with the parameters of its requests, to be asked up to a cap. Without a cap, it is not asked.
 pub(super) fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
@@ -95,26 +95,26 @@ pub(super) fn model(
         runtime: cap.map(|_| Handle::current()),
     };
     if cap.is_some() && !is_builtin(&model) && !is_priced(&model) {
-        // A cap on money would hold nothing back.
+        // A cap on money would limit nothing.
         return Err(Refusal::Unpriced.into());
     }
     Ok(model)
 }
 
-/// A model whose calls are held against the budget of a channel.
+/// A model whose calls count against the budget of a channel.
 pub struct BudgetedShadow {
     pub model: ShadowModel,
     budgeted: Arc<BudgetedModel>,
 }
 
 impl BudgetedShadow {
-    /// The limit that held a call back, if one did.
+    /// Returns the limit that blocked a call, if one did.
     pub fn reached_limit(&self) -> Option<Limit> {
         self.budgeted.reached_limit()
     }
 }
 
-/// A model to be asked about a channel, whose calls are no longer than a page waits.
+/// Returns a model to be asked about a channel, whose calls take no longer than a page waits.
 pub(super) fn budgeted(
     web: &Web,
     channel: &Channel,
@@ -136,7 +136,7 @@ fn is_priced(model: &ShadowModel) -> bool {
     model.limits.prices.cost(model.llm.model(), Default::default()).is_some()
 }
 
-/// Says what models cost.
+/// Formats the costs of models.
 pub struct CostText<'a> {
     pub language: Language,
     pub currency: &'a str,
@@ -147,7 +147,7 @@ impl CostText<'_> {
         crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
     }
 
-    /// What asking these models would cost, as far as their prices are known.
+    /// Formats the cost of asking these models, as far as their prices are known.
     pub fn about(&self, models: &[&ShadowModel], micros: u64) -> String {
         let mut charged = models.iter().filter(|model| !is_builtin(model)).peekable();
         if charged.peek().is_none() {
@@ -160,8 +160,8 @@ impl CostText<'_> {
     }
 }
 
-/// The answers of the last minutes, in memory only. They are found by the whole request, so what was changed or
-/// forgotten since finds none.
+/// The answers of the last minutes, in memory only. The key is the whole request, so a request with changed or
+/// forgotten messages finds no old answer.
 #[derive(Default)]
 pub struct RecentAnswers(Mutex<Option<(Timestamp, Arc<AnswerCache>)>>);
 

@@ -1,4 +1,4 @@
-//! The page that asks for the token and then leads to the page that was wanted, and the end of a session.
+//! The sign-in page, which asks for the token and then leads to the requested page, and the sign-out.
 
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ struct SignInPage<'a> {
     label: &'a str,
     button: &'a str,
     error: Option<&'a str>,
-    /// The code of a link that signs in once, instead of a token.
+    /// The code of a one-time sign-in link, instead of a token.
     link: Option<&'a str>,
-    /// The page that was wanted.
+    /// The requested page.
     next: Option<&'a str>,
 }
 
@@ -42,7 +42,7 @@ struct SignInPage<'a> {
 pub struct SignInForm {
     token: Option<String>,
     link: Option<String>,
-    /// The page that was wanted.
+    /// The requested page.
     #[serde(default, deserialize_with = "own_page::if_own")]
     next: Option<OwnPage>,
 }
@@ -54,7 +54,7 @@ pub struct SignInQuery {
     next: Option<OwnPage>,
 }
 
-/// A link is followed only with a click: what looks at links before people do must not use it up.
+/// A link takes effect only after a click, so that programs that open links before people do cannot use it up.
 pub async fn page(
     State(web): State<Arc<Web>>,
     PageLanguage(language): PageLanguage,
@@ -126,12 +126,12 @@ fn retry_seconds(wait: SignedDuration) -> u64 {
 
 fn set_cookie(id: &str, age: SignedDuration, headers: &HeaderMap) -> String {
     let seconds = age.as_secs();
-    // Anybody can forge what this is told by, and only has their own cookie marked so.
+    // A client can forge the headers that tell this, but only affects its own cookie.
     let secure = if is_https(headers) { "; Secure" } else { "" };
     format!("{SESSION_COOKIE}={id}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
-/// Whether the browser reached the pages over TLS, which ends in a proxy.
+/// Whether the browser reached the pages over TLS, which a proxy terminates.
 fn is_https(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let forwarded = text("x-forwarded-proto").and_then(|value| value.split(',').next());
@@ -139,7 +139,7 @@ fn is_https(headers: &HeaderMap) -> bool {
         || text("origin").is_some_and(|origin| origin.starts_with("https://"))
 }
 
-/// The page that asks once more, and says what was wrong.
+/// Returns the sign-in page again, with the error.
 fn again(
     web: &Web,
     language: Language,

@@ -1,6 +1,6 @@
-//! Codes that let in once: those of links that sign in, and those with which `aizuchi status` asks. The command line makes them
-//! with a key that the running program keeps in its database, and that changes with every start, so a code works at one
-//! process, once, and for a short time.
+//! One-time codes: those of links that sign in, and those with which `aizuchi status` authenticates. The command line
+//! makes them with a key that the running program keeps in its database and that changes with every start, so a code
+//! works for one process, once, and for a short time.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,30 +16,30 @@ use crate::web::signed_in_user::SignedInUser;
 
 /// The cursor of the local room that holds a process's part of the key.
 pub const LINK_KEY_STREAM: &str = "console key";
-/// How long a link works.
+/// The maximum age of a link.
 pub const LINK_AGE: SignedDuration = SignedDuration::from_mins(10);
-/// How long a code for asking works: it is sent as soon as it is made.
+/// The maximum age of a code for the status: it is sent as soon as it is made.
 const ASKING_AGE: SignedDuration = SignedDuration::from_secs(10);
-/// A clock may be set while a link is on its way.
+/// The tolerance for a clock that is set between making and using a link.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 const RANDOM_BYTES: usize = 16;
 
-/// What a code is good for. It is signed with it, so a code for the one is none for the other.
+/// The purpose of a code. It is part of what is signed, so a code works for no other purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Signs somebody in, with a session.
+    /// Signs a visitor in, with a session.
     SignIn,
     /// Reads the status, without a session. Another program may answer in place of ours and get the code.
     Status,
 }
 
-/// What signs links: it is made of the process's own part and of the tokens in the config.
+/// The key that signs links, derived from the process's own part and the tokens in the config.
 #[derive(Clone)]
 pub struct LinkKey([u8; 32]);
 
-/// The links of a process, and which were used.
+/// The sign-in links of a process, and which of them were used.
 pub struct SignInLinks {
-    /// `None`: no link signs anybody in.
+    /// `None` disables sign-in links.
     key: RwLock<Option<LinkKey>>,
     used: Mutex<HashMap<String, Timestamp>>,
 }
@@ -65,14 +65,14 @@ impl LinkKey {
         let mut digest = Sha256::new_with_prefix("aizuchi sign-in link");
         let tokens = http.token.iter().chain(http.tokens.iter().map(|named| &named.token));
         for part in [own_part].into_iter().chain(tokens.map(|token| token.0.expose())) {
-            // So that the same characters, divided in another way, make another key.
+            // Separate the parts, so that the same characters, divided in another way, make another key.
             digest.update([0]);
             digest.update(part);
         }
         Self(digest.finalize().into())
     }
 
-    /// A code that lets this holder in once, for this purpose. Fails if the system has no random bytes.
+    /// Makes a code that authenticates this holder once, for this purpose. Fails if the system has no random bytes.
     pub fn mint(
         &self,
         purpose: Purpose,
@@ -98,16 +98,16 @@ impl SignInLinks {
         Self { key: RwLock::new(key), used: Mutex::default() }
     }
 
-    /// Links that were signed with the former key are worth nothing from now on.
+    /// Replaces the key. Links that were signed with the former one are invalid from then on.
     pub fn replace_key(&self, key: Option<LinkKey>) {
         *self.key.write() = key;
     }
 
-    /// Whom a code lets in for this purpose. A code works once.
+    /// Returns whom a code authenticates for this purpose. A code works once.
     pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<SignedInUser> {
         let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
-        // In constant time, and before anything in the claims is believed.
+        // Verify in constant time, and before anything in the claims is trusted.
         key.signature(claims).verify_slice(&parse_hex(signature)?).ok()?;
         let [signed, role, at, nonce, name] =
             claims.split('.').collect::<Vec<_>>().try_into().ok()?;
@@ -124,20 +124,20 @@ impl SignInLinks {
         let role = AccessRole::from_str(role).ok()?;
         let mut used = self.used.lock();
         used.retain(|_, until| *until > now);
-        // It is remembered for longer than any code works, on a clock that may be set meanwhile.
+        // Remember the code for longer than any code works, in case the clock is set in the meantime.
         let is_new = used.insert(nonce.to_owned(), at + LINK_AGE + CLOCK_TOLERANCE * 2).is_none();
         is_new.then_some(SignedInUser { name, role })
     }
 }
 
-/// Whether a text looks like a code, whatever it is worth. No token that people choose does.
+/// Whether a text looks like a code, valid or not. No token that people choose does.
 pub fn is_code(text: &str) -> bool {
     let Some((claims, signature)) = text.rsplit_once('.') else { return false };
     let is_signature = |text: &str| text.len() == 64 && parse_hex(text).is_some();
     claims.split('.').count() == 5 && is_signature(signature)
 }
 
-/// Random bytes as text.
+/// Returns random bytes as text.
 pub fn random_hex() -> Result<String, getrandom::Error> {
     let mut bytes = [0; RANDOM_BYTES];
     getrandom::fill(&mut bytes)?;
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(links.redeem(Purpose::SignIn, &code, now), None);
         let other = key.mint(Purpose::SignIn, &mia, now).unwrap();
         assert_ne!(code, other);
-        // It is remembered for as long as it could be redeemed.
+        // The code is remembered for as long as it could be redeemed.
         assert_eq!(links.redeem(Purpose::SignIn, &other, now + LINK_AGE), Some(mia));
         assert_eq!(links.redeem(Purpose::SignIn, &code, now + LINK_AGE), None);
     }

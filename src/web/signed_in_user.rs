@@ -1,4 +1,4 @@
-//! Somebody who signed in.
+//! A visitor who signed in.
 
 use std::sync::Arc;
 

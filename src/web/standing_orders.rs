@@ -1,5 +1,5 @@
-//! Standing orders on the pages and through the API: what is followed where. Whoever may give orders sees them; what was
-//! written for a channel is shown to those who may read it.
+//! Standing orders on the pages and through the API. Visitors who may give orders see which orders apply where; the
+//! text of an order for a channel is shown to those who may read the channel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,8 +106,8 @@ fn view(ShownStandingOrder { order, is_readable }: ShownStandingOrder) -> Standi
     }
 }
 
-/// The orders of a workspace, or those that hold in a channel or one of its threads, in all versions. Looks at private ones
-/// are recorded.
+/// Returns the orders of a workspace, or those that apply in a channel or one of its threads, in all versions. Reads
+/// of private ones are recorded.
 pub async fn read(
     web: &Web,
     access: &Access,
@@ -118,7 +118,7 @@ pub async fn read(
     let visibilities: BTreeMap<ChannelId, Visibility> =
         channels.into_iter().map(|channel| (channel.id, channel.visibility)).collect();
     let visibility = |order: &StandingOrder| match order.scope.channel() {
-        // One for all channels was given in public.
+        // An order for all channels was given in public.
         None => Visibility::Public,
         Some(channel) => {
             let now = visibilities.get(channel).copied().unwrap_or(Visibility::Private);
@@ -199,7 +199,7 @@ pub async fn keep(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /api/standing-orders/NUMBER`: with its draft, if it has one.
+/// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
 pub async fn drop(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -212,7 +212,7 @@ pub async fn drop(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What somebody does with standing orders.
+/// A change of standing orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Give {
@@ -227,13 +227,13 @@ pub enum Change {
     Drop {
         number: i64,
     },
-    /// The same, to be kept or not.
+    /// Gives an order as a draft, to be kept or dropped later.
     Draft {
         channel: Option<String>,
         thread: Option<String>,
         text: String,
     },
-    /// A draft of other words for one that holds.
+    /// Drafts another text for an order in force.
     Redraft {
         number: i64,
         text: String,

@@ -1,5 +1,5 @@
-//! Offers to speak by itself from some confidence on: shown to those who read the channel, and answered by those who decide
-//! there.
+//! Offers to speak without approval from some confidence on: shown to visitors who may read the channel, and answered
+//! by those who may decide there.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl TrustOfferView {
     }
 }
 
-/// The offers that wait in these workspaces, as far as the visitor reads the channels.
+/// Returns the open offers in these workspaces, as far as the visitor may read the channels.
 pub async fn open(
     web: &Web,
     access: &Access,
@@ -83,7 +83,7 @@ pub async fn open(
     Ok(open)
 }
 
-/// Whether it waits for an answer: where words are not proposed any more, nobody is asked.
+/// Whether an offer awaits an answer. Where the persona does not propose any more, nobody is asked.
 fn is_open(web: &Web, offer: &TrustOffer) -> bool {
     let mode = || web.inbox.channel_cache.mode(&offer.workspace, &offer.channel);
     offer.state == TrustState::Open && mode() == Mode::Propose
@@ -103,7 +103,7 @@ pub async fn post(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Answers an offer: one of a workspace, or without one of any.
+/// Answers an offer of the given workspace, or without one, of any.
 pub async fn answer(
     web: &Web,
     access: &Access,

@@ -1,4 +1,4 @@
-//! The JSON of the API. Times are epoch seconds.
+//! The JSON views of the API. Times are epoch seconds.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub struct ChannelView {
     pub muted_until: Option<f64>,
 }
 
-/// The mode and mute of each channel, and the end of a mute of the whole room.
+/// Returns the mode and mute of each channel, and the end of a mute of the whole room.
 pub fn participation(controls: &RoomControls) -> (Vec<ChannelView>, Option<f64>) {
     let channel = |channel: &ChannelControls| ChannelView {
         id: channel.channel.id.clone(),
@@ -103,7 +103,7 @@ pub struct LimitsView {
     price_per_month: Option<f64>,
 }
 
-/// The spending and its limits, for the workspace and for each channel.
+/// Returns the spending and its limits, for the workspace and for each channel.
 pub fn spending(
     spendings: &[Spending],
     channels: &[Channel],
@@ -257,7 +257,7 @@ pub fn message(stored: &StoredMessage) -> MessageView {
     }
 }
 
-/// The same without what was said, and by whom.
+/// Returns a message without its text and its author.
 pub fn message_without_text(stored: &StoredMessage) -> MessageView {
     let message = &stored.message;
     let kind = message.author.kind;
@@ -300,7 +300,7 @@ pub struct FoundMessageView {
     name: Arc<str>,
     text: Arc<str>,
     thread: Option<MessageId>,
-    /// Only comparable within one list.
+    /// Scores are comparable only within one list.
     score: f64,
 }
 
@@ -430,7 +430,7 @@ pub fn decision(decision: &Decision) -> DecisionView {
     }
 }
 
-/// A decision with what it was marked as, or null. `with_name` as in [`mark`].
+/// Returns a decision with its mark, or null. `with_name` as in [`mark`].
 pub fn marked_decision(
     decision: &Decision,
     marked: Option<&DecisionMark>,
@@ -440,7 +440,7 @@ pub fn marked_decision(
     MarkedDecisionView { decision: self::decision(decision), mark }
 }
 
-/// What a decision was marked as. `by` is for those who mark decisions themselves.
+/// Returns the mark of a decision. `by` is for visitors who may mark decisions themselves.
 pub fn mark(mark: &DecisionMark, with_name: bool) -> MarkView {
     let by = Some(&mark.by).filter(|by| with_name && !by.is_empty());
     MarkView { mark: mark.mark, by: by.map(|by| named(by).into()), ts: seconds(mark.at) }

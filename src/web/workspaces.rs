@@ -1,4 +1,4 @@
-//! Which workspace and channel a request is about.
+//! The workspace and the channel that a request is about.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct WorkspaceFilter {
 pub type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
 pub type FilterParameter = Result<Query<WorkspaceFilter>, QueryRejection>;
 
-/// Middleware: two workspaces at once are not one, and no reason to show another.
+/// Middleware that refuses a request that names several workspaces, because it must not get an arbitrary one.
 pub async fn expect_one(request: Request, next: Next) -> Result<Response, ApiProblem> {
     let fields = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let named = fields
@@ -60,7 +60,7 @@ pub async fn expect_one(request: Request, next: Next) -> Result<Response, ApiPro
     }
 }
 
-/// All workspaces that something is known of, the local room first.
+/// Returns all known workspaces, the local room first.
 pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
     let mut known: BTreeSet<WorkspaceId> = web.archive.workspaces().await?.into_iter().collect();
     for remote in &web.remotes {
@@ -74,7 +74,7 @@ pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
     Ok([local].into_iter().chain(known).collect())
 }
 
-/// The workspace with this id; without one, the local room.
+/// Finds the workspace with this id, or without one, the local room.
 pub async fn find(web: &Web, workspace: Option<&str>) -> Result<WorkspaceId, ApiProblem> {
     let Some(id) = workspace.filter(|id| !id.is_empty()) else { return Ok(workspace_id()) };
     let workspace = WorkspaceId::new(id);
@@ -87,7 +87,7 @@ pub async fn find(web: &Web, workspace: Option<&str>) -> Result<WorkspaceId, Api
     Err(Refusal::UnknownWorkspace(id.to_owned()).into())
 }
 
-/// The workspace with this id; without one, none: all of them are meant.
+/// Finds the workspace with this id. `None` if there is no id, which means all workspaces.
 pub async fn find_only(
     web: &Web,
     workspace: Option<&str>,
@@ -98,24 +98,24 @@ pub async fn find_only(
     }
 }
 
-/// The workspace that a query names; without one, the local room.
+/// Returns the workspace that a query names, or if it names none, the local room.
 pub async fn named(web: &Web, query: WorkspaceParameter) -> Result<WorkspaceId, ApiProblem> {
     let Query(query) = query.map_err(unclear)?;
     find(web, query.workspace.as_deref()).await
 }
 
-/// The workspace that a query names; without one, none: all of them are meant.
+/// Returns the workspace that a query names. `None` if it names none, which means all workspaces.
 pub async fn only(web: &Web, filter: FilterParameter) -> Result<Option<WorkspaceId>, ApiProblem> {
     let Query(filter) = filter.map_err(unclear)?;
     find_only(web, filter.workspace.as_deref()).await
 }
 
-/// A query that cannot be read may name a workspace, so it is not taken for one that names none.
+/// A query that cannot be parsed may name a workspace, so it must not count as one that names none.
 pub fn unclear(_: QueryRejection) -> ApiProblem {
     Refusal::UnclearQuery.into()
 }
 
-/// The names of a workspace's channels that the visitor may learn.
+/// Returns the names of a workspace's channels that the visitor may know.
 pub async fn channel_names(
     web: &Web,
     access: &Access,
@@ -126,7 +126,7 @@ pub async fn channel_names(
     Ok(named.map(|channel| (channel.id, channel.name)).collect())
 }
 
-/// Refuses a request about another workspace, where only the local room can do this.
+/// Refuses a request about another workspace, where only the local room supports it.
 pub async fn require_local(web: &Web, workspace: Option<&str>) -> Result<(), ApiProblem> {
     match find(web, workspace).await? == workspace_id() {
         true => Ok(()),
@@ -134,7 +134,7 @@ pub async fn require_local(web: &Web, workspace: Option<&str>) -> Result<(), Api
     }
 }
 
-/// A channel of a workspace.
+/// Finds a channel of a workspace.
 pub async fn channel(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<Channel, ApiProblem> {
     let channels = web.archive.channels(workspace).await?;
     let found = channels.into_iter().find(|channel| channel.id == ChannelId::new(id));
@@ -151,7 +151,7 @@ pub fn require_readable(access: &Access, channel: &Channel) -> Result<(), ApiPro
     Err(withheld(access))
 }
 
-/// Why a visitor does not read what was said somewhere.
+/// Returns the refusal for a visitor who may not read the messages of a channel.
 pub fn withheld(access: &Access) -> ApiProblem {
     match access {
         Access::ThisMachine => Refusal::SignInToRead.into(),
@@ -159,7 +159,7 @@ pub fn withheld(access: &Access) -> ApiProblem {
     }
 }
 
-/// What a visitor is about to be shown, all of one workspace.
+/// What is about to be shown to a visitor, all of one workspace.
 #[derive(Clone, Copy)]
 pub enum Shown<'a> {
     Messages(&'a [StoredMessage]),
@@ -167,19 +167,20 @@ pub enum Shown<'a> {
     Decisions(&'a [Decision]),
     /// With the texts that were not posted.
     DeadLetters(&'a [DeadLetter]),
-    /// With the words that may be approved.
+    /// With the text that may be approved.
     Proposals(&'a [Proposal]),
     /// With the arguments of calls that may be allowed.
     Calls(&'a [Consent]),
     Memories(&'a [Memory]),
     Memos(&'a [(MemoryId, Memo)]),
-    /// What holds in these channels, which are private and readable.
+    /// The orders that apply in these channels, which are private and readable.
     OrdersOf(&'a BTreeSet<ChannelId>),
 }
 
-/// Records that somebody looks at what was said in private; it is answered only after that. A message is private if
-/// its channel was when it was said, and so is a memory that was made from it; what a model wrote, if its channel is private now, or a message that it is about
-/// is private. What the visitor may not read is not shown, and not recorded.
+/// Records that a visitor reads private text. The response is sent only after that. A message is private if its
+/// channel was when it was sent, and so is a memory that was made from it. What a model wrote is private if its
+/// channel is private now, or if a message that it is about is private. What the visitor may not read is neither shown
+/// nor recorded.
 pub async fn record_look(
     web: &Web,
     access: &Access,
@@ -247,7 +248,7 @@ pub async fn record_look(
     note_reads(web, access, workspace, what, &channels).await
 }
 
-/// Records that somebody looks at text of these private channels.
+/// Records that a visitor reads text of these private channels.
 pub async fn note_reads(
     web: &Web,
     access: &Access,
@@ -262,12 +263,12 @@ pub async fn note_reads(
         let read = PrivateRead { workspace, channel, reader: reader.clone(), what };
         notes.push(web.store.order(Order::NotePrivateRead(read), web.clock.now()));
     }
-    // Together, they are one transaction.
+    // Concurrent writes share one transaction.
     try_join_all(notes).await?;
     Ok(())
 }
 
-/// The channels of those of these decisions that are private.
+/// Returns the channels of those of these decisions that are private.
 pub async fn private_channels(
     web: &Web,
     workspace: &WorkspaceId,
@@ -368,7 +369,7 @@ pub async fn workspaces(
     Ok(Json(WorkspacesAnswer { workspaces, role }))
 }
 
-/// Why a workspace cannot be heard now, if so.
+/// Returns why a workspace cannot be heard now, if so.
 pub fn outage(web: &Web, workspace: &WorkspaceId) -> Option<String> {
     match web.platforms.for_workspace(workspace) {
         Ok(platform) => platform.outage(),
@@ -376,12 +377,12 @@ pub fn outage(web: &Web, workspace: &WorkspaceId) -> Option<String> {
     }
 }
 
-/// What its users call a workspace, as long as it is connected.
+/// Returns the name by which its users know a workspace, as long as it is connected.
 pub fn name(web: &Web, workspace: &WorkspaceId) -> Option<String> {
     web.remotes.iter().find_map(|remote| remote.workspace_name(workspace))
 }
 
-/// A workspace on a page: its name, with its id, since names may be alike.
+/// Returns the label of a workspace on a page: its name and its id, because names may be alike.
 pub fn label(web: &Web, workspace: &WorkspaceId, language: Language) -> String {
     if *workspace == workspace_id() {
         return texts::console::room(language).to_owned();
@@ -392,12 +393,12 @@ pub fn label(web: &Web, workspace: &WorkspaceId, language: Language) -> String {
     }
 }
 
-/// Workspaces to choose one of: the id and the label of each.
+/// Returns the workspaces to choose from: the id and the label of each.
 pub fn choices(web: &Web, known: &[WorkspaceId], language: Language) -> Vec<(String, String)> {
     known.iter().map(|it| (it.to_string(), label(web, it, language))).collect()
 }
 
-/// As users call the platform. `None`: the local room, or one that is not connected.
+/// Returns the name by which users know the platform. `None` for the local room, or if it is not connected.
 pub fn platform_name(web: &Web, workspace: &WorkspaceId) -> Option<&'static str> {
     // An app may be in many workspaces, whose ids begin with its own.
     let kind = workspace.as_str().split(':').next().map(WorkspaceId::new);

@@ -1,4 +1,4 @@
-//! What the console shows, as JSON.
+//! The JSON API of what the console shows.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub async fn status(
     Ok(Json(read_status(&web, &visitor.access, only.as_ref()).await?))
 }
 
-/// How all workspaces stand, or one, as this visitor may know it.
+/// Returns the status of all workspaces, or of one, as far as this visitor may know it.
 pub async fn read_status(
     web: &Web,
     access: &Access,

@@ -1,5 +1,5 @@
-//! A decision opened: what it was about, which rules it passed, what the models were asked and said, and what came of
-//! it.
+//! The page of a decision: its subject, the gates that it passed, what the models were asked and answered, and the
+//! outcome.
 
 mod sections;
 
@@ -42,7 +42,7 @@ use aizuchi_core::texts;
 struct DecisionPage<'a> {
     layout: Layout<'a>,
     number: i64,
-    /// Its label.
+    /// The workspace's label.
     workspace: String,
     channel: String,
     address: String,
@@ -51,7 +51,7 @@ struct DecisionPage<'a> {
     word: &'static str,
     is_open: bool,
     why: Option<String>,
-    /// What the visitor does not see, and why.
+    /// What is hidden from the visitor, and why.
     withheld: Option<&'static str>,
     marking: MarkingView,
     facts: Vec<LabeledValue>,
@@ -61,28 +61,28 @@ struct DecisionPage<'a> {
     superseded: usize,
     calls: Vec<CallView>,
     may_read_models: bool,
-    /// Where its judge is asked once more, for those who may.
+    /// The address of the page that asks its judge again, for visitors who may do so.
     judge_again: Option<String>,
     said: Vec<MessageView>,
     aftermath: Option<LabeledValue>,
-    /// How welcome it was, as soon as that is known.
+    /// How welcome it was, once that is known.
     rating: Option<String>,
     after: Vec<MessageView>,
 }
 
-/// A rule, in the order in which they were looked at.
+/// A gate. Gates are listed in the order of their evaluation.
 struct GateView {
     name: &'static str,
-    /// Of the one that settled the decision.
+    /// Only of the gate that settled the decision.
     reason: Option<&'static str>,
 }
 
 struct MessageView {
     key: String,
     at: TimeView,
-    /// How long after the newest message of the decision it was written.
+    /// How long it was written after the newest message of the decision.
     later: Option<String>,
-    /// `None`: not shown to this visitor.
+    /// `None` if it is hidden from this visitor.
     by: Option<String>,
     text: String,
     is_own: bool,
@@ -90,10 +90,10 @@ struct MessageView {
     reactions: Vec<String>,
 }
 
-/// What a message may reply to.
+/// A message that another one may reply to.
 struct LinkView {
     percent: String,
-    /// As sure as the platform itself says it.
+    /// Whether the platform itself states the link.
     is_certain: bool,
     text: String,
 }
@@ -104,7 +104,7 @@ struct CallView {
     title: String,
     is_failure: bool,
     facts: Vec<LabeledValue>,
-    /// `None`: not kept any more, or not shown.
+    /// `None` if it is no longer kept, or not shown.
     exchange: Option<ExchangeView>,
 }
 
@@ -114,13 +114,13 @@ struct ExchangeView {
     answer: Option<String>,
 }
 
-/// How many messages after the decision are shown.
+/// The maximum number of messages after the decision that are shown.
 const AFTER: usize = 5;
-/// So many are looked at for them: those of other threads are passed over.
+/// The maximum number of messages that are searched for them: those of other threads are skipped.
 const LOOKED_AT: usize = 40;
-/// A link that is less probable is not shown.
+/// Links that are less probable are not shown.
 const LEAST_LINK: f32 = 0.05;
-/// The most links of one message.
+/// The maximum number of links per message.
 const MAX_LINKS: usize = 3;
 
 pub async fn page(
@@ -201,7 +201,8 @@ pub async fn page(
     })
 }
 
-/// How welcome its word or silence was, and why. `None`: it chose neither by itself, or what happened next is not known yet.
+/// How welcome the reply or silence was, and why. `None` if it was not the persona's own choice, or while it is not
+/// known what happened next.
 async fn rating(
     web: &Web,
     decision: &Decision,
@@ -227,7 +228,7 @@ async fn rating(
     }))
 }
 
-/// What this visitor does not see.
+/// Returns what is hidden from this visitor.
 fn withheld(
     access: &Access,
     may_read_models: bool,
@@ -271,7 +272,7 @@ fn facts(decision: &Decision, language: Language) -> Vec<LabeledValue> {
     facts
 }
 
-/// What somebody decided about the words that it proposed, and which these were if others were said in their place.
+/// Returns what was decided about the proposed text, and that text if another one was posted in its place.
 async fn proposal_facts(
     web: &Web,
     access: &Access,
@@ -302,7 +303,7 @@ async fn proposal_facts(
         .collect())
 }
 
-/// The rules that were passed, in their order, and the one that settled the decision.
+/// Returns the gates that the decision passed, in order, and the one that settled it.
 fn gates(decision: &Decision, language: Language) -> Vec<GateView> {
     let view = |gate: Gate, reason| GateView { name: texts::ledger::gate(language, gate), reason };
     let passed = decision.evaluation.iter().flat_map(|evaluation| &evaluation.passed_gates);
@@ -347,7 +348,7 @@ struct NearbyMessages<'a> {
 }
 
 impl<'a> NearbyMessages<'a> {
-    /// Reads of what was said in private are recorded.
+    /// Reads the messages. Reads of private ones are recorded.
     async fn read(
         web: &Web,
         access: &'a Access,
@@ -374,7 +375,7 @@ impl<'a> NearbyMessages<'a> {
         Ok(Self { access, language, links, parents, after })
     }
 
-    /// What was considered, what was said, and what others said then.
+    /// The messages that were considered, those that were posted, and those of others afterwards.
     fn views(
         &self,
         details: &DecisionDetails,
@@ -441,13 +442,13 @@ impl<'a> NearbyMessages<'a> {
     }
 }
 
-/// The messages that a message may well reply to.
+/// Returns the messages that a message probably replies to.
 fn likely_parents(links: &MessageLinks) -> impl Iterator<Item = (&MessageId, f32)> {
     let parents = links.parents.iter().map(|(parent, probability)| (parent, *probability));
     parents.filter(|(_, probability)| *probability >= LEAST_LINK)
 }
 
-/// What others said next in the conversation, or in answer to what was posted.
+/// Returns the next messages of others in the conversation, or in reply to what was posted.
 async fn messages_after(
     web: &Web,
     details: &DecisionDetails,

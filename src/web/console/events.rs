@@ -1,5 +1,5 @@
-//! Tells an open page of the console that something has changed. The page reads again what it shows, with the rights
-//! of its reader, so nothing of it travels here.
+//! Notifies an open page of the console of changes. The page then reloads what it shows, with the rights of its
+//! reader, so the stream carries no content.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The page of a workspace's figures. Each is a chart and a table.
+//! The page of a workspace's figures. Each figure is a chart and a table.
 
 mod chart;
 
@@ -34,7 +34,7 @@ use aizuchi_core::texts;
 #[template(path = "console/figures.html")]
 struct FiguresPage<'a> {
     layout: Layout<'a>,
-    /// The id and the label of each.
+    /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     workspace: String,
     workspace_label: String,
@@ -43,11 +43,11 @@ struct FiguresPage<'a> {
     charts: Vec<FigureChart>,
     channels: Vec<ChannelRow>,
     welcome: Vec<WelcomeRow>,
-    /// Whether the visitor may have it learn anew.
+    /// Whether the visitor may reset what was learned.
     may_reset: bool,
-    /// This page.
+    /// The address of this page.
     back: String,
-    /// By channel, by model, and by what the calls were for.
+    /// Tables by channel, by model, and by what the calls were for.
     calls: Vec<CallTable>,
     delays: Vec<DelayRow>,
     marks: Vec<MarkRow>,
@@ -60,7 +60,7 @@ struct SpanView {
     is_chosen: bool,
 }
 
-/// How it took part in a channel.
+/// The persona's participation in a channel.
 struct ChannelRow {
     name: String,
     address: String,
@@ -72,36 +72,36 @@ struct ChannelRow {
     taken_up: String,
 }
 
-/// How welcome it was in a channel.
+/// How welcome the persona was in a channel.
 struct WelcomeRow {
     name: String,
     address: String,
-    /// Welcome, unwelcome and unclear words.
+    /// The numbers of welcome, unwelcome and unclear posts.
     words: [String; 3],
-    /// Silences that a person broke, that nobody broke, and others.
+    /// The numbers of silences that a person broke, that nobody broke, and of others.
     silences: [String; 3],
     labels: String,
     threshold: String,
-    /// Heading of the details.
+    /// The heading of the details.
     details: String,
-    /// Each with how often it was so.
+    /// Each reason with its count.
     word_reasons: Vec<(&'static str, u64)>,
     silence_reasons: Vec<(&'static str, u64)>,
-    /// `None`: nothing was proposed, or all of it was approved.
+    /// `None` if nothing was proposed, or all of it was approved.
     declined: Option<u64>,
     answered_after: Option<String>,
     never_answered: u64,
     steps: Vec<StepRow>,
 }
 
-/// Confidences up to a bound, and how welcome words were with which the judge was that sure.
+/// The confidences of the judge up to a bound, and how welcome the posts with these confidences were.
 struct StepRow {
     up_to: String,
     welcome: String,
     labels: usize,
 }
 
-/// The calls by one of their sides. Each table holds all of them.
+/// The calls grouped by one of their attributes. Each table covers all calls.
 struct CallTable {
     id: &'static str,
     title: &'static str,
@@ -109,7 +109,7 @@ struct CallTable {
     rows: Vec<CallRow>,
 }
 
-/// What the calls for a channel, of a model or of a kind came to.
+/// The totals of the calls for a channel, of a model or of a kind.
 struct CallRow {
     name: String,
     is_total: bool,
@@ -120,7 +120,7 @@ struct CallRow {
     per_thousand: String,
 }
 
-/// How soon it answers in a channel, and how soon people do.
+/// How soon the persona answers in a channel, and how soon people do.
 struct DelayRow {
     name: String,
     bars: Vec<DelayBar>,
@@ -163,7 +163,7 @@ pub async fn page(
     let days = SPANS.into_iter().find(|days| *days == query.days).unwrap_or(SPANS[1]);
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
-        // The local room is the first; a team's is of more interest.
+        // The local room comes first, but a team's workspace is of more interest.
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
@@ -206,7 +206,7 @@ fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
     Mark::ALL.into_iter().map(row).collect()
 }
 
-/// Makes words, charts and rows of figures.
+/// Formats figures as text, charts and rows.
 struct Writer<'a> {
     language: Language,
     currency: &'a str,
@@ -393,7 +393,7 @@ impl Writer<'_> {
 
     fn calls(&self, total: &Figures) -> Vec<CallTable> {
         let language = self.language;
-        // Models and kinds are held against everything that was heard.
+        // The costs of models and kinds are relative to all messages that were heard.
         let heard = total.all.heard;
         let channels = total.channels.iter().filter(|(_, sums)| sums.calls > 0);
         let channels = channels.map(|(channel, sums)| {
@@ -488,7 +488,7 @@ impl Writer<'_> {
         told_cost(self.language, sums.micros as f64 / 1e6, self.currency, sums.unpriced_tokens)
     }
 
-    /// Nobody knows what costs a thousand messages if nobody knows what it costs.
+    /// Returns the cost per thousand messages, which is unknown if the cost itself is unknown.
     fn per_thousand(&self, sums: &Sums, heard: u64) -> String {
         match heard {
             1.. if sums.micros > 0 || sums.unpriced_tokens == 0 => {

@@ -1,4 +1,5 @@
-//! Which models fail and since when, what waits, which memories are not made, and the program itself.
+//! Which models fail and since when, which steps are pending, which memories are not made, and the state of the
+//! program.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -74,12 +75,12 @@ pub struct WaitingMemory {
     pub last_error: Option<Arc<str>>,
 }
 
-/// The most memories of a workspace that are read.
+/// The maximum number of memories that are read per workspace.
 const MOST_MEMORIES: usize = 1000;
-/// How many of the newest model calls are looked at.
+/// The number of newest model calls that are examined.
 const RECENT_CALLS: usize = 1000;
 
-/// The program, and the steps that wait in all workspaces or in one.
+/// Reads the state of the program, and the pending steps of all workspaces or of one.
 pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiProblem> {
     let now = web.clock.now();
     let calls = web.archive.recent_calls(RECENT_CALLS).await?;
@@ -100,7 +101,7 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
         size_bytes: web.archive.size_bytes().await?,
-        // A scheduled one may have been found in its folder.
+        // A scheduled backup may have been found in its folder.
         last_backup: web
             .metrics
             .last_backup()
@@ -112,7 +113,7 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
     })
 }
 
-/// The models in use whose newest call failed.
+/// Returns the models in use whose newest call failed.
 pub async fn failing_models(web: &Web) -> Result<Vec<Arc<str>>, ApiProblem> {
     let calls = web.archive.recent_calls(RECENT_CALLS).await?;
     let models = model_health(&calls, &web.models.in_use()).into_iter();
@@ -156,7 +157,7 @@ fn waiting_memory(pending: PendingMemory) -> WaitingMemory {
     }
 }
 
-/// The health of each model, from its calls, newest first. Those in use come first.
+/// Computes the health of each model from its calls, newest first. Models in use come first.
 fn model_health(calls: &[RecentCall], used: &HashSet<String>) -> Vec<ModelHealth> {
     let mut models: BTreeMap<&str, ModelHealth> = BTreeMap::new();
     for call in calls {

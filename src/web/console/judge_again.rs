@@ -1,4 +1,4 @@
-//! The page on which a decision's judge is asked once more: the verdict then beside that of now.
+//! The page that asks a decision's judge again, and shows the recorded verdict beside the new one.
 
 use std::sync::Arc;
 
@@ -33,14 +33,14 @@ struct JudgeAgainPage<'a> {
     /// Why it cannot be judged again.
     unjudgeable: Option<&'static str>,
     is_builtin: bool,
-    /// What it would cost. `None`: the visitor may not order it.
+    /// The estimated cost. `None` if the visitor may not order the call.
     estimate: Option<String>,
     usual_cap: &'static str,
-    /// Why there is no verdict now.
+    /// Why there is no new verdict.
     problem: Option<String>,
-    /// What it cost.
+    /// The actual cost.
     spent: Option<String>,
-    /// The verdict then, if it is shown alone.
+    /// The recorded verdict, if it is shown alone.
     recorded: Vec<LabeledValue>,
     recorded_by: String,
     comparison: Option<ComparisonView>,
@@ -58,7 +58,7 @@ struct RowView {
     name: &'static str,
     then: String,
     now: String,
-    /// `None`: what differs there says nothing.
+    /// `None` if a difference has no meaning.
     differs: Option<bool>,
 }
 
@@ -68,7 +68,7 @@ pub struct AskForm {
 }
 
 impl<'a> JudgeAgainPage<'a> {
-    /// With nothing to judge yet.
+    /// The page before anything is judged.
     fn new(layout: Layout<'a>, workspace: &WorkspaceId, id: DecisionId) -> Self {
         Self {
             layout,
@@ -90,7 +90,7 @@ impl<'a> JudgeAgainPage<'a> {
 
 type DecisionPath = Result<Path<(String, i64)>, PathRejection>;
 
-/// What it would cost.
+/// Shows the estimated cost.
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -100,7 +100,7 @@ pub async fn page(
     show(&web, &visitor, language, path, None).await
 }
 
-/// What it says now.
+/// Asks the judge again, and shows its verdict.
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -201,11 +201,11 @@ fn comparison(
 struct Value {
     name: &'static str,
     text: String,
-    /// Whether another text is another verdict: a reason has other words each time.
+    /// Whether another text means another verdict. A reason is worded differently each time.
     is_telling: bool,
 }
 
-/// What a judgment says, always in the same order.
+/// Lists the values of a judgment, always in the same order.
 fn values(judgment: &Judgment, language: Language) -> Vec<Value> {
     let wants = match judgment.should_respond {
         true => texts::ledger::speak(language),

@@ -1,4 +1,4 @@
-//! What all pages of the console have in common.
+//! The layout that all pages of the console share.
 
 use askama::Template;
 use axum::http::Method;
@@ -19,15 +19,15 @@ pub struct Layout<'a> {
     pub language: Language,
     pub persona: &'a str,
     pub has_session: bool,
-    /// Who reads it.
+    /// The name of the reader.
     pub reader: String,
     pub may_order: bool,
     pub has_room: bool,
-    /// Which of the links in the head is this page.
+    /// Which link in the head leads to this page.
     pub section: Section,
     /// The time zone of days and times.
     pub zone: String,
-    /// The same for scripts.
+    /// The same time zone, for scripts.
     pub browser_zone: &'a str,
     /// What the page shows is at least as new as this revision of the store.
     pub revision: u64,
@@ -70,7 +70,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// `page` for the link that leads here, else `false`: as `aria-current` has it.
+    /// The value of `aria-current` for a link: `page` if it leads to this page, else `false`.
     pub fn current(&self, section: &str) -> &'static str {
         let is_here = matches!(
             (self.section, section),
@@ -86,7 +86,7 @@ impl<'a> Layout<'a> {
         if is_here { "page" } else { "false" }
     }
 
-    /// Whether the page stays as it is, whatever happens meanwhile.
+    /// Whether the page is not updated when something changes.
     pub fn is_still(&self) -> bool {
         match self.section {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
@@ -100,7 +100,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A time on a page. Browsers show it in the time zone of the page, or as a distance that moves on.
+/// A time on a page. Browsers show it in the time zone of the page, or as a relative time that is kept up to date.
 pub struct TimeView {
     pub iso: String,
     pub text: String,
@@ -117,20 +117,20 @@ impl TimeView {
     }
 }
 
-/// A part of a list that begins with the newest.
+/// A page of a list, newest first.
 pub struct ListPart {
-    /// Of which list, as tests name its links.
+    /// The name of the list, by which tests find its links.
     pub name: &'static str,
-    /// How many rows it has.
+    /// The number of rows on this page.
     pub shown: usize,
-    /// The address of the newest part, unless it is this one.
+    /// The address of the newest page, unless it is this one.
     pub newest: Option<String>,
-    /// The address of the part before, if there is one.
+    /// The address of the next older page, if there is one.
     pub older: Option<String>,
 }
 
 impl ListPart {
-    /// That this is not the whole list, if so.
+    /// A note that this is not the whole list, if that is so.
     pub fn told(&self, language: Language) -> Option<String> {
         let told: fn(Language, usize) -> String = match (&self.newest, &self.older) {
             (None, None) => return None,
@@ -142,21 +142,21 @@ impl ListPart {
     }
 }
 
-/// A part of a list that begins with what counts most.
+/// A page of a list that is sorted by importance.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ListSlice {
-    /// Of which list, as tests name its links.
+    /// The name of the list, by which tests find its links.
     pub name: &'static str,
-    /// That this is not the whole list.
+    /// A note that this is not the whole list.
     pub told: String,
-    /// The address of the first part, unless it is this one.
+    /// The address of the first page, unless it is this one.
     pub first: Option<String>,
     pub next: Option<String>,
 }
 
 impl ListSlice {
-    /// The list called `name` has `all` rows, and the page at `address` shows `shown` of them after the first ones.
-    /// `None`: that is the whole list.
+    /// Describes the page at `address`, which shows `shown` of the `all` rows of the list `name`, after the first
+    /// `after` rows. `None` if that is the whole list.
     pub fn new(
         (name, address): (&'static str, &str),
         after: usize,
@@ -182,19 +182,19 @@ pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
 }
 
-/// The address of what is remembered in a workspace, or of a channel.
+/// The address of the memory page of a workspace or a channel.
 pub fn memory_address(workspace: &WorkspaceId, channel: Option<&ChannelId>) -> String {
     let channel = channel.map(|channel| format!("&channel={}", encode(channel.as_str())));
     let channel = channel.unwrap_or_default();
     format!("/console/memory?workspace={}{channel}", encode(workspace.as_str()))
 }
 
-/// The address at which other settings are tried on a channel.
+/// The address of the page that tries other settings on a channel.
 pub fn what_if_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("{}/what-if", channel_address(workspace, channel))
 }
 
-/// The address at which an order is tried on a channel.
+/// The address of the page that tries a standing order on a channel.
 pub fn standing_order_trial_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("{}/order-trial", channel_address(workspace, channel))
 }
@@ -204,12 +204,12 @@ pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> 
     format!("/console/decisions/{}/{id}", encode(workspace.as_str()))
 }
 
-/// The address at which a decision's judge is asked once more.
+/// The address of the page that asks a decision's judge again.
 pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
     format!("{}/judge", decision_address(workspace, id))
 }
 
-/// A part of an address, percent-encoded.
+/// Percent-encodes a part of an address.
 pub fn encode(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len());
     for byte in part.bytes() {

@@ -1,4 +1,4 @@
-//! How a decision is marked on a page.
+//! The mark of a decision on a page.
 
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
@@ -14,11 +14,11 @@ pub struct MarkingView {
     pub workspace: String,
     /// The decision's page.
     pub address: String,
-    /// How it is marked, with its icon's class.
+    /// The mark, with its icon's class.
     pub mark: Option<(&'static str, &'static str)>,
-    /// By whom and when. Viewers do not learn it.
+    /// Who marked it and when. Hidden from viewers.
     pub by: Option<(String, TimeView)>,
-    /// Empty for those who may not mark it, and while it is open.
+    /// Empty for visitors who may not mark it, and while the decision is open.
     pub choices: Vec<ChoiceView>,
     /// Whether the form is shown at once.
     pub is_open: bool,
@@ -27,7 +27,7 @@ pub struct MarkingView {
 pub struct ChoiceView {
     pub name: &'static str,
     pub word: &'static str,
-    /// What the button orders: this mark, or none if it is this one already.
+    /// The mark that the button sets: this one, or none if this one is set already.
     pub order: String,
     pub is_chosen: bool,
 }

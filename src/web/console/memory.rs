@@ -1,5 +1,5 @@
-//! What is remembered: of the workspace, a channel or a person. Entries and memos are changed where they stand, and every
-//! change is in the journal at the foot.
+//! The memories of a workspace, a channel or a person. Entries and memos are edited in place, and the journal at the
+//! foot lists every change.
 
 pub mod versions;
 mod views;
@@ -37,28 +37,28 @@ struct MemoryPage<'a> {
     layout: Layout<'a>,
     workspace: String,
     workspace_label: String,
-    /// The id and the label of each.
+    /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     channels: Vec<(String, String, bool)>,
     person: String,
     reads_people: bool,
-    /// Of whom nothing is known.
+    /// The requested person, if nothing is known about them.
     nobody: Option<String>,
     withheld: Option<&'static str>,
     memories: Vec<MemoryView>,
-    /// If memories of threads are left out.
+    /// A note, if memories of threads are left out.
     threads_cut: Option<&'static str>,
     rows: Vec<ChannelRow>,
     memos: Vec<MemoView>,
-    /// If not all of them are shown.
+    /// Set if not all memos are shown.
     slice: Option<ListSlice>,
     journal: Vec<JournalRow>,
-    /// If not all of it is shown.
+    /// A note, if not all of the journal is shown.
     journal_cut: Option<String>,
     older: Option<String>,
     is_newest: bool,
     address: String,
-    /// Where forms lead back to.
+    /// The page to which forms return.
     back: String,
 }
 
@@ -68,12 +68,12 @@ pub struct MemoryQuery {
     workspace: String,
     channel: String,
     person: String,
-    /// How many memos come before those that are shown.
+    /// The number of memos before those that are shown.
     memos_after: usize,
     before: Option<i64>,
 }
 
-/// How many memos are on one page. The API has all.
+/// The number of memos per page. The API returns all.
 const MEMOS: usize = 50;
 
 pub async fn page(
@@ -86,7 +86,7 @@ pub async fn page(
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
-        // The local room is the first; a team's is of more interest.
+        // The local room comes first, but a team's workspace is of more interest.
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
@@ -194,7 +194,7 @@ fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, person: &str) -
     }
 }
 
-/// A form on the page.
+/// The fields of the forms on the page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForm {
@@ -207,7 +207,7 @@ pub struct MemoryForm {
     term: String,
     #[serde(default)]
     version: i64,
-    /// As in the API, or `memo`, `remove memo` and `revert memo`.
+    /// An order as in the API, or `memo`, `remove memo` and `revert memo`.
     order: String,
     entry: Option<String>,
     text: Option<String>,
@@ -216,7 +216,7 @@ pub struct MemoryForm {
     priority: Option<i64>,
     tags: Option<String>,
     detail: Option<String>,
-    /// The page to go back to.
+    /// The page to return to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
 }

@@ -1,4 +1,4 @@
-//! The page of what was ordered, and of who has opted out.
+//! The page of the orders that were given, and of the people who have opted out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,19 +30,19 @@ use aizuchi_core::texts;
 #[template(path = "console/orders.html")]
 struct OrdersPage<'a> {
     layout: Layout<'a>,
-    /// Empty: all.
+    /// Empty for all workspaces.
     workspace: String,
     workspace_label: String,
-    /// The id and the label of each.
+    /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     orders: Vec<OrderRow>,
     orders_part: ListPart,
     opted_out: Vec<OptOutRow>,
-    /// If not all of them are shown.
+    /// Set if not all of the people are shown.
     slice: Option<ListSlice>,
-    /// Whom the config names.
+    /// The people whom the config opts out.
     in_config: Option<String>,
-    /// Where forms lead back to.
+    /// The page to which forms return.
     back: String,
 }
 
@@ -52,10 +52,10 @@ struct OrderRow {
     workspace: String,
     by: String,
     what: String,
-    /// Of a mute with an end.
+    /// Set for a mute with an end.
     until: Option<TimeView>,
     place: String,
-    /// Of the channel or the decision.
+    /// The page of the channel or the decision.
     address: Option<String>,
 }
 
@@ -71,11 +71,11 @@ struct OptOutRow {
 pub struct OrdersPageQuery {
     workspace: String,
     before: Option<i64>,
-    /// How many people who have opted out come before those that are shown.
+    /// The number of people who have opted out before those that are shown.
     people_after: usize,
 }
 
-/// How many people who have opted out are on one page. The API has all.
+/// The number of people who have opted out per page. The API returns all.
 const PEOPLE: usize = 100;
 
 pub async fn page(
@@ -142,7 +142,7 @@ struct Names {
 }
 
 impl Names {
-    /// Those that the orders and the people need.
+    /// Reads the names that the orders and the people need.
     async fn read(
         web: &Web,
         access: &Access,
@@ -228,7 +228,7 @@ impl Names {
     }
 }
 
-/// What was ordered, in words.
+/// Describes what was ordered.
 fn what(given: &GivenOrder, language: Language) -> String {
     let record = &given.record;
     let word = texts::orders::kind(language, record.kind.name());

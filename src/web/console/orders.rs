@@ -1,4 +1,4 @@
-//! The forms of the console: orders, and what becomes of dead letters. Browsers without scripts are sent back to the page
+//! The forms of the console: orders, and actions on dead letters. Browsers without scripts are redirected to the page
 //! that they came from.
 
 use std::sync::Arc;
@@ -26,27 +26,28 @@ use aizuchi_core::rules::setting_override::SettingChange;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark 7`,
-    /// `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear language`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
+    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear
+    /// language`.
     order: String,
     workspace: Option<String>,
-    /// Empty: the whole workspace.
+    /// Empty for the whole workspace.
     channel: Option<String>,
-    /// Of the order `mode`; empty: as configured.
+    /// The mode of the order `mode`. Empty for the configured one.
     mode: Option<String>,
-    /// Of the orders `opt-out` and `opt-in`: an id or a name.
+    /// The user of the orders `opt-out` and `opt-in`: an id or a name.
     user: Option<String>,
-    /// What a standing order says.
+    /// The text of a standing order.
     text: Option<String>,
-    /// Of a setting, which may be of a thread.
+    /// The value of a setting, which may apply to a thread.
     value: Option<String>,
     thread: Option<String>,
-    /// The page to go back to.
+    /// The page to return to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
 }
 
-/// What a form asks for.
+/// What a form requests.
 #[derive(Debug)]
 enum Request {
     Order(OrderRequest),
@@ -197,7 +198,7 @@ mod tests {
             let found = parsed(order, channel, mode);
             assert!(found.contains(expected), "{order}: {found}");
         }
-        // Without a channel it would hold everywhere: a form that lost it orders nothing.
+        // Without a channel, the order would apply everywhere. A form that lost its channel must order nothing.
         for (channel, expected) in [
             (Some("c"), "Give { channel: Some(\"c\"), thread: None, text: \"be kind\" }"),
             (Some(""), "Give { channel: None, thread: None, text: \"be kind\" }"),

@@ -23,7 +23,7 @@ use aizuchi_core::texts;
 #[template(path = "console/overview.html")]
 struct OverviewPage<'a> {
     layout: Layout<'a>,
-    /// What somebody has to look at, on the page of the queue.
+    /// The problems that need attention. The page of the queue has the details.
     troubles: Vec<String>,
     /// Whether these are all workspaces.
     is_all: bool,
@@ -33,7 +33,7 @@ struct OverviewPage<'a> {
 
 struct WorkspaceView {
     id: String,
-    /// The page with this one alone.
+    /// The address of the page with this workspace alone.
     address: String,
     title: String,
     is_connected: bool,
@@ -47,12 +47,12 @@ struct ChannelView {
     id: String,
     name: String,
     address: String,
-    /// If it is not public.
+    /// Set if the channel is not public.
     kind: Option<&'static str>,
     mode: &'static str,
     mode_name: &'static str,
     is_muted: bool,
-    /// If the mute has an end.
+    /// Set if the mute has an end.
     muted_until: Option<TimeView>,
     heard: Option<TimeView>,
     spoke: Option<TimeView>,
@@ -70,7 +70,7 @@ struct StepView {
 
 struct OutcomeView {
     name: &'static str,
-    /// The timeline with these alone.
+    /// The address of the timeline with these outcomes alone.
     address: String,
     word: &'static str,
     count: usize,
@@ -82,7 +82,7 @@ pub struct ModeView {
     pub word: &'static str,
 }
 
-/// A mute that lasts longer is one without an end.
+/// A longer mute counts as one without an end.
 const MAX_MUTE: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 pub async fn page(
@@ -114,7 +114,7 @@ pub async fn page(
     })
 }
 
-/// All modes, to choose one.
+/// Returns all modes to choose from.
 pub fn modes(language: Language) -> Vec<ModeView> {
     let modes = Mode::ALL.into_iter();
     modes
@@ -127,7 +127,7 @@ pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
     (until.duration_since(now) < MAX_MUTE).then(|| TimeView::new(until))
 }
 
-/// Makes words of a status.
+/// Formats a status as text.
 struct Teller<'a> {
     language: Language,
     currency: &'a str,

@@ -1,4 +1,4 @@
-//! The persona workshop: the persona is edited and tried on a channel's newest moments, beside the present one.
+//! The persona workshop: the persona is edited, and tried on a channel's newest moments beside the present one.
 
 mod form;
 mod views;
@@ -51,7 +51,7 @@ struct PersonaPage<'a> {
     result: Option<ResultView>,
 }
 
-/// So many decisions are looked through for moments at which a model was asked.
+/// The number of decisions that are searched for moments at which a model was asked.
 const LOOKED_AT: usize = 200;
 
 pub async fn page(
@@ -62,7 +62,7 @@ pub async fn page(
     show(&web, &visitor, language, PersonaFields::default()).await
 }
 
-/// What trying it would cost; with a cap, what came of it.
+/// Shows the estimated cost of a trial, or with a cap, its result.
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -115,7 +115,7 @@ fn nothing_to_read(visitor: &Visitor, language: Language) -> &'static str {
     }
 }
 
-/// The channels in which the visitor may read what models wrote.
+/// Returns the channels in which the visitor may read what models wrote.
 async fn readable_channels(web: &Web, visitor: &Visitor) -> Result<Vec<Channel>, ApiProblem> {
     let mut channels = Vec::new();
     for workspace in workspaces::all(web).await? {
@@ -126,7 +126,7 @@ async fn readable_channels(web: &Web, visitor: &Visitor) -> Result<Vec<Channel>,
     Ok(channels)
 }
 
-/// What is tried, and on what.
+/// The personas to try, and the channel to try them on.
 struct Order<'a> {
     channel: &'a Channel,
     present: &'a EditedPersona,
@@ -162,7 +162,7 @@ async fn result(
     })
 }
 
-/// The channel's newest moments, with the prompts of the personas that are tried on them.
+/// Returns the channel's newest moments, with the prompts of the personas that are tried on them.
 async fn tried_moments(web: &Web, order: &Order<'_>) -> Result<Vec<TriedMoment>, ApiProblem> {
     let config = web.models.config();
     let personas: Vec<EditedPersona> = match order.edited.differs_from(order.present) {
@@ -178,7 +178,7 @@ async fn tried_moments(web: &Web, order: &Order<'_>) -> Result<Vec<TriedMoment>,
     Ok(moments)
 }
 
-/// The newest closed decisions about which a model was asked, newest first.
+/// Returns the newest closed decisions about which a model was asked, newest first.
 async fn newest_moments(
     web: &Web,
     channel: &Channel,
@@ -200,7 +200,7 @@ async fn newest_moments(
     Ok(decisions)
 }
 
-/// The prompts of each persona, in the languages that are asked for.
+/// The prompts of each persona, in the languages that were requested.
 struct PersonaPrompts<'a> {
     config: &'a Config,
     rulebook: Arc<Rulebook>,
@@ -223,7 +223,7 @@ impl PersonaPrompts<'_> {
         Ok(prompts)
     }
 
-    /// The present persona fits, since the program runs with it.
+    /// Only the edited persona can be unfit, because the program runs with the present one.
     fn refusal(&self, error: &anyhow::Error) -> ApiProblem {
         match self.personas.len() {
             1 => unprepared(error),
@@ -232,7 +232,7 @@ impl PersonaPrompts<'_> {
     }
 }
 
-/// `None` if what it was about is not there any more.
+/// Returns `None` if the messages that the decision was about are gone.
 async fn tried_moment(
     web: &Web,
     channel: &Channel,

@@ -1,4 +1,4 @@
-//! The page of what is stuck and of the program's health.
+//! The page of what is stuck, and of the program's health.
 
 mod memories;
 
@@ -44,13 +44,13 @@ use aizuchi_core::texts;
 #[template(path = "console/queue.html")]
 struct QueuePage<'a> {
     layout: Layout<'a>,
-    /// To choose one: the id and the label of each.
+    /// The workspaces to choose from: the id and the label of each.
     workspaces: Vec<(String, String)>,
-    /// The one that is chosen, or none.
+    /// The chosen workspace, or empty.
     workspace: String,
-    /// Where the lists begin, and where forms lead back to.
+    /// The address at which the lists begin, and to which forms return.
     address: String,
-    /// Where it offers to speak by itself.
+    /// The offers to speak without approval.
     offers: Vec<TrustCard>,
     proposals: Vec<ProposalCard>,
     decided: Vec<DecidedView>,
@@ -59,11 +59,11 @@ struct QueuePage<'a> {
     letters: Vec<LetterView>,
     letters_part: ListPart,
     steps: Vec<WaitingView>,
-    /// If not all steps are shown.
+    /// Set if not all steps are shown.
     steps_cut: Option<String>,
     unmade: Vec<UnmadeMemory>,
     models: Vec<ModelView>,
-    /// What is wrong with the models in use, as far as the program knows without asking.
+    /// The problems of the models in use, as far as the program knows them without a call.
     problems: Vec<String>,
     health: Health,
     size: String,
@@ -72,15 +72,15 @@ struct QueuePage<'a> {
     reads: Option<(Vec<ReadView>, ListPart)>,
 }
 
-/// Where something is.
+/// The name and the link of a place.
 struct PlaceView {
     name: String,
     address: String,
-    /// Its label.
+    /// The workspace's label.
     workspace: String,
 }
 
-/// What it would say, and the forms with which somebody decides.
+/// A proposed text, and the forms that decide on it.
 struct ProposalCard {
     id: i64,
     place: PlaceView,
@@ -89,11 +89,11 @@ struct ProposalCard {
     why: Option<String>,
     confidence: Option<String>,
     expires: TimeView,
-    /// `None`: the visitor may not read it, and so not decide.
+    /// `None` if the visitor may not read it, and so may not decide.
     text: Option<String>,
 }
 
-/// A call of a tool that may write, and the form with which somebody decides.
+/// A call of a tool that may write, and the form that decides on it.
 struct CallCard {
     id: i64,
     place: PlaceView,
@@ -102,11 +102,11 @@ struct CallCard {
     server: String,
     tool: String,
     expires: TimeView,
-    /// All of them. `None`: the visitor may not read them, and so not decide.
+    /// All arguments. `None` if the visitor may not read them, and so may not decide.
     arguments: Option<String>,
 }
 
-/// A proposal or a call that is decided, or has lapsed.
+/// A proposal or a call that was decided, or has lapsed.
 struct DecidedView {
     id: i64,
     place: PlaceView,
@@ -154,18 +154,18 @@ struct ReadView {
     count: u64,
 }
 
-/// The most proposals that are shown once they are decided; the API has more.
+/// The maximum number of decided proposals that are shown. The API returns more.
 const MAX_DECIDED: usize = 10;
-/// The most steps that are shown; the API has all.
+/// The maximum number of steps that are shown. The API returns all.
 const MAX_STEPS: usize = 200;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct QueueQuery {
     workspace: String,
-    /// Where the page of letters before this one ended.
+    /// The cursor of an older page of dead letters.
     before: Option<i64>,
-    /// Where the page of reads before this one ended.
+    /// The cursor of an older page of recorded reads.
     reads_before: Option<i64>,
 }
 
@@ -268,15 +268,15 @@ pub async fn page(
 #[serde(deny_unknown_fields)]
 pub struct DecideForm {
     proposal: Option<i64>,
-    /// Without a proposal.
+    /// Only without a proposal.
     call: Option<i64>,
-    /// To speak by itself, without both.
+    /// An offer to speak without approval, only without both.
     offer: Option<i64>,
     /// `say`, `edit`, `not_now` or `never`; of a call `allow_once` or `refuse`; of an offer `by_itself` or `not_yet`.
     choice: String,
-    /// Of the choice `edit`.
+    /// Only for the choice `edit`.
     text: Option<String>,
-    /// The page to go back to.
+    /// The page to return to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
 }
@@ -308,7 +308,7 @@ pub async fn decide(
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 
-/// The address of the queue of all workspaces or of one, where a part of a list is meant with where that begins.
+/// The address of the queue of all workspaces or of one. `part` is the name of a list and its cursor.
 fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> String {
     let workspace = only.map(|it| format!("workspace={}", encode(it.as_str())));
     let part = part.map(|(list, before)| format!("{list}={before}"));
@@ -319,7 +319,7 @@ fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> Strin
     }
 }
 
-/// The labels of all workspaces, and the names of all channels that the visitor may learn.
+/// The labels of all workspaces, and the names of all channels that the visitor may know.
 struct Places {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), String>,

@@ -1,4 +1,4 @@
-//! A few messages on a page about something else, as its visitor may read them.
+//! Messages that are quoted on a page about something else, as its visitor may read them.
 
 use crate::web::access::Access;
 use crate::web::console::layout::TimeView;
@@ -8,11 +8,11 @@ use aizuchi_core::texts;
 
 /// A message of a conversation.
 pub struct QuotedMessage {
-    /// `None`: not shown to this visitor.
+    /// `None` if it is hidden from this visitor.
     pub by: Option<String>,
     pub at: TimeView,
     pub text: String,
-    /// Whether the page is about this one.
+    /// Whether the page is about this message.
     pub is_about: bool,
 }
 
@@ -36,7 +36,7 @@ impl QuotedMessage {
     }
 }
 
-/// What a message says, or why it says nothing any more.
+/// Returns the text of a message, or why it is gone.
 pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
     match (stored.is_expired, stored.is_deleted) {
         (true, _) => texts::console::expired(language).to_owned(),

@@ -1,4 +1,5 @@
-//! What it did lately, and would have done where it only observes: the report of `aizuchi report`, on a page.
+//! The report of `aizuchi report` on a page: what the persona did lately, and what it would have done where it only
+//! observes.
 
 use std::sync::Arc;
 
@@ -30,12 +31,12 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::private_reads::PrivateText;
 use aizuchi_core::texts::{self, counted};
 
-/// Where there is no report, the page says why.
+/// The page that says why there is no report.
 #[derive(Template)]
 #[template(path = "console/report.html")]
 struct NoReportPage<'a> {
     layout: Layout<'a>,
-    /// The id and the label of each.
+    /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     workspace: String,
     spans: Vec<SpanView>,
@@ -45,7 +46,7 @@ struct NoReportPage<'a> {
     note: String,
 }
 
-/// What stands above a report.
+/// The head of the page, above a report.
 #[derive(Template)]
 #[template(path = "console/report_head.html")]
 struct ReportHead<'a> {
@@ -55,7 +56,7 @@ struct ReportHead<'a> {
     spans: &'a [SpanView],
     can_include_private: bool,
     has_private: bool,
-    /// If something may have been added since the report was computed: when that was.
+    /// When the report was computed, if something may have been added since.
     as_of: Option<String>,
 }
 
@@ -73,7 +74,7 @@ pub struct ReportQuery {
     private: bool,
 }
 
-/// The periods to choose, in days.
+/// The periods to choose from, in days.
 const SPANS: [i64; 4] = [1, 7, 14, 30];
 const USUAL_SPAN: i64 = 7;
 
@@ -93,7 +94,7 @@ pub async fn page(
     let days = SPANS.into_iter().find(|days| *days == query.days).unwrap_or(USUAL_SPAN);
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
-        // The local room is the first; a team's is of more interest.
+        // The local room comes first, but a team's workspace is of more interest.
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
@@ -151,7 +152,7 @@ pub async fn page(
     page.map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
-/// That nothing was decided, and that private channels were left out, if so.
+/// Says that nothing was decided, and that private channels were left out, if they were.
 fn told_empty(left_out: usize, language: Language) -> String {
     let empty = texts::console::report_empty(language);
     if left_out == 0 {
@@ -165,7 +166,7 @@ pub async fn style() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)
 }
 
-/// From when a report is that may not be the newest, which is computed meanwhile.
+/// Says when a report was computed, if it may be outdated and is being recomputed.
 fn told_age(
     web: &Web,
     subject: &ReportSubject,
@@ -180,7 +181,7 @@ fn told_age(
     })
 }
 
-/// The report that is kept, or a new one.
+/// Returns the cached report, or a new one.
 async fn find_or_compute(
     web: &Arc<Web>,
     subject: &ReportSubject,
@@ -191,14 +192,14 @@ async fn find_or_compute(
     }
 }
 
-/// Computes anew the reports that are shown though there may be newer ones, one after the other, until the shutdown.
+/// Recomputes outdated reports that are being viewed, one after the other, until the shutdown.
 pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
     loop {
         let subject = tokio::select! {
             () = shutdown.cancelled() => return,
             subject = web.report_cache.next_wanted() => subject,
         };
-        // With the shutdown, computing ends, too.
+        // The shutdown ends the computation, too.
         if let Err(ApiProblem(refusal)) = compute(&web, &subject, Purpose::Renew).await {
             tracing::debug!(error = refusal.id(), "a report could not be computed anew");
         }
@@ -219,23 +220,23 @@ async fn compute(
     web.computations.run(move |stop| computation.run(stop)).await
 }
 
-/// What a report would be computed with now.
+/// Returns what a report would be computed with now.
 fn basis(web: &Web) -> ReportBasis {
-    // These first: what is read later is at least as new.
+    // Read these first, so that what is read later is at least as new.
     let (erasures, revision) = (*web.erasures.borrow(), *web.revisions.borrow());
     ReportBasis { erasures, revision, config: web.models.config(), now: web.clock.now() }
 }
 
-/// What a report is computed for.
+/// Why a report is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// Somebody waits for it, who is content with one that was kept meanwhile.
+    /// A visitor waits for it. A report that was cached in the meantime will do.
     Show,
-    /// One is kept, and a newer one is wanted.
+    /// A report is cached, and a newer one is wanted.
     Renew,
 }
 
-/// The computation of a report. It knows nothing of who will look at it: what they may see, its subject says.
+/// The computation of a report. It does not know the reader: its subject says what the reader may see.
 struct Computation {
     web: Arc<Web>,
     subject: ReportSubject,
@@ -246,14 +247,14 @@ struct Computation {
 impl Computation {
     fn run(&self, stop: &CancellationToken) -> anyhow::Result<FoundReport> {
         let (kept, basis) = (&self.web.report_cache, basis(&self.web));
-        // Somebody else may have waited for the same.
+        // Another visitor may have waited for the same report.
         if let Some(found) = kept.find(&self.subject, &basis)
             && (self.purpose == Purpose::Show || found.age == ReportAge::Current)
         {
             return Ok(found);
         }
         let computed = Arc::new(self.compute(&basis, stop)?);
-        // If something was taken back meanwhile, it may show that.
+        // Do not cache the report if something was erased in the meantime: it may still show that.
         if *self.web.erasures.borrow() == basis.erasures {
             kept.keep(self.subject.clone(), basis, computed.clone());
         }
@@ -288,7 +289,7 @@ impl Computation {
         Ok(computed)
     }
 
-    /// How many decisions there were.
+    /// Adds the channels of the workspace. Returns the number of decisions.
     async fn add_channels(
         &self,
         builder: &mut ReportBuilder,
@@ -314,7 +315,7 @@ impl Computation {
         Ok(decisions)
     }
 
-    /// Adds the private channels of which this tells.
+    /// Adds the private channels whose messages or decisions the report uses.
     async fn add_looks(
         &self,
         computed: &mut ComputedReport,

@@ -1,11 +1,11 @@
-//! How everything stands, as `aizuchi status` tells it, with what only the running program knows.
+//! The status that `aizuchi status` shows, with what only the running program knows.
 
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::web::access::Access;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 
-/// All workspaces, or one, as this visitor may know them.
+/// Reads the status of all workspaces, or of one, as far as this visitor may know it.
 pub async fn read(
     web: &Web,
     access: &Access,

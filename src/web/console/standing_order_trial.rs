@@ -1,4 +1,4 @@
-//! The page on which an order is tried before anybody follows it: what it would have changed in a channel lately.
+//! The page that tries a standing order before it applies: what it would have changed in a channel lately.
 
 mod views;
 
@@ -42,11 +42,11 @@ struct StandingOrderTrialPage<'a> {
     timeline: String,
     address: String,
     workspace: String,
-    /// Of the form that saves the order; empty: all channels.
+    /// The channel of the form that saves the order. Empty for all channels.
     channel: String,
     text: String,
     scope: &'static str,
-    /// Of a draft.
+    /// The number of the draft, if it is one.
     number: Option<i64>,
     explained: String,
     /// Why nothing can be tried here.
@@ -55,11 +55,11 @@ struct StandingOrderTrialPage<'a> {
     result: Option<ResultView>,
 }
 
-/// What a form sends: an order, or the number of a draft.
+/// The fields of the form: an order, or the number of a draft.
 #[derive(Deserialize)]
 pub struct StandingOrderTrialFields {
     text: Option<String>,
-    /// Empty: the order would hold in all channels.
+    /// Empty if the order would apply in all channels.
     channel: Option<String>,
     number: Option<i64>,
     /// Which button was pressed.
@@ -92,7 +92,7 @@ impl StandingOrderTrialFields {
         Ok(TriedStandingOrder::from(&draft.order))
     }
 
-    /// What may be spent. `None`: nothing is asked.
+    /// The spending cap. `None` if no model is to be asked.
     fn cap(&self) -> Result<Option<Cap>, ApiProblem> {
         match self.action.as_deref() {
             Some("ask") => Cap::read(self.cap.as_deref()).map(Some),
@@ -101,7 +101,7 @@ impl StandingOrderTrialFields {
     }
 }
 
-/// What trying an order would cost; with a cap, what came of it.
+/// Shows the estimated cost of trying an order, or with a cap, the result.
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,

@@ -46,68 +46,68 @@ struct TimelinePage<'a> {
     address: String,
     memory: String,
     what_if: String,
-    /// Where an order is tried before it holds.
+    /// The address of the page that tries a standing order before it applies.
     standing_order_trial: String,
     is_muted: bool,
     is_muted_everywhere: bool,
-    /// If the mute has an end.
+    /// Set if the mute has an end.
     muted_until: Option<TimeView>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
-    /// If somebody agreed that it speaks by itself: from which confidence on.
+    /// The confidence from which on the persona speaks without approval, if that was agreed.
     by_itself: Option<String>,
-    /// At most one: whether it may speak by itself.
+    /// The offer to speak without approval: at most one.
     offers: Vec<TrustCard>,
-    /// Which models judge and reply here, if the channel or its workspace has models of its own.
+    /// The models that judge and reply here, if the channel or its workspace has models of its own.
     own_models: Option<String>,
-    /// Of those who may give orders.
+    /// Only for visitors who may give orders.
     standing_orders: Vec<StandingOrderRow>,
-    /// The same.
+    /// Only for visitors who may give orders.
     settings: Vec<ChannelSettingRow>,
     thread_settings: SettingsOfThreads,
-    /// Whether the visitor reads what was said here.
+    /// Whether the visitor may read the messages.
     can_read: bool,
     withheld: &'static str,
     channels: Vec<ChannelChoice>,
     outcomes: Vec<FilterOption>,
     gates: Vec<FilterOption>,
     filter: FilterQuery,
-    /// If nobody has the name that is asked for.
+    /// The requested name, if nobody has it.
     nobody: Option<String>,
-    /// If several people have it.
+    /// The people with the requested name, if there are several.
     namesakes: Vec<NamesakeView>,
     rows: Vec<TimelineRow>,
-    /// The page of what came before, if anything did.
+    /// The address of the next older page, if there is one.
     older: Option<String>,
     is_newest: bool,
-    /// If a search found more than is shown.
+    /// Set if a search found more than is shown.
     search_cut: Option<&'static str>,
 }
 
-/// A channel to go to with the same filter.
+/// A channel to switch to, with the same filter.
 struct ChannelChoice {
     id: String,
-    /// The id again where the visitor may not learn the name.
+    /// The id again, if the visitor may not know the name.
     name: String,
 }
 
-/// A standing order that holds in the channel or one of its threads.
+/// A standing order that applies in the channel or one of its threads.
 struct StandingOrderRow {
     number: i64,
-    /// `None`: the visitor may not read it.
+    /// `None` if the visitor may not read it.
     text: Option<String>,
     scope: &'static str,
     by: String,
     given: TimeView,
-    /// Whether nobody follows it yet.
+    /// Whether it does not apply yet.
     is_draft: bool,
 }
 
-/// One of several people of one name.
+/// One of several people with the same name.
 struct NamesakeView {
     name: String,
     id: String,
-    /// The timeline with what they said alone.
+    /// The address of the timeline with only this person's messages.
     address: String,
 }
 
@@ -213,7 +213,7 @@ pub async fn page(
     Ok(page.into_response())
 }
 
-/// The channels of a workspace, in the order of what they are called here.
+/// Returns the channels of a workspace, sorted by the names that are shown here.
 async fn channel_choices(
     web: &Web,
     access: &Access,

@@ -1,4 +1,4 @@
-//! The card with which somebody answers whether it is to speak by itself in a channel.
+//! The card that asks whether the persona may speak without approval in a channel.
 
 use aizuchi_core::decision::trust::TrustOffer;
 use aizuchi_core::persona::Language;
@@ -9,13 +9,13 @@ pub struct TrustCard {
     pub id: i64,
     /// The question.
     pub question: String,
-    /// What a yes does.
+    /// What agreeing does.
     pub means: String,
     pub rests_on: String,
 }
 
 impl TrustCard {
-    /// `place` is the channel's name, as it is shown.
+    /// `place` is the name of the channel, as shown.
     pub fn new(offer: &TrustOffer, place: &str, language: Language) -> Self {
         let least = offer.trusted.least.share();
         Self {

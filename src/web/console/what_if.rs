@@ -1,4 +1,4 @@
-//! A channel's last days, gone through again with other settings while somebody looks.
+//! Replays a channel's last days with other settings while a visitor waits.
 
 mod form;
 mod views;
@@ -66,7 +66,7 @@ pub async fn page(
     show(&web, &visitor, language, path, WhatIfFields::new(fields), None).await
 }
 
-/// The same, and the model is asked about what is not on record.
+/// Does the same, and asks the model for the verdicts that are not on record.
 pub async fn ask(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -186,7 +186,7 @@ async fn result(
     Ok(view)
 }
 
-/// Why the patch of a config would not hold: somebody has ordered otherwise.
+/// Why the patch of a config would have no effect: an order overrides it.
 fn overriding_order(
     web: &Web,
     channel: &Channel,
@@ -207,7 +207,7 @@ fn overriding_order(
     }
 }
 
-/// How welcome words were in the channel, if that counts there.
+/// Returns how welcome posts were in the channel, if the tried settings depend on it.
 async fn labels(
     web: &Web,
     channel: &Channel,
@@ -221,7 +221,7 @@ async fn labels(
     Ok(labels.remove(&channel.id).unwrap_or_default())
 }
 
-/// Says what was asked, or would be.
+/// Describes the calls that were made, or would be.
 struct Asking<'a> {
     money: CostText<'a>,
     model: &'a ShadowModel,

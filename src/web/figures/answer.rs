@@ -22,7 +22,7 @@ use aizuchi_core::decision::tolerance::CalibrationStep;
 use aizuchi_core::decision::welcome::WelcomeReason;
 use aizuchi_core::store::figures::{CallKind, Day};
 
-/// The most days of one answer.
+/// The maximum number of days in one response.
 const MOST_DAYS: i64 = SPANS[SPANS.len() - 1];
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,5 +1,5 @@
-//! Calendar days in a time zone, and the periods in which they are read. A period has one offset, so it ends where the
-//! clocks change.
+//! Calendar days in a time zone, and the periods in which they are queried. A period has a single UTC offset, so it
+//! ends where the clocks change.
 
 use std::collections::BTreeSet;
 
@@ -24,19 +24,19 @@ impl<'a> Calendar<'a> {
         Day((seconds + offset).div_euclid(DAY_SECONDS))
     }
 
-    /// The first moment of a day.
+    /// Returns the first moment of a day.
     pub fn begin_of(self, day: Day) -> Timestamp {
         let begin = date(day).and_then(|date| date.to_zoned(self.zone.clone()).ok());
         begin.map_or(Timestamp::MAX, |begin| begin.timestamp())
     }
 
-    /// So many days, of which today is the last.
+    /// Returns the last `count` days, ending with today.
     pub fn last_days(self, now: Timestamp, count: i64) -> Vec<Day> {
         let Day(today) = self.day_of(now);
         (today - count + 1..=today).map(Day).collect()
     }
 
-    /// The time from the first to the last of these days.
+    /// Splits the time from the first to the last of these days into periods.
     pub fn periods(
         self,
         workspace: &WorkspaceId,
@@ -60,12 +60,12 @@ impl<'a> Calendar<'a> {
         periods
     }
 
-    /// The zone as browsers know it. Empty: they show UTC, because what it is ahead of that may change.
+    /// The name of the zone for browsers. If it is empty, they show UTC, because the zone's offset may change.
     pub fn browser_zone(self) -> &'a str {
         self.zone.iana_name().unwrap_or_default()
     }
 
-    /// The name of the zone, or what it is ahead of UTC.
+    /// The name of the zone, or else its UTC offset.
     pub fn zone_name(self, now: Timestamp) -> String {
         match self.zone.iana_name() {
             Some(name) => name.to_owned(),
@@ -74,13 +74,13 @@ impl<'a> Calendar<'a> {
     }
 }
 
-/// A day as a date.
+/// Converts a day to a date.
 pub fn date(Day(day): Day) -> Option<Date> {
     let midnight = Timestamp::from_second(day.checked_mul(DAY_SECONDS)?).ok()?;
     Some(midnight.to_zoned(TimeZone::UTC).date())
 }
 
-/// The days as spans without a gap, each with its first and its last day.
+/// Groups the days into spans without a gap, each with its first and its last day.
 pub fn spans(days: &BTreeSet<Day>) -> Vec<(Day, Day)> {
     let mut spans: Vec<(Day, Day)> = Vec::new();
     for day in days {
@@ -120,7 +120,7 @@ mod tests {
             found,
             expected.map(|(since, until, hours)| { (since.to_owned(), until.to_owned(), hours) })
         );
-        // Both count what they have of the day as that day's.
+        // Both periods count their part of the day as that day's.
         let ends = [("2027-03-28T00:59:59Z", 0), ("2027-03-28T01:00:00Z", 1)];
         for (time, period) in ends {
             assert_eq!(periods[period].day_of(at(time)), day, "{time}");

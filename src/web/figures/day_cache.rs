@@ -1,9 +1,9 @@
-//! The figures of days that are over, kept in memory, so that a page does not count the same days again and again.
+//! An in-memory cache of the figures of past days, so that a page does not count the same days repeatedly.
 //!
-//! A kept day is what the database says as long as nothing changes that it counts. Each message, reaction and decision
-//! carries the revision of its last change, so before kept days are used, those with something newer are dropped.
-//! What else is counted has become final [`SETTLING`] after midnight. Of words that somebody decided about later than that,
-//! it takes as long as of others until it is known how welcome they were; such a day is not kept before.
+//! A cached day equals what the database has, as long as nothing changes that it counts. Each message, reaction and
+//! decision carries the revision of its last change, so days with anything newer are dropped before the cache is used.
+//! Everything else that is counted is final [`SETTLING`] after midnight. If a proposal is decided later than that, its
+//! welcome takes as long to be known as that of others; such a day is not cached before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,49 +20,50 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
 
-/// After this time nothing more becomes known of a day. Whether a question was answered takes an hour; a model call belongs
-/// to the time at which it began, and is stored when it has ended, or once a program that was stopped runs again.
+/// After this time, the figures of a day are final. Whether a question was answered takes an hour to know; a model
+/// call belongs to the time at which it began, and is stored when it has ended, or once a stopped program runs again.
 const SETTLING: SignedDuration = SignedDuration::from_hours(24);
-/// The days of so many workspaces are kept.
+/// The maximum number of workspaces with cached days.
 const MOST_WORKSPACES: usize = 16;
 
-/// The kept days of the workspaces that were read last, the last one at the end.
+/// The cached days of the most recently read workspaces, the last one at the end.
 #[derive(Default)]
 pub struct DayCache(Mutex<Vec<(WorkspaceId, SharedDays)>>);
 
-/// Whoever reads a workspace's days holds them until they are counted, so that others do not count the same.
+/// A reader of a workspace's days holds this lock until they are counted, so that other readers do not count the same
+/// days.
 type SharedDays = Arc<sync::Mutex<WorkspaceDays>>;
 
 #[derive(Default)]
 struct WorkspaceDays {
-    /// They hold everything up to this revision.
+    /// The revision up to which the days include everything.
     revision: u64,
     days: Days,
-    /// Other days, of which only the choices are counted.
+    /// Other days, for which only the choices are counted.
     choices: Days,
 }
 
 type Days = BTreeMap<Day, Arc<Figures>>;
 
-/// How much is counted of a day.
+/// How much of a day is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Everything,
-    /// What it chose unasked, and how welcome that was.
+    /// What the persona chose unasked, and how welcome that was.
     Choices,
 }
 
-/// What days are read with.
+/// What is needed to read days.
 pub struct DayReader<'a> {
     pub archive: &'a dyn Archive,
     pub calendar: Calendar<'a>,
     pub now: Timestamp,
-    /// The newest committed revision, from before anything is read. What changes meanwhile is newer.
+    /// The newest committed revision, read before anything else. Changes in the meantime are newer.
     pub revision: u64,
 }
 
 impl DayCache {
-    /// The figures of these days, in their order.
+    /// Returns the figures of these days, in their order.
     pub async fn read(
         &self,
         reader: &DayReader<'_>,
@@ -72,7 +73,8 @@ impl DayCache {
         self.read_extent(reader, workspace, wanted, Extent::Everything).await
     }
 
-    /// The same for days that are not shown: only their choices are counted, unless more is known of them.
+    /// Does the same for days that are not shown. Only their choices are counted, unless all of their figures are
+    /// cached.
     pub async fn read_choices(
         &self,
         reader: &DayReader<'_>,
@@ -137,7 +139,7 @@ impl WorkspaceDays {
         }
     }
 
-    /// Drops days that are no longer asked for, and the choices of those that are counted as a whole.
+    /// Drops days that are no longer requested, and the choices of days that are counted in full.
     fn drop_before(&mut self, oldest: i64) {
         let Self { days, choices, .. } = self;
         days.retain(|day, _| day.0 > oldest);
@@ -146,7 +148,7 @@ impl WorkspaceDays {
 }
 
 impl DayReader<'_> {
-    /// The kept days on which something has changed.
+    /// Returns the cached days on which something has changed.
     async fn changed(
         &self,
         workspace: &WorkspaceId,
@@ -161,12 +163,12 @@ impl DayReader<'_> {
         Ok(changed)
     }
 
-    /// Whether a day is over, and what is counted of it is known.
+    /// Whether a day is over and its figures are final.
     fn is_final(&self, day: Day) -> bool {
         self.calendar.begin_of(Day(day.0 + 1)) <= self.now - SETTLING
     }
 
-    /// The figures of these days, and those of them with choices of which it is not known yet how welcome they were.
+    /// Counts these days. Also returns the days with choices whose welcome is not known yet.
     async fn count_days(
         &self,
         workspace: &WorkspaceId,
@@ -189,7 +191,7 @@ impl DayReader<'_> {
     }
 }
 
-/// Adds what is counted in a period, but for choices.
+/// Adds the figures of a period, except the choices.
 async fn count(
     archive: &dyn Archive,
     period: &WorkspacePeriod,
@@ -211,7 +213,7 @@ async fn count(
     for reactions in archive.reactions_by_day(period).await? {
         days.entry(reactions.day).or_default().add_reactions(reactions);
     }
-    // Newer ones may still be answered.
+    // Newer questions may still be answered.
     let until = period.until.min(now - ANSWER_WINDOW);
     if period.since < until {
         let questions =
@@ -223,7 +225,7 @@ async fn count(
     Ok(())
 }
 
-/// Adds the choices of a period of which it is known how welcome they were. Returns the days of the others.
+/// Adds the choices of a period whose welcome is known. Returns the days of the other choices.
 async fn count_choices(
     archive: &dyn Archive,
     period: &WorkspacePeriod,
@@ -293,7 +295,7 @@ mod tests {
             let is_same =
                 first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(&one.1, &other.1));
             assert_eq!(is_same.collect::<Vec<_>>(), [true, true, false, false], "a day settles");
-            // It was written two days ago, and is heard now.
+            // The message was written two days ago, and is heard only now.
             hear(&store, "3", DAY + 5).await;
             let third = read().await;
             assert_eq!(heard(&third), [1, 2, 0, 0]);
@@ -328,7 +330,7 @@ mod tests {
             assert_eq!(heard(&choices), [0, 0]);
             let again = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
             assert!(Arc::ptr_eq(&choices[1].1, &again[1].1), "they are kept");
-            // They are not taken for the whole, but the whole is for them.
+            // Days with choices alone do not count as full figures, but full figures include the choices.
             let whole = kept.read(&reader, &place, &days).await.unwrap();
             assert_eq!(heard(&whole), [1, 1, 0, 0]);
             let choices = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
@@ -367,7 +369,7 @@ mod tests {
         .await;
     }
 
-    /// With a long `response.proposal_seconds` somebody may decide after the day has become final.
+    /// With a long `response.proposal_seconds`, a proposal may be decided after its day has become final.
     #[tokio::test]
     async fn what_is_declined_late_is_counted_once_it_is_known() {
         const DAY: i64 = 24 * 3600;

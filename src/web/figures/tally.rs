@@ -1,4 +1,4 @@
-//! Figures added up: by channel, model and kind of call.
+//! The sums of figures by channel, model and kind of call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use aizuchi_core::store::figures::{
 };
 use aizuchi_core::store::open_questions;
 
-/// How a decision is named that has not ended.
+/// The name of a decision that has not ended.
 pub const OPEN: &str = "open";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,13 +21,13 @@ pub struct Sums {
     pub heard: u64,
     pub decisions: u64,
     pub spoke: u64,
-    /// How often it reacted in place of words.
+    /// How often the persona reacted in place of a reply.
     pub reacted: u64,
-    /// How often people reacted to its posts.
+    /// How often people reacted to the persona's posts.
     pub reactions: u64,
-    /// What people asked everybody, and nobody else answered.
+    /// The questions of people to everybody that nobody else answered.
     pub questions: u64,
-    /// Those of them that it spoke to.
+    /// The questions that the persona took up.
     pub taken_up: u64,
     pub calls: u64,
     pub usage: Usage,
@@ -35,20 +35,20 @@ pub struct Sums {
     pub unpriced_tokens: u64,
 }
 
-/// What a day, or several, came to.
+/// The figures of one day, or of several.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     pub all: Sums,
-    /// `None`: what was for the whole workspace.
+    /// `None` for the whole workspace.
     pub channels: BTreeMap<Option<ChannelId>, Sums>,
-    /// Calls have a model and are for something; the rest of what is counted has neither.
+    /// Only calls have a model and a kind; other figures have neither.
     pub models: BTreeMap<Arc<str>, Sums>,
     pub kinds: BTreeMap<CallKind, Sums>,
-    /// How many decisions ended so.
+    /// The number of decisions with each outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// How soon it spoke in a channel, and whether it was addressed.
+    /// How soon the persona spoke in a channel, and whether it was addressed.
     pub delays: BTreeMap<(ChannelId, bool), Vec<SignedDuration>>,
-    /// What it chose unasked, and how welcome that was, oldest first.
+    /// What the persona chose unasked, and how welcome that was, oldest first.
     pub choices: Vec<RatedChoice>,
 }
 
@@ -123,8 +123,8 @@ impl Figures {
         }
     }
 
-    /// Adds a day's questions, by channel and time: those that are one, are asked of everybody, and do not only say again
-    /// what their author has just asked, as in a report.
+    /// Adds a day's questions, sorted by channel and time. Only messages count that are questions, are asked of
+    /// everybody, and do not merely repeat what their author has just asked, as in a report.
     pub fn add_questions(&mut self, questions: &[UnansweredQuestion]) {
         for question in open_questions::of_everybody(questions) {
             for sums in self.of(Some(question.channel.clone())) {
@@ -134,7 +134,7 @@ impl Figures {
         }
     }
 
-    /// The sums that something in this channel belongs to.
+    /// Returns the sums that something in this channel adds to.
     fn of(&mut self, channel: Option<ChannelId>) -> [&mut Sums; 2] {
         [&mut self.all, self.channels.entry(channel).or_default()]
     }
@@ -160,13 +160,13 @@ impl Sums {
     }
 }
 
-/// The middle one, the later of two.
+/// Returns the median, which is the later of two middle values.
 pub fn median(mut delays: Vec<SignedDuration>) -> Option<SignedDuration> {
     delays.sort();
     delays.get(delays.len() / 2).copied()
 }
 
-/// A whole number that can be read: 1234567 is `1 234 567`, with narrow spaces.
+/// Formats a whole number for reading: 1234567 is `1 234 567`, with narrow spaces.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut told = String::new();

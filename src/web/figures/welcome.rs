@@ -30,33 +30,33 @@ pub struct WelcomeCounts {
     pub unclear: u64,
 }
 
-/// How welcome it was in a channel.
+/// How welcome the persona was in a channel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelWelcome {
-    /// What it said unasked.
+    /// What the persona said unasked.
     pub words: WelcomeCounts,
-    /// What its judge chose to leave.
+    /// What the judge chose not to answer.
     pub silences: WelcomeCounts,
-    /// How often a person declined what it proposed.
+    /// How often a person declined a proposal.
     pub declined: u64,
-    /// Why words were rated so: how often for each reason, of which a word may have several.
+    /// Why words were rated so: the count of each reason. A word may have several.
     pub word_reasons: BTreeMap<WelcomeReason, u64>,
     pub silence_reasons: BTreeMap<WelcomeReason, u64>,
-    /// After how long a person wrote where it was silent: the middle one.
+    /// The median time after which a person wrote where the persona was silent.
     pub answered_after: Option<SignedDuration>,
-    /// From so many of the last weeks a threshold can be learned.
+    /// The number of labels from the last weeks from which a threshold can be learned.
     pub labels: usize,
-    /// What was learned from them.
+    /// The calibration that was learned from the labels.
     pub steps: Vec<CalibrationStep>,
-    /// `None`: no share of unwelcome words is set there.
+    /// `None` if no share of unwelcome words is set there.
     pub threshold: Option<ChannelThreshold>,
 }
 
-/// From which confidence on a judge is followed.
+/// The confidence from which on a judge is followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelThreshold {
     pub now: f64,
-    /// Where it moves, by a small step a day.
+    /// The value toward which it moves, by a small step a day.
     pub settles_at: f64,
 }
 
@@ -75,18 +75,18 @@ impl WelcomeCounts {
 }
 
 impl ChannelWelcome {
-    /// How many labels are missing before anything is learned.
+    /// Returns how many labels are missing before anything is learned.
     pub fn labels_missing(&self) -> usize {
         MIN_LABELS.saturating_sub(self.labels)
     }
 
-    /// How often nobody ever answered what was asked.
+    /// Returns how often nobody ever answered a question.
     pub fn never_answered(&self) -> u64 {
         self.silence_reasons.get(&WelcomeReason::NobodyAnswered).copied().unwrap_or_default()
     }
 }
 
-/// How welcome it was in the channels of a workspace, in a period.
+/// Returns how welcome the persona was in the channels of a workspace, in a period.
 pub async fn by_channel(
     web: &Web,
     workspace: &WorkspaceId,
@@ -121,7 +121,7 @@ pub async fn by_channel(
     Ok(channels)
 }
 
-/// Counts choices by channel. The marks win.
+/// Counts choices by channel. Marks take precedence.
 fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId, ChannelWelcome> {
     let marks: HashMap<DecisionId, Mark> =
         marks.iter().map(|marked| (marked.decision, marked.mark)).collect();
@@ -130,7 +130,7 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
     for choice in choices {
         let here = channels.entry(choice.channel.clone()).or_default();
         let Rating { welcome, .. } = choice.marked(marks.get(&choice.decision).copied());
-        // What happened is counted, whether or not somebody thinks otherwise.
+        // The reasons are what happened, so they are counted even if a mark disagrees.
         let reasons = match choice.choice {
             SpeakChoice::Post => {
                 here.words.add(welcome);

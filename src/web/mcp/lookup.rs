@@ -1,4 +1,4 @@
-//! What the tools answer: the same as the API and the command line, under the API's rules of who may read what.
+//! The answers of the tools: the same as those of the API and the command line, under the API's access rules.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// Looks things up for somebody.
+/// Looks things up for a visitor.
 pub struct Lookup<'a> {
     pub web: &'a Web,
     pub access: &'a Access,
@@ -32,11 +32,11 @@ pub enum Problem {
     InvalidArguments(String),
     NoWords,
     NothingNamed,
-    /// A message is named by its id alone.
+    /// Only the id of a message was given.
     NoChannelNamed,
     UnclearMessage,
     NoChannel(String),
-    /// With the workspace and the id of each.
+    /// `places` has the workspace and the id of each.
     SeveralChannels {
         name: String,
         places: String,
@@ -75,7 +75,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-// Numbers are read as models write them, with or without a fraction.
+// Models write numbers with or without a fraction, so both are accepted.
 
 #[derive(Deserialize)]
 struct SearchArguments {
@@ -166,7 +166,7 @@ impl Lookup<'_> {
         Ok(json!({ "messages": messages }))
     }
 
-    /// Those that the asker may read, as they stand now. Looks at private ones are recorded.
+    /// Returns the messages that the visitor may read, in their current version. Reads of private ones are recorded.
     async fn readable(&self, found: Vec<RecalledMessage>) -> Result<Vec<RecalledMessage>, Problem> {
         let mut looked_at: BTreeMap<WorkspaceId, Vec<StoredMessage>> = BTreeMap::new();
         let mut readable = Vec::new();
@@ -218,7 +218,7 @@ impl Lookup<'_> {
             Reference::Message { channel: linked, id } => {
                 let workspaces = self.workspaces(&wanted.workspace).await?;
                 let named = given(&wanted.channel).or(linked.as_ref().map(ChannelId::as_str));
-                // There may be thousands, each with a search of its own.
+                // There may be thousands of channels, and each would need a search of its own.
                 let named = named.ok_or(Problem::NoChannelNamed)?;
                 let channels = self.channels(&workspaces, named).await?;
                 self.why_message(&channels, &id, language).await
@@ -226,7 +226,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// A message of one of these channels, and the decisions on it, the newest first.
+    /// Returns a message of one of these channels, and the decisions on it, newest first.
     async fn why_message(
         &self,
         channels: &[Channel],
@@ -256,7 +256,7 @@ impl Lookup<'_> {
         Ok(json!({ "messages": messages, "decisions": explained }))
     }
 
-    /// A decision as its page shows it. Looks at what was decided in private are recorded.
+    /// Returns a decision as its page shows it. Reads of private decisions are recorded.
     async fn explain(
         &self,
         details: DecisionDetails,
@@ -314,7 +314,7 @@ impl Lookup<'_> {
         Ok(json!(status))
     }
 
-    /// Where to look: in the channels that are meant, or in all of each workspace.
+    /// Returns where to look: in the requested channels, or in all channels of each workspace.
     async fn places(
         &self,
         workspace: &Option<String>,
@@ -328,7 +328,7 @@ impl Lookup<'_> {
         Ok(channels.map(|channel| (channel.workspace.clone(), Some(channel))).collect())
     }
 
-    /// The workspace that is named, or all of them.
+    /// Returns the requested workspace, or all of them.
     async fn workspaces(&self, named: &Option<String>) -> Result<Vec<WorkspaceId>, Problem> {
         Ok(match workspaces::find_only(self.web, given(named)).await? {
             Some(workspace) => vec![workspace],
@@ -344,7 +344,7 @@ impl Lookup<'_> {
         Ok(channels)
     }
 
-    /// The channels with this id, or with this name if the asker may know it.
+    /// Returns the channels with this id, or with this name if the visitor may know it.
     async fn channels(
         &self,
         workspaces: &[WorkspaceId],
@@ -363,7 +363,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The same lines as `aizuchi why` has, besides messages and model calls.
+/// Returns the same lines as `aizuchi why`, except for messages and model calls.
 fn explanation(details: &DecisionDetails, language: Language) -> Vec<String> {
     let ended = texts::command_line::ended(language);
     let ended = LabeledValue::new(ended, details.ended(language));
@@ -378,7 +378,7 @@ fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Proble
         .map_err(|error| Problem::InvalidArguments(to_single_line(&error.to_string())))
 }
 
-/// An argument, unless it is left empty.
+/// Returns an argument, unless it is empty.
 fn given(argument: &Option<String>) -> Option<&str> {
     argument.as_deref().filter(|argument| !argument.trim().is_empty())
 }

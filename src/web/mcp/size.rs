@@ -1,13 +1,13 @@
-//! How large an answer may be: a model has to read it.
+//! Limits the size of an answer, because a model has to read it.
 
 use serde_json::{Value, json};
 
-/// The largest answer, as JSON.
+/// The maximum size of an answer, as JSON.
 pub const MAX_BYTES: usize = 48 * 1024;
-/// The longest text in an answer, in characters.
+/// The maximum length of a text in an answer, in characters.
 const MAX_TEXT: usize = 4000;
 
-/// Shortens long texts, then long lists, of which the first elements stay. `truncated` says so.
+/// Shortens long texts, then long lists, which keep their first elements. `truncated` says so.
 pub fn fit(mut answer: Value, most: usize) -> Value {
     let mut is_cut = shorten(&mut answer);
     while size(&answer) > most {
@@ -21,7 +21,7 @@ pub fn fit(mut answer: Value, most: usize) -> Value {
     answer
 }
 
-/// Whether a text was too long.
+/// Shortens long texts. Returns whether any text was too long.
 fn shorten(value: &mut Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -33,7 +33,7 @@ fn shorten(value: &mut Value) -> bool {
             }
             None => false,
         },
-        // Not `any`, which would stop at the first one.
+        // Not `any`, which would stop at the first long text.
         Value::Array(list) => list.iter_mut().fold(false, |is_cut, value| shorten(value) | is_cut),
         Value::Object(fields) => {
             fields.values_mut().fold(false, |is_cut, value| shorten(value) | is_cut)
@@ -41,13 +41,13 @@ fn shorten(value: &mut Value) -> bool {
     }
 }
 
-/// The list that takes most room, and has no list in it that takes half of that.
+/// Returns the largest list that contains no list of half its size.
 fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
     let path = path_to_longest(value)?;
     value.pointer_mut(&path)?.as_array_mut()
 }
 
-/// Where the list is that takes most room.
+/// Returns the path of that list.
 fn path_to_longest(value: &Value) -> Option<String> {
     let mut found: Option<(usize, String)> = None;
     let mut waiting = vec![(String::new(), value)];
@@ -56,7 +56,7 @@ fn path_to_longest(value: &Value) -> Option<String> {
         match value {
             Value::Array(list) => {
                 let size = size(value);
-                // Of lists within lists, the inner one if it is most of the outer.
+                // Of nested lists, take the inner one if it makes up most of the outer one.
                 let is_longer = found.as_ref().is_none_or(|(longest, outer)| {
                     size > *longest || path.starts_with(outer.as_str()) && size * 2 > *longest
                 });

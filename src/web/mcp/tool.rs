@@ -1,4 +1,4 @@
-//! The tools: their names and what each takes.
+//! The tools: their names and parameters.
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// The most results of a search, and how many there are if the asker does not say.
+/// The default and the maximum number of results of a search.
 pub const SEARCH_LIMIT: ResultLimit = ResultLimit { usual: 10, most: 50 };
-/// The same of decisions.
+/// The default and the maximum number of decisions.
 pub const DECISIONS_LIMIT: ResultLimit = ResultLimit { usual: 10, most: 50 };
 
-/// How many results an answer has.
+/// The number of results in an answer.
 pub struct ResultLimit {
     pub usual: usize,
     pub most: usize,

@@ -26,7 +26,7 @@ use aizuchi_core::memory::change::{JournalEntry, JournalKind};
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_core::recall::terms::{extract_terms, search_terms};
 
-/// So many words of a subject are looked for.
+/// The maximum number of words of a subject that are searched for.
 const MAX_SUBJECT_TERMS: usize = 12;
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct MemoriesQuery {
 
 type MemoriesParameters = Result<Query<MemoriesQuery>, QueryRejection>;
 
-/// The workspace and the channel that a query names.
+/// Returns the workspace and the channel that a query names.
 async fn place(
     web: &Web,
     query: &MemoriesQuery,
@@ -116,7 +116,7 @@ pub struct MemoAnswer {
 }
 
 impl MemoriesAnswer {
-    /// Keeps what holds now, and of that only what shares a word with `about`, if that has words.
+    /// Keeps only what is current, and if `about` has words, only what shares a word with it.
     pub fn retain_about(&mut self, about: &str) {
         let wanted = search_terms(about, MAX_SUBJECT_TERMS);
         let is_about = |text: &str| {
@@ -147,8 +147,8 @@ pub async fn list(
     Ok(Json(read_as(&web, &visitor.access, &workspace, channel.as_ref()).await?))
 }
 
-/// What is remembered of a workspace, or of one of its channels, as this visitor may read it. Looks at what is private are
-/// recorded.
+/// Returns what is remembered of a workspace, or of one of its channels, as this visitor may read it. Reads of private
+/// memories are recorded.
 pub async fn read_as(
     web: &Web,
     access: &Access,
@@ -231,7 +231,7 @@ pub struct ChangeAnswer {
     decision: Option<DecisionId>,
 }
 
-/// `GET /api/memory-changes`: what changed memories and memos, newest first.
+/// `GET /api/memory-changes`: the changes of memories and memos, newest first.
 pub async fn journal(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,

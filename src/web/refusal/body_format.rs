@@ -1,4 +1,4 @@
-//! What the bodies of requests look like, for those who sent another.
+//! The formats of request bodies, which are described to clients that sent another one.
 
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -15,19 +15,19 @@ pub enum BodyFormat {
     Mode,
     OptOut,
     StandingOrder,
-    /// Of a room.
+    /// A setting of a workspace, a channel or a thread.
     Setting,
     MemoryOrder,
     Memo,
     Revert,
     Mark,
     Proposal,
-    /// Of an offer to speak by itself.
+    /// The answer to an offer to speak without approval.
     Trust,
-    /// Of a tool that may write.
+    /// The decision on a call of a tool that may write.
     Call,
     Judge,
-    /// Of a model.
+    /// The choice of a model.
     Choice,
 }
 
@@ -57,7 +57,7 @@ impl BodyFormat {
         }
     }
 
-    /// Whether it holds what somebody says.
+    /// Whether it contains the text of a message.
     pub fn is_message(self) -> bool {
         matches!(self, BodyFormat::Message | BodyFormat::Edit)
     }

@@ -1,4 +1,4 @@
-//! What a connection is doing, and how long it may.
+//! What a connection is doing, and for how long it may do so.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ pub struct Timeouts {
     pub idle: Duration,
     /// From the head of a request to the last byte of its response. Event streams are exempt.
     pub request: Duration,
-    /// For a client that takes no bytes of a response.
+    /// While a client accepts no bytes of a response.
     pub stalled: Duration,
 }
 
-/// The state of one connection, shared by what reads and writes it.
+/// The state of one connection, shared by its reader and its writer.
 #[derive(Debug)]
 pub struct Activity(watch::Sender<State>);
 
@@ -27,7 +27,7 @@ struct State {
     phase: Phase,
     /// When the phase began; for the phases of a request, when the request began.
     since: Instant,
-    /// Since when the client has taken no bytes.
+    /// When the client stopped accepting bytes.
     stalled_since: Option<Instant>,
 }
 
@@ -46,7 +46,7 @@ enum Phase {
 }
 
 impl Activity {
-    /// Of a new connection.
+    /// The activity of a new connection.
     pub fn begin() -> Self {
         let state = State { phase: Phase::Head, since: Instant::now(), stalled_since: None };
         Self(watch::Sender::new(state))
@@ -85,7 +85,7 @@ impl Activity {
         });
     }
 
-    /// Records whether the client takes the bytes that are written.
+    /// Records whether the client accepts the bytes that are written.
     pub fn write(&self, result: WriteResult) {
         self.0.send_if_modified(|state| {
             let stalled_since = match result {

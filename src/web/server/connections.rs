@@ -1,5 +1,5 @@
-//! The open connections of a listener. There is always room for a client that sends its request: a connection that
-//! waits for its client makes room for a newer one.
+//! The open connections of a listener. A client that sends its request always finds a place: a connection that waits
+//! for its client is closed in favor of a newer one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Connections {
 
 #[derive(Default)]
 struct OpenConnections {
-    /// Oldest first. A connection that has to close is here no more.
+    /// Oldest first, without the connections that have to close.
     by_number: BTreeMap<u64, OpenConnection>,
     last_number: u64,
 }
@@ -32,19 +32,19 @@ struct OpenConnection {
     must_close: CancellationToken,
 }
 
-/// What a peer's connections are for.
+/// Whom a peer's connections serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerKind {
-    /// Itself.
+    /// The peer itself.
     Client,
-    /// Many clients, so it may have any number of them.
+    /// Many clients, so the number of connections is not limited.
     Proxy,
 }
 
-/// The place of one connection. Dropping it frees the place.
+/// The slot of one connection. Dropping it frees the slot.
 pub struct Slot {
     pub activity: Arc<Activity>,
-    /// Cancelled when the connection has to make room.
+    /// Cancelled when the connection has to close in favor of a newer one.
     pub must_close: CancellationToken,
     number: u64,
     connections: Arc<Connections>,
@@ -52,8 +52,8 @@ pub struct Slot {
 }
 
 impl Connections {
-    /// With at most this many sockets. Those beyond `max` are for connections that are about to close, so that newer
-    /// ones need not wait for that. One client may have at most half of the connections.
+    /// Allows at most `max_sockets` sockets. Those beyond `max` are for connections that are about to close, so that
+    /// newer ones need not wait for that. One client may have at most half of the connections.
     pub fn new(max: usize, max_sockets: usize) -> Self {
         Self {
             open: Mutex::default(),
@@ -63,7 +63,7 @@ impl Connections {
         }
     }
 
-    /// A place for a new connection. `None` if there is no room, because all other connections are being served.
+    /// Returns a slot for a new connection, or `None` if none is free because all other connections are being served.
     pub async fn admit(self: &Arc<Self>, peer: Peer, kind: PeerKind) -> Option<Slot> {
         if !self.make_room(peer, kind) {
             return None;
@@ -81,7 +81,7 @@ impl Connections {
         Some(Slot { activity, must_close, number, connections: self.clone(), _permit: permit })
     }
 
-    /// Closes a waiting connection if another one would be too many. Returns whether there is room.
+    /// Closes a waiting connection if another one would be too many. Returns whether a slot is free.
     fn make_room(&self, peer: Peer, kind: PeerKind) -> bool {
         let open = &mut self.open.lock().by_number;
         let own = open.values().filter(|connection| connection.peer == peer);

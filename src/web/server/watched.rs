@@ -1,4 +1,4 @@
-//! A socket and the bodies of its requests and responses, which tell the connection's activity what happens to them.
+//! A socket and the bodies of its requests and responses, which report to the activity of the connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -104,7 +104,7 @@ impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for RequestBody<B> {
     }
 }
 
-/// The body of a response. The response ends when it is dropped.
+/// The body of a response. Dropping it ends the response.
 pub struct ResponseBody {
     pub body: Body,
     pub activity: Arc<Activity>,

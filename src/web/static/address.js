@@ -29,7 +29,7 @@ export function readAddress() {
     const [channel, thread = null] = address.slice(2).split("/").map(decodeURIComponent);
     return { channel, thread };
   } catch {
-    // Somebody typed a stray "%".
+    // The address has a stray "%".
     return { channel: "", thread: null };
   }
 }

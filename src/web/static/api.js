@@ -204,7 +204,7 @@ function send(method, address, body, patience = PATIENCE_MS) {
 }
 
 async function ask(address, options = {}, patience = PATIENCE_MS) {
-  // The server says in the page's language why it refuses something.
+  // The server explains a refusal in the page's language.
   const headers = { "Accept-Language": settings.language, ...options.headers };
   const signal = AbortSignal.timeout(patience);
   let response;
@@ -215,7 +215,7 @@ async function ask(address, options = {}, patience = PATIENCE_MS) {
   }
   if (response.status === 401) {
     location.assign("/login");
-    // Nothing of this page goes on meanwhile.
+    // Nothing else on this page may continue while the browser leaves it.
     return new Promise(() => {});
   }
   if (response.status === 204) return null;

@@ -96,12 +96,12 @@ export class Attached {
 
   async #upload(draft, file) {
     try {
-      // The list may be another one by then.
+      // The draft may have another list of files by then.
       const uploaded = await uploadFile(file);
       draft.files.push(uploaded);
       announce(say("file_attached", { name: file.name }));
     } catch (error) {
-      // The others are uploaded all the same.
+      // The other files are uploaded all the same.
       if (!(error instanceof Refusal)) return reportError(error);
       draft.problem = `${file.name}: ${error.message}`;
     } finally {

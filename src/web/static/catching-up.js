@@ -9,7 +9,7 @@ export function startCatchingUp() {
   const told = document.getElementById("catching-up");
   if (told === null) return;
   const timer = setInterval(async () => {
-    // While nothing can be heard, it stays as it is.
+    // While the status cannot be fetched, the notice stays as it is.
     const ready = await fetchReadiness().catch(() => null);
     if (ready === null) return;
     const behind = (ready.catching_up ?? []).filter((it) => it.read < it.channels);

@@ -76,7 +76,7 @@ export class Composer {
       event.preventDefault();
       this.#send();
     }
-    // The last line may still be under way.
+    // The last line may still be being sent.
     const isEmpty = this.#field.value === "" && !this.#draft.isSending;
     if (event.key === "ArrowUp" && !hasModifier && isEmpty && this.#doings.editLast()) event.preventDefault();
   }
@@ -122,7 +122,7 @@ export class Composer {
     const { value, selectionEnd } = this.#field;
     if (typed !== value) {
       this.#field.value = typed;
-      // What came back stands in front: the cursor stays where it is in what was typed since.
+      // The text that came back is put in front. The cursor stays where it is in the text that was typed since.
       if (value !== "" && typed.endsWith(value)) {
         const cursor = typed.length - value.length + selectionEnd;
         this.#field.setSelectionRange(cursor, cursor);

@@ -47,7 +47,7 @@ async function read() {
     showTimes();
     if (wasAtEnd) showNewest();
   } catch {
-    // The stream tells when the server is there again.
+    // The stream tells when the server is back.
   } finally {
     isReading = false;
     if (isBehind) readSoon();

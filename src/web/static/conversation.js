@@ -253,7 +253,7 @@ export class Conversation {
 
   async #saveEdit(edit) {
     const { id, user, text } = edit;
-    // Compared with what the form began with: somebody may have changed the line since.
+    // Compare with what the form began with: another user may have changed the line since.
     if (text.trim() !== edit.before.trim()) {
       const before = this.#state.message(id);
       await editMessage(id, { channel: before.channel, user, text });

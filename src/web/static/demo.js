@@ -156,7 +156,7 @@ export class Demo {
     this.#isMine = this.#hasBegun = this.#isAsking = false;
     this.#problem = this.#back = this.#channel = "";
     this.#status = { phase: "idle" };
-    // First, so that the field to write in is there for the focus.
+    // Draw first, so that the field to write in exists when it gets the focus.
     this.draw();
     if (!wasMine) return;
     if (back !== "") this.#doings.go(back);

@@ -42,7 +42,8 @@ export function openDialog(dialog, act) {
   };
   for (const button of dialog.querySelectorAll(".cancel")) button.onclick = () => dialog.close();
   dialog.onkeydown = (event) => {
-    // An Enter that confirms a conversion sends no form, an Escape that cancels one closes nothing.
+    // An Enter that confirms a conversion must not submit a form, and an Escape that cancels one must not close
+    // anything.
     if (isImeKey(event) && (event.key === "Enter" || event.key === "Escape")) event.preventDefault();
     event.stopPropagation();
   };

@@ -44,7 +44,7 @@ export class Draft {
     const text = this.typed;
     const shown = this.files;
     const files = shown.map((file) => file.id);
-    // The same text is sent again under the same id, so that a lost answer does not double the line.
+    // The same text is sent again with the same id, so that a lost response does not duplicate the line.
     const isSame = this.#refused?.text === text && String(this.#refused.files) === String(files);
     const id = isSame ? this.#refused.id : randomId();
     this.sending.push({ id, ...this.#where, user, text, files, shown });

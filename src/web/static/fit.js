@@ -18,7 +18,7 @@ export function fitViewport(room) {
   const seen = window.visualViewport;
   if (!seen) return;
   seen.addEventListener("resize", () => {
-    // Zooming in also makes the seen part smaller, but nothing is covered then.
+    // Zooming in also shrinks the visible part, but then nothing is covered.
     const isCovered = seen.scale === 1 && window.innerHeight - seen.height > 80;
     room.style.height = isCovered ? `${seen.height}px` : "";
     if (isCovered) window.scrollTo(0, 0);

@@ -102,7 +102,7 @@ const ENGLISH = {
   waiting_to_reply_now: "{persona} is about to answer",
   thinking: "{persona} is thinking of an answer",
   writing: "{persona} is writing an answer",
-  // A decision without a reason had one, which went with a message that it quoted.
+  // A decision without a reason had one, which was deleted with a message that it quoted.
   silent: "stayed silent; the reason was deleted with the message",
   silent_because: "stayed silent: {why}",
   dropped: "decided not to speak after all; the reason was deleted with the message",
@@ -613,9 +613,9 @@ export function say(key, values = {}) {
   return WORDS[key].replace(PLACE, (place, before = "", name, after = "", at, sentence) => {
     if (known[name] === undefined) return place;
     const value = String(known[name]);
-    // What follows a mention is no part of the name.
+    // The text after a mention is not part of the name.
     if (sentence[at - 1] === "@") return `${value}${after}`;
-    // Beside a Japanese name, the space has no place.
+    // There is no space next to a Japanese name.
     return `${BEGINS_JAPANESE.test(value) ? "" : before}${value}${ENDS_JAPANESE.test(value) ? "" : after}`;
   });
 }

@@ -3,8 +3,8 @@
 let endedAt = -1;
 let isEnding = false;
 
-// Safari ends the composition before it reports the key that ended it. Such a key was pressed before the end, or
-// is told in the same breath. A wait of some milliseconds instead would swallow the next key of who types fast.
+// Safari ends the composition before it reports the key that ended it. Such a key was pressed before the end, or is
+// reported right after it. Waiting some milliseconds instead would swallow the next key of a fast typist.
 document.addEventListener("compositionend", (event) => {
   endedAt = event.timeStamp;
   isEnding = true;
@@ -16,6 +16,6 @@ document.addEventListener("compositionend", (event) => {
  * @param {KeyboardEvent} event
  */
 export function isImeKey(event) {
-  // Some browsers mark the confirming Enter only by the old code 229.
+  // Some browsers mark the confirming Enter only with the legacy key code 229.
   return event.isComposing || event.keyCode === 229 || isEnding || event.timeStamp <= endedAt;
 }

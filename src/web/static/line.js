@@ -137,7 +137,7 @@ function text(message, doings) {
   else showText(element, message, doings.cast());
   if (!message.deleted) for (const file of message.files ?? []) element.append(fileElement(file));
   if (!isEdited(message)) return element;
-  // Beside the last words, whatever they stand in.
+  // Beside the last words, in whatever element they are.
   const last = element.classList.contains("rich") ? element.lastElementChild : null;
   (last?.matches("p") ? last : element).append(" ", build("span", "edited", say("edited_mark")));
   return element;

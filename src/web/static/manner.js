@@ -173,7 +173,7 @@ function muted(what, until, state) {
 
 function used(where, { limits, ...spent }, currency) {
   const money = (amount, limit) => {
-    // Of a model without a price nobody knows what it costs.
+    // The cost is unknown if a model has no price.
     if (amount === null) return say("price_unknown");
     return `${of(amount, limit, MONEY)} ${currency}`;
   };

@@ -42,7 +42,7 @@ export function drawNotes(list, lines) {
 
 function spoken(line, continues, cast, doings) {
   const { message, replies, hasNewReplies, isOwn, edit, isPicking, problem } = line;
-  // What is being written must stay, whatever happens to the line meanwhile.
+  // Text that is being edited must stay, whatever happens to the line in the meantime.
   const print = edit !== null
     ? `editing ${message.deleted}`
     : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, isPicking, problem, usesCast(line) ? cast : ""]);

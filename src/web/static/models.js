@@ -70,7 +70,7 @@ export class Models {
       this.#models = await fetchModels();
       this.#tell(this.#models);
     } catch (problem) {
-      // The stream's next word brings it again.
+      // The next event of the stream brings it again.
       if (!(problem instanceof Refusal)) throw problem;
       return;
     }
@@ -163,7 +163,7 @@ export class Models {
   }
 
   #show() {
-    // What is being tried goes on, and what went wrong while this was closed is still to be read.
+    // A trial continues while the dialog is closed, and its error can still be read afterwards.
     if (!this.#isBusy) {
       this.#setBusy("");
       this.#key.value = "";
@@ -206,7 +206,7 @@ export class Models {
   async #chooseWithKey(place, field, choice) {
     const key = field.value.trim();
     const isDone = await this.#choose(place, key === "" ? choice : { ...choice, key });
-    // It is never shown again. Where something else was wrong, it need not be typed again.
+    // The key is never shown again. If something else was wrong, it need not be typed again.
     if (isDone) field.value = "";
   }
 

@@ -7,7 +7,7 @@
 export function morph(old, fresh) {
   if (old.isEqualNode(fresh) || old.hasAttribute("data-kept") || isShownTime(old, fresh)) return;
   attributes(old, fresh);
-  // What somebody is filling in is theirs.
+  // A field that a user is filling in stays as it is.
   if (old.matches("select, input, textarea")) return;
   if (old.hasAttribute("data-append")) append(old, fresh);
   else children(old, fresh);

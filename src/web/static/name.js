@@ -23,7 +23,7 @@ export function speakAs(name) {
  */
 export async function askName(isExcused = () => false) {
   const dialog = document.getElementById("name-dialog");
-  // Of all tabs' names the last one given is the best guess; it is selected, so typing replaces it.
+  // Of the names in all tabs, the most recent one is the best guess. It is selected, so typing replaces it.
   document.getElementById("name-input").value = myName() || (localStorage.getItem(KEY) ?? "");
   dialog.querySelector(".cancel").hidden = myName() === "";
   dialog.querySelector(".show-me").hidden = myName() !== "";

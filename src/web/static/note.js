@@ -52,9 +52,9 @@ export function settledNote({ gate, deleted }) {
  * @returns {Note}
  */
 export function decisionNote({ id, ended, why, gate }) {
-  // Nothing was decided about it.
+  // No decision was made about a command.
   if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: say("spoke_command"), decision: id };
-  // What it spoke about afterwards has the reason.
+  // The decision that spoke afterwards has the reason.
   if (ended === "interrupted") return { kind: "interrupted", sentence: say("interrupted"), decision: id };
   const kind = ended === "chose_silence" ? "silent" : ended;
   return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
@@ -91,7 +91,7 @@ export function buildNote(id) {
   link.dataset.testid = "decision-link";
   link.hidden = true;
   link.tabIndex = -1;
-  // With the last word, so that it never stands on a line of its own.
+  // Keep it with the last word, so that it is never alone on a line.
   note.append(build("span"), "\u00a0", link);
   return note;
 }

@@ -30,7 +30,7 @@ export function fillPage() {
 export function fillMinds() {
   const judge = settings.judge ?? settings.mind;
   const who = minds(settings.mind, judge);
-  // `openai/qwen` alone would look as if OpenAI got what is said.
+  // `openai/qwen` alone would look as if OpenAI received the messages.
   const { address } = settings;
   const mind = address ? say("model_at", { model: settings.mind, address }) : settings.mind;
   for (const element of document.querySelectorAll("[data-minds]")) {

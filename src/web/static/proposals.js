@@ -65,7 +65,7 @@ export class Proposals {
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
       this.#say(problem.message);
-      // Somebody else may have decided, or it has lapsed.
+      // Another user may have decided, or the proposal has lapsed.
       if (problem.status !== 409) return;
     }
     await this.load();

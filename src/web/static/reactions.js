@@ -48,7 +48,7 @@ export function palette({ id, reactions }, doings) {
   }
   row.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    // The list around it would leave the line, and the page the thread.
+    // Otherwise, the list around it would leave the line, and the page would leave the thread.
     event.stopPropagation();
     doings.pick(id);
   });

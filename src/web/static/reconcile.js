@@ -9,7 +9,7 @@ const DRAWN = new WeakMap();
  */
 export function reconcile(list, items) {
   const wanted = new Set(items.map(({ key }) => key));
-  // First, because an element that has to move around another one would lose the focus.
+  // Remove elements first, because an element that has to move around another one would lose the focus.
   for (const element of [...list.children]) if (!wanted.has(DRAWN.get(element).key)) element.remove();
   const old = new Map([...list.children].map((element) => [DRAWN.get(element).key, element]));
   let place = list.firstElementChild;
@@ -34,7 +34,7 @@ function replace(known, element) {
   known.remove();
   if (isOpen) element.querySelector(".more")?.setAttribute("aria-expanded", isOpen);
   if (focused === null) return;
-  // First the line, because its buttons are hidden until the focus is within.
+  // Focus the line first, because its buttons are hidden until the focus is within.
   element.focus();
   element.querySelector(`[data-testid="${CSS.escape(focused.dataset.testid)}"]`)?.focus();
 }

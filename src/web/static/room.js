@@ -94,7 +94,7 @@ async function start() {
     onMessage: hearMessage,
     onDecision: hearDecision,
     onStatus: (status) => {
-      // A new store behind the same address has another history, whatever its numbers say.
+      // A new store behind the same address has a different history, whatever its revisions are.
       if (store !== null && store !== status.store) return location.reload();
       store = status.store;
       state.applyStatus(status);
@@ -128,7 +128,7 @@ async function askWhoIsNew() {
 
 function wire() {
   window.addEventListener("popstate", route);
-  // A page brought back from the browser's cache slept through an unknown time.
+  // A page that is restored from the browser's cache was suspended for an unknown time.
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("visibilitychange", draw);
   startSidebar({ speak, meetChannel, meetPerson, go: (channel) => go(channel, null), leave: leaveSidebar, draw });
@@ -185,7 +185,7 @@ function hearDecision(decision) {
   }
   const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
-  // What it said is announced as a line.
+  // The persona's reply is announced as a line.
   if (!isNews || !isHere || decision.ended === "spoke") return;
   announce(say("announce_decision", { what: decisionNote(decision).sentence }));
 }
@@ -214,7 +214,7 @@ async function meetChannel(channel) {
 async function hearRoom(news) {
   state.applyRoom(news);
   draw();
-  // Another mode ends an offer.
+  // A change of the mode ends an offer.
   trust.load();
   await meetNewChannels();
 }
@@ -222,7 +222,7 @@ async function hearRoom(news) {
 /** What was said in channels that were made after this page was opened. */
 async function meetNewChannels() {
   const unmet = state.channels.filter(({ id }) => !history.isMet(id));
-  // Where that fails, the next connection brings the list again.
+  // If that fails, the next connection brings the list again.
   const ignoreRefusal = (error) => {
     if (!(error instanceof Refusal)) throw error;
   };
@@ -249,7 +249,7 @@ function route() {
   const before = open;
   if (isKnown) keepAddress(channel, thread);
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
-  // First, because a pane that is not laid out cannot be measured.
+  // Show the panes first, because a pane without a layout cannot be measured.
   showPanes();
   channelPane.show(open.channel, null);
   if (open.thread === null) threadPane.hide();
@@ -331,7 +331,7 @@ function draw() {
 }
 
 function drawNow() {
-  // Its first line was deleted, and nobody had replied.
+  // The thread's first message was deleted, and nobody had replied.
   const parent = state.message(open.thread);
   if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
@@ -342,7 +342,7 @@ function drawNow() {
   }
   channelPane.draw();
   threadPane.draw();
-  // Who has no name has read nothing and missed nothing.
+  // A user without a name has read nothing and missed nothing.
   const countUnread = (id) => (myName() === "" ? 0 : reading.unread(id, state.messages(id)));
   const unread = drawChannels(state.channels, open.channel, countUnread);
   drawPeople(cast());
@@ -352,7 +352,7 @@ function drawNow() {
   document.getElementById("channel-title").textContent = name;
   document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · ${settings.persona}`;
   room.querySelector(".empty").hidden = messages.length > 0;
-  // Who talks knows the room.
+  // A user who has written knows the room.
   if (messages.some(({ user }) => user === myName())) foldIntro();
 }
 

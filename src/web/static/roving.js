@@ -64,7 +64,7 @@ export class Roving {
   focusLine(id, selector) {
     const item = this.#items().find((other) => other.dataset.id === id);
     if (item === undefined) return false;
-    // First the line, because its buttons are hidden until the focus is within.
+    // Focus the line first, because its buttons are hidden until the focus is within.
     item.focus();
     if (selector !== undefined) item.querySelector(selector)?.focus();
     return true;

@@ -57,8 +57,8 @@ export class Source {
 
   #connect() {
     this.close();
-    // One below the counter: a message and its decision may share a revision, and the connection may have
-    // broken between the two. What comes twice is recognized by its id and revision.
+    // One below the counter: a message and its decision may share a revision, and the connection may have been lost
+    // between the two. A duplicate is recognized by its id and revision.
     const events = new EventSource(`/events?after=${Math.max(0, this.#position - 1)}`);
     this.#events = events;
     events.onopen = () => {

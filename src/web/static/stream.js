@@ -56,7 +56,7 @@ export class Stream {
     this.#tabs = new BroadcastChannel("aizuchi-room");
     this.#tabs.onmessage = ({ data }) => this.#hear(data);
     this.#tabs.postMessage({ kind: "hello" });
-    // The lock is kept until the tab closes: the promise never ends.
+    // The lock is kept until the tab closes: the promise never settles.
     navigator.locks.request("aizuchi-room-stream", () => (this.#lead(), new Promise(() => {})));
     setInterval(() => this.#nudge(), NUDGE_MS);
     document.addEventListener("visibilitychange", () => this.#nudge());
@@ -70,7 +70,7 @@ export class Stream {
       },
       onLost: () => {
         this.#settle("reconnecting");
-        // An event source does not say why it failed; an ordinary question does.
+        // An event source does not say why it failed; an ordinary request does.
         this.#listener.currentRevision().catch(() => {});
       },
       onEvent: (kind, data) => {
@@ -104,7 +104,7 @@ export class Stream {
         this.#settle("reconnecting");
       }
     };
-    // The other tab may be shown before this one is told that it is hidden.
+    // The other tab may become visible before this one learns that it is hidden.
     looks.onmessage = () => {
       isLast = false;
       if (document.hidden) look();
@@ -158,7 +158,7 @@ export class Stream {
     if (kind === "room") return this.#listener.onRoom(data);
     if (kind === "models") return this.#listener.onModels(data);
     if (kind === "demo") return this.#listener.onDemo(data);
-    // A leader's own position lives in its source; `#seen` matters until then.
+    // A leader's own position is kept in its source; `#seen` matters until then.
     if (this.#joined) this.#seen = Math.max(this.#seen, data.revision);
     if (kind === "message") this.#listener.onMessage(data);
     else this.#listener.onDecision(data);

@@ -63,7 +63,7 @@ export function fileElement(file) {
   const picture = document.createElement("img");
   picture.alt = label;
   picture.loading = "lazy";
-  // It may be called a picture and be none, or one that browsers do not know.
+  // The file may be called a picture without being one, or in a format that the browser does not know.
   picture.addEventListener("error", () => element.replaceChildren(label));
   picture.src = file.url;
   element.replaceChildren(picture);

@@ -68,7 +68,7 @@ export class Trust {
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
       this.#say(problem.message);
-      // Somebody else may have answered, or it does not hold any more.
+      // Another user may have answered, or the offer no longer applies.
       if (problem.status !== 409) return;
     }
     await this.load();

@@ -1,20 +1,20 @@
-//! A prompt taken apart at its headings, so that it can be read.
+//! Splits a prompt at its headings, so that it can be read.
 
 use aizuchi_core::prompt::tokens::estimate;
 
 /// A section of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ShownSection {
-    /// Empty for what stands before the first heading.
+    /// Empty for the text before the first heading.
     pub title: String,
     pub tokens: u64,
     pub text: String,
 }
 
-/// What begins a section. Chat text is fenced, so no message begins one.
+/// The prefix of a heading. Chat text is fenced, so no message can begin a section.
 const HEADING: &str = "## ";
 
-/// The sections of a prompt, in order. Together they are the whole of it.
+/// Splits a prompt into its sections, in order. Together they are the whole prompt.
 pub fn sections(prompt: &str) -> Vec<ShownSection> {
     let mut sections: Vec<(&str, String)> = vec![("", String::new())];
     for line in prompt.split_inclusive('\n') {

@@ -1,7 +1,7 @@
-//! A chart of stacked bars, one for each day, in a drawing that is stretched to the place that it has; and its table.
+//! A chart of stacked bars, one for each day, in a drawing that stretches to the available space; and its table.
 //!
-//! It is drawn here, since the chart libraries write colors, fonts and sizes into the drawing: the page's security policy lets no
-//! inline style in, dark colors come from its style sheet, and a phone needs a drawing that stretches.
+//! It is drawn here, because chart libraries write colors, fonts and sizes into the drawing. The page's security
+//! policy allows no inline style, dark colors come from its style sheet, and a phone needs a drawing that stretches.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use aizuchi_core::store::figures::Day;
 
 /// The height of a chart, in the units of its drawing.
 const HEIGHT: f64 = 100.0;
-/// Of a day's bar, with the gap beside it.
+/// The width of a day's bar, including the gap beside it.
 const DAY_WIDTH: f64 = 10.0;
 const GAP: f64 = 1.5;
 
-/// What is stacked: a value for each day.
+/// A series of the stack: a value for each day.
 pub struct Series {
     pub word: &'static str,
-    /// The class of its bars.
+    /// The CSS class of its bars.
     pub class: &'static str,
     values: Vec<f64>,
 }
@@ -27,11 +27,11 @@ pub struct FigureChart {
     /// Its name in the page.
     pub id: &'static str,
     pub title: &'static str,
-    /// The sum of the period.
+    /// The sum over the period.
     pub sum: String,
-    /// What is counted, where the title does not say it.
+    /// What is counted, if the title does not say so.
     pub note: Option<&'static str>,
-    /// The highest bar, as text.
+    /// The value of the highest bar, as text.
     pub most: String,
     pub width: f64,
     pub height: f64,
@@ -39,7 +39,7 @@ pub struct FigureChart {
     pub first: String,
     pub last: String,
     pub legend: Vec<(&'static str, &'static str)>,
-    /// The days on which there was anything, newest first, each with a value for each series.
+    /// The days with any value, newest first, each with a value for each series.
     pub rows: Vec<(String, Vec<String>)>,
 }
 

@@ -1,4 +1,4 @@
-//! The versions of a memory, each with what is new in it and what is gone, and who made it.
+//! The versions of a memory, each with its additions, its removals and its author.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct VersionsPage<'a> {
 struct VersionView {
     number: i64,
     made: TimeView,
-    /// Who made it, and how, if that is on record.
+    /// Who made it and how, if that is recorded.
     by: Option<String>,
     added: Vec<LineView>,
     gone: Vec<LineView>,
@@ -54,7 +54,7 @@ struct LineView {
     pinned: bool,
 }
 
-/// How many changes are looked through for who made the versions.
+/// The number of changes that are searched for the authors of the versions.
 const CHANGES: usize = 500;
 
 pub async fn page(
@@ -108,7 +108,7 @@ fn view(
     let language = builder.language;
     let says_same =
         |one: &MemoryEntry, other: &MemoryEntry| (one.date, &one.text) == (other.date, &other.text);
-    // What was pinned or unpinned is told once.
+    // An entry that was only pinned or unpinned is listed once.
     let is_same = |one: &MemoryEntry, other: &MemoryEntry| {
         says_same(one, other) && one.pinned == other.pinned
     };

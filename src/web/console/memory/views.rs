@@ -1,4 +1,4 @@
-//! What the pages of memory show, as far as their visitor may read it.
+//! The views of memories, as far as the visitor may read them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use aizuchi_core::overlap::has_name;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// The most messages that are shown behind an entry.
+/// The maximum number of source messages that are shown for an entry.
 const MAX_SOURCES: usize = 12;
 
 /// A memory.
 pub struct MemoryView {
-    /// Of the element.
+    /// The id of the HTML element.
     pub id: String,
     pub title: String,
     pub key: KeyFields,
@@ -32,9 +32,9 @@ pub struct MemoryView {
     pub history: String,
     pub entries: Vec<EntryView>,
     pub removed: Vec<EntryView>,
-    /// What the visitor may not read, if there is any.
+    /// A note about what the visitor may not read, if there is anything.
     pub hidden: Option<String>,
-    /// How many entries there are, for those who read none.
+    /// The number of entries, for visitors who may read none.
     pub count: String,
     pub is_being_made: bool,
 }
@@ -48,7 +48,7 @@ pub struct EntryView {
     pub pinned: bool,
     pub told: String,
     pub sources: Vec<SourceView>,
-    /// If not all are shown.
+    /// A note, if not all sources are shown.
     pub more: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub struct SourceView {
     pub text: String,
 }
 
-/// What is remembered of a channel, as a line of a table.
+/// The memories of a channel, as a row of a table.
 pub struct ChannelRow {
     pub name: String,
     pub address: String,
@@ -87,9 +87,9 @@ pub struct JournalRow {
     pub by: String,
     pub what: &'static str,
     pub place: String,
-    /// The versions of its memory.
+    /// The address of the versions of its memory.
     pub history: Option<String>,
-    /// What a memo said before, for those who may read it.
+    /// The memo's text before the change, for visitors who may read it.
     pub was: Option<String>,
     /// The page of the decision for whose reply a tool changed a memo.
     pub decision: Option<String>,
@@ -97,20 +97,20 @@ pub struct JournalRow {
     pub memo_undo: Option<MemoUndoView>,
 }
 
-/// How a memo is made what it was before a change.
+/// The fields of the form that reverts a memo to its state before a change.
 pub struct MemoUndoView {
     pub memo: i64,
     pub to: i64,
 }
 
-/// How a change is undone.
+/// The fields of the form that undoes a change.
 pub struct UndoView {
     pub key: KeyFields,
     pub version: i64,
     pub to: i64,
 }
 
-/// The channels of a workspace, as far as their names may be known.
+/// The channels of a workspace whose names the visitor may know.
 pub struct Places {
     workspace: WorkspaceId,
     channels: Vec<(Channel, String)>,
@@ -138,7 +138,7 @@ impl Places {
         found.map_or_else(|| id.to_string(), |(_, name)| name.clone())
     }
 
-    /// Id, name, and whether it is chosen.
+    /// The id and name of each channel, and whether it is chosen.
     pub fn choices(&self, chosen: Option<&ChannelId>) -> Vec<(String, String, bool)> {
         let choice = |(channel, name): &(Channel, String)| {
             (channel.id.to_string(), name.clone(), Some(&channel.id) == chosen)
@@ -146,7 +146,7 @@ impl Places {
         self.channels.iter().map(choice).collect()
     }
 
-    /// The channels of which something is remembered.
+    /// Returns a row for each channel of which something is remembered.
     pub fn rows(&self, memories: &[Memory]) -> Vec<ChannelRow> {
         let row = |(channel, name): &(Channel, String)| {
             let own = memories.iter().filter(|memory| memory.key.channel() == Some(&channel.id));
@@ -176,15 +176,15 @@ impl Places {
     }
 }
 
-/// Somebody of whom something may be remembered.
+/// A person of whom something may be remembered.
 pub struct RememberedUser {
-    /// In small letters: what they are called.
+    /// Their names, in lower case.
     names: Vec<String>,
     ids: Vec<UserId>,
 }
 
 impl RememberedUser {
-    /// Whoever has this name or id, and the name itself.
+    /// Finds the users with this name or id. The given name itself is included.
     pub async fn find(web: &Web, workspace: &WorkspaceId, name: &str) -> Result<Self, ApiProblem> {
         let wanted = name.to_lowercase();
         let users = web.archive.users(workspace).await?.into_iter();
@@ -216,7 +216,7 @@ pub struct ViewBuilder<'a> {
     pub names: Vec<User>,
     pub places: &'a Places,
     pub sources: HashMap<MessageRef, Arc<Message>>,
-    /// Only what is remembered of them.
+    /// If set, only entries about this person are wanted.
     pub user: Option<&'a RememberedUser>,
 }
 
@@ -232,7 +232,7 @@ impl ViewBuilder<'_> {
         memories::may_read(self.access, &self.places.workspace, entry)
     }
 
-    /// `None`: it has nothing that is wanted.
+    /// Returns `None` if the memory has no wanted entry.
     pub fn memory(&self, memory: &Memory) -> Option<MemoryView> {
         let views = |entries: &[MemoryEntry]| -> Vec<EntryView> {
             let readable = entries.iter().filter(|entry| self.may_read(entry));
@@ -314,7 +314,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// Who made a change. Viewers do not learn it.
+    /// Who made a change. Hidden from viewers.
     pub fn name_of(&self, change: &JournalEntry) -> String {
         match (change.kind, &*change.by) {
             (JournalKind::Folded | JournalKind::Forgotten, _) => {
@@ -360,13 +360,13 @@ pub fn history_address(key: &MemoryKey) -> String {
 /// A page of the journal.
 pub struct JournalPage {
     entries: Vec<JournalEntry>,
-    /// What memos were before, as far as the visitor may read it.
+    /// The earlier versions of memos, as far as the visitor may read them.
     versions: HashMap<MemoryId, Memo>,
     pub older: Option<i64>,
 }
 
 impl JournalPage {
-    /// Looks at what private memos were are recorded.
+    /// Reads a page of the journal. Reads of earlier versions of private memos are recorded.
     pub async fn read(
         web: &Web,
         access: &Access,
@@ -386,13 +386,13 @@ impl JournalPage {
         Ok(Self { entries, versions: versions.into_iter().collect(), older })
     }
 
-    /// Whether a change here led to this version of a memory.
+    /// Whether a change on this page led to this version of a memory.
     pub fn names(&self, memory: MemoryId) -> bool {
         self.entries.iter().any(|entry| entry.after == memory)
     }
 
-    /// The changes. The newest of each of these memories can be undone, as long as the version before is kept; a memo can
-    /// be made what it was before any of them.
+    /// Returns the rows of the page. The newest change of each memory in `shown` can be undone as long as the version
+    /// before is kept; a memo can be reverted to its state before any change.
     pub fn rows(
         &self,
         builder: &ViewBuilder<'_>,

@@ -12,10 +12,10 @@ use aizuchi_core::chat::Channel;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// How many moments to choose from.
+/// The numbers of moments to choose from.
 const COUNTS: [usize; 3] = [3, 5, 10];
 
-/// What a form sends.
+/// The fields of the form.
 #[derive(Default, Deserialize)]
 pub struct PersonaFields {
     name: Option<String>,
@@ -41,7 +41,7 @@ pub struct CountView {
 }
 
 impl PersonaFields {
-    /// The present persona, until another one is sent.
+    /// Returns the submitted persona, or the present one if none was submitted.
     pub fn persona(&self, present: &EditedPersona) -> Result<EditedPersona, ApiProblem> {
         let (Some(name), Some(system_prompt)) = (&self.name, &self.system_prompt) else {
             return Ok(present.clone());
@@ -73,7 +73,7 @@ impl PersonaFields {
         self.channel.as_ref() == Some(&value(channel))
     }
 
-    /// What may be spent. `None`: nothing is asked.
+    /// The spending cap. `None` if no model is to be asked.
     pub fn cap(&self) -> Result<Option<Cap>, ApiProblem> {
         match self.action.as_deref() {
             Some("ask") => Cap::read(self.cap.as_deref()).map(Some),
@@ -81,7 +81,7 @@ impl PersonaFields {
         }
     }
 
-    /// What is offered as the cap: again what was sent, if it is one.
+    /// The cap in the form: the submitted one if it is valid, else the usual one.
     pub fn cap_text(&self) -> String {
         let sent = self.cap.clone().filter(|cap| Cap::read(Some(cap)).is_ok());
         sent.unwrap_or_else(|| USUAL_CAP.to_owned())

@@ -14,13 +14,13 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// So many of the newest lines of the conversation are shown.
+/// The number of newest messages of the conversation that are shown.
 const MAX_MESSAGES: usize = 5;
 
 #[derive(Default)]
 pub struct ResultView {
     pub note: Option<&'static str>,
-    /// Why not all is known, if it was asked.
+    /// Why the result is incomplete, if models were asked.
     pub problem: Option<String>,
     pub spent: Option<String>,
     pub estimate: String,
@@ -36,11 +36,11 @@ pub struct MomentView {
     pub decision: String,
     pub lines: Vec<QuotedMessage>,
     pub personas: Vec<PersonaView>,
-    /// Whether one would have spoken and the other not.
+    /// Whether one persona would have spoken and the other would not.
     pub differs: bool,
 }
 
-/// What one of them would have done.
+/// What one of the personas would have done.
 pub struct PersonaView {
     pub label: &'static str,
     pub outcome: &'static str,
@@ -48,7 +48,7 @@ pub struct PersonaView {
     pub confidence: Option<String>,
     pub reason: Option<String>,
     pub reply: Option<String>,
-    /// In the place of a reply.
+    /// Shown in place of a reply.
     pub note: Option<&'static str>,
 }
 
@@ -60,12 +60,12 @@ pub struct ViewBuilder<'a> {
     pub trial: &'a PersonaTrial,
 }
 
-/// The messages that the page shows.
+/// Returns the messages that the page shows.
 pub fn shown(moments: &[TriedMoment]) -> Vec<StoredMessage> {
     moments.iter().flat_map(newest_messages).cloned().collect()
 }
 
-/// The end of the conversation at that moment.
+/// Returns the end of the conversation at that moment.
 fn newest_messages(tried: &TriedMoment) -> Vec<&StoredMessage> {
     tried.moment.end_of_conversation(MAX_MESSAGES)
 }
@@ -202,7 +202,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// With the class of its icon.
+    /// Returns the class of the outcome's icon, and its text.
     fn outcome(&self, performance: &Performance) -> (&'static str, String) {
         let language = self.language;
         let has_words = performance.reply != Some(TrialOutcome::Known(String::new()));
@@ -232,7 +232,7 @@ impl ViewBuilder<'_> {
     }
 }
 
-/// The calls of both models, and what they cost.
+/// Returns the number of calls of both models, and their cost.
 fn sums(found: &PersonaTrialResult) -> (u64, u64) {
     let PersonaTrialResult { judging, speaking, .. } = found;
     (judging.calls + speaking.calls, judging.cost_micros + speaking.cost_micros)

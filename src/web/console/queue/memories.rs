@@ -1,4 +1,4 @@
-//! The memories that are to be made now, among what waits; and those that are not made, with the reason.
+//! The memories that are due, among the pending steps; and those that cannot be made, with the reason.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::web::console::queue::{PlaceView, Places, WaitingView};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// A memory of which the newest call failed.
+/// A memory whose newest call failed.
 pub struct UnmadeMemory {
     pub place: PlaceView,
     pub term: String,
@@ -17,7 +17,7 @@ pub struct UnmadeMemory {
     pub error: Option<Arc<str>>,
 }
 
-/// Those that are made now, or would be. The others wait for what else is said there.
+/// Returns the memories that are being made or are due. The others wait for more messages in their place.
 pub fn due(memories: &[WaitingMemory], now: f64) -> impl Iterator<Item = &WaitingMemory> {
     memories.iter().filter(move |memory| memory.in_progress || memory.due <= now)
 }
@@ -36,7 +36,7 @@ pub fn waiting(memory: &WaitingMemory, places: &Places, language: Language) -> W
     }
 }
 
-/// Those that are not made, since when longest first.
+/// Returns the memories that cannot be made, the longest failing first.
 pub fn unmade(
     memories: &[WaitingMemory],
     places: &Places,

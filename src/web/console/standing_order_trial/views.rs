@@ -15,19 +15,19 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// Of a conversation, at most so many of its newest messages are shown.
+/// The maximum number of messages shown per conversation, newest first.
 const MAX_MESSAGES: usize = 5;
 
 #[derive(Default)]
 pub struct ResultView {
-    /// In the place of everything else.
+    /// Shown in place of everything else.
     pub note: Option<String>,
-    /// Why not all is known, if it was asked.
+    /// Why the result is incomplete, if the model was asked.
     pub problem: Option<String>,
     pub spent: Option<String>,
     /// What the order would have changed, in a sentence.
     pub told: Option<String>,
-    /// What asking would cost.
+    /// The estimated cost of asking the model.
     pub estimate: Option<String>,
     pub cap_explained: String,
     pub groups: Vec<GroupView>,
@@ -98,13 +98,13 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// The messages that the view shows.
+    /// Returns the messages that the view shows.
     pub fn shown(&self, found: &StandingOrderTrialResult) -> Vec<StoredMessage> {
         let changed = self.changed(found);
         changed.flat_map(|(moment, _)| newest_messages(moment)).cloned().collect()
     }
 
-    /// The moments that the order changes, newest first.
+    /// Returns the moments that the order changes, newest first.
     fn changed<'a>(
         &'a self,
         found: &'a StandingOrderTrialResult,
@@ -148,7 +148,7 @@ impl ViewBuilder<'_> {
             true => (self.spoke(), self.silent()),
             false => (self.silent(), self.spoke()),
         };
-        // What a judge wrote may repeat what was said in private.
+        // A judge's reason may repeat private messages.
         let may_read_reasons = self.access.may_read_models(&self.channel.workspace);
         MomentView {
             key: format!("moment-{}", decision.id),

@@ -1,4 +1,4 @@
-//! What of a channel is wanted, as the address says it.
+//! The filter of a timeline, parsed from the query string.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -16,11 +16,11 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
 use aizuchi_core::texts;
 
-/// The fields of the form. Empty ones are as absent.
+/// The fields of the form. Empty fields count as absent.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct FilterQuery {
-    /// Of this channel instead of the one that the path names.
+    /// The channel to switch to, instead of the one that the path names.
     pub channel: String,
     pub outcome: String,
     pub gate: String,
@@ -28,7 +28,7 @@ pub struct FilterQuery {
     pub from: String,
     pub until: String,
     pub q: String,
-    /// Where the page before this one ended: a message, or with outcome or gate a decision.
+    /// The cursor: a message, or with an outcome or a gate, a decision.
     pub before: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct FilterOption {
     pub word: &'static str,
 }
 
-/// What is wanted: all of it holds for each row.
+/// The conditions that every row has to meet.
 pub struct Filter {
     pub source: Source,
     pub ended: Option<DecisionFilter>,
@@ -48,32 +48,32 @@ pub struct Filter {
 
 /// How the rows are found.
 pub enum Source {
-    /// The newest before a message.
+    /// The newest messages before a message.
     Messages { before: Option<MessageId> },
-    /// Those of the newest decisions before one.
+    /// The messages of the newest decisions before one.
     Decisions { before: Option<DecisionId> },
-    /// Those that fit a search best.
+    /// The best matches of a search.
     Search(String),
-    /// Nobody has that name.
+    /// Nobody has the requested name.
     Nobody,
-    /// More than one has that name: these. Who is meant is not known.
+    /// These people have the requested name, so it is ambiguous.
     Namesakes(Vec<User>),
 }
 
 impl FilterQuery {
-    /// The same filter for one person, from the newest on, as the query of an address.
+    /// Returns the same filter for one person, without a cursor, as a query string.
     pub fn address_of_person(&self, person: &User) -> String {
         let person = person.id.to_string();
         Self { person, ..self.clone() }.address("")
     }
 
-    /// The channel to go to with this filter, if it is another one.
+    /// The channel to switch to with this filter, if it is another one.
     pub fn other_channel(&self, here: &ChannelId) -> Option<ChannelId> {
         let channel = ChannelId::new(&*self.channel);
         (!self.channel.is_empty() && channel != *here).then_some(channel)
     }
 
-    /// The same filter with another beginning, as the query of an address.
+    /// Returns the same filter with another cursor, as a query string.
     pub fn address(&self, before: &str) -> String {
         let fields = [
             ("outcome", &*self.outcome),
@@ -92,7 +92,7 @@ impl FilterQuery {
 }
 
 impl Filter {
-    /// Who may not read what was said cannot ask who said it either.
+    /// The person and the search text are ignored for visitors who may not read the messages.
     pub async fn parse(
         web: &Web,
         channel: &Channel,
@@ -137,7 +137,7 @@ impl Filter {
         } else {
             Source::Messages { before: before.map(MessageId::new) }
         };
-        // Which rows a name or a word finds says something of them.
+        // The rows that match a name or a word reveal something about their content.
         let is_asked = !person.is_empty() || !text.is_empty();
         let reads_all = access.may_read(&channel.workspace, Visibility::Private);
         let visibility = (is_asked && !reads_all).then_some(Visibility::Public);
@@ -145,14 +145,14 @@ impl Filter {
         Ok(Self { source, ended, gate, messages })
     }
 
-    /// Whether a decision is wanted.
+    /// Whether a decision passes the filter.
     pub fn has(&self, decision: &Decision) -> bool {
         self.ended.is_none_or(|wanted| wanted.has(decision))
             && self.gate.is_none_or(|wanted| decision.gate == Some(wanted))
     }
 }
 
-/// Whoever has this id, or else all who have this name.
+/// Returns the users with this id, or else all with this name.
 async fn find_users(web: &Web, channel: &Channel, name: &str) -> Result<Vec<User>, ApiProblem> {
     let name = name.trim_start_matches('@').to_lowercase();
     let mut users = web.archive.users(&channel.workspace).await?;
@@ -164,14 +164,14 @@ async fn find_users(web: &Web, channel: &Channel, name: &str) -> Result<Vec<User
     Ok(users)
 }
 
-/// All outcomes, to choose one.
+/// Returns all outcomes to choose from.
 pub fn outcomes(language: Language) -> Vec<FilterOption> {
     let all = DecisionFilter::ALL.into_iter().map(DecisionFilter::name);
     all.map(|value| FilterOption { value, word: texts::console::outcome_word(language, value) })
         .collect()
 }
 
-/// The gates that close a decision, to choose one.
+/// Returns the gates that close a decision, to choose from.
 pub fn gates(language: Language) -> Vec<FilterOption> {
     let gates = GATES.into_iter();
     gates
@@ -203,7 +203,7 @@ fn parse_gate(name: &str) -> Option<Gate> {
     GATES.into_iter().find(|gate| gate.name() == name)
 }
 
-/// A day or a minute of the installation's time zone.
+/// Parses a day or a minute in the installation's time zone.
 fn parse_time(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let minute = text.parse::<DateTime>();
     let day = || text.parse::<Date>().map(|day| day.to_datetime(jiff::civil::Time::midnight()));
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(query("").other_channel(&here), None);
         assert_eq!(query("tea").other_channel(&here), None);
         assert_eq!(query("attic").other_channel(&here), Some(ChannelId::new("attic")));
-        // Where the page before this one ended says nothing of another channel.
+        // A cursor has no meaning in another channel.
         assert_eq!(query("attic").address(""), "gate=loop");
     }
 

@@ -1,4 +1,4 @@
-//! The rows of a timeline: messages, and behind the last message of each decision how it ended.
+//! The rows of a timeline: messages, each with the outcomes of the decisions that end with it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,11 +18,11 @@ use aizuchi_core::store::query::{DecisionQuery, FilteredMessages, MessageFilter}
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// How many messages or decisions are on one page.
+/// The number of messages on a page.
 const PAGE: usize = 100;
-/// With their messages, decisions take more room.
+/// The number of decisions on a page. With their messages, they take more space.
 const DECISIONS: usize = 40;
-/// So many matches of a search are looked through for those that pass the rest of the filter.
+/// The number of search matches that are checked against the rest of the filter.
 const CANDIDATES: usize = 1000;
 
 pub struct Rows {
@@ -32,11 +32,11 @@ pub struct Rows {
 
 /// What a page leaves out.
 pub enum OmittedRows {
-    /// It has all that is wanted.
+    /// The page has all rows that pass the filter.
     Nothing,
-    /// What came before. The page before this one ends here.
+    /// Older rows. The value is the cursor of their page.
     Older(String),
-    /// Matches of a search that fit less well.
+    /// Matches of a search with lower scores.
     WorseMatches,
 }
 
@@ -44,12 +44,12 @@ pub enum OmittedRows {
 pub struct TimelineRow {
     pub key: String,
     pub at: TimeView,
-    /// `None`: not shown to this visitor.
+    /// `None` if it is hidden from this visitor.
     pub said: Option<MessageText>,
     pub placeholder: &'static str,
     pub is_own: bool,
     pub is_in_thread: bool,
-    /// The rule that settled the message when it was heard.
+    /// The gate that settled the message when it was heard.
     pub gate: Option<&'static str>,
     pub decisions: Vec<DecisionView>,
     /// The outcome in the lane of silences.
@@ -58,7 +58,7 @@ pub struct TimelineRow {
 
 pub struct MessageText {
     pub by: String,
-    /// The author's id, where another one on the page has the same name.
+    /// The author's id, if another author on the page has the same name.
     pub id: Option<String>,
     pub text: String,
 }
@@ -70,7 +70,7 @@ pub struct DecisionView {
     pub word: &'static str,
     pub gate: Option<&'static str>,
     pub why: Option<String>,
-    /// How many attempts were overtaken.
+    /// The number of superseded attempts.
     pub superseded: usize,
     pub marking: MarkingView,
 }
@@ -96,7 +96,7 @@ impl Rows {
         for decision in &decisions {
             let is_of = |stored: &&StoredMessage| decision.messages.contains(&stored.message.id);
             let last = messages.iter().rev().find(is_of).or_else(|| {
-                // Of an older page; what it said is on this one.
+                // The decision's messages are on an older page, but its post is on this one.
                 let is_said =
                     |stored: &&StoredMessage| decision.posted_messages.contains(&stored.message.id);
                 messages.iter().find(is_said)
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-/// The messages of the page, and what it leaves out.
+/// Returns the messages of the page, and what it leaves out.
 async fn messages(
     web: &Web,
     channel: &Channel,
@@ -122,7 +122,7 @@ async fn messages(
     match &filter.source {
         Source::Nobody | Source::Namesakes(_) => Ok((Vec::new(), OmittedRows::Nothing)),
         Source::Messages { before } => {
-            // One more tells whether there is a page before this one.
+            // Fetch one more, to learn whether there is a page before this one.
             let query = FilteredMessages {
                 workspace: channel.workspace.clone(),
                 channel: channel.id.clone(),
@@ -171,7 +171,8 @@ fn drop_oldest<T>(found: &mut Vec<T>, most: usize) -> bool {
     surplus > 0
 }
 
-/// The best matches among the messages that pass the filter, oldest first, and whether there may be worse ones.
+/// Returns the best matches among the messages that pass the filter, oldest first, and whether there may be worse
+/// ones.
 async fn search(
     web: &Web,
     channel: &Channel,
@@ -188,7 +189,7 @@ async fn search(
     };
     let MessageFilter { author, from, .. } = &filter.messages;
     let mut candidates = web.store.recall(&query).await?;
-    // Whether one that was not looked through would pass the rest of the filter is not known.
+    // It is unknown whether a match that was not checked would pass the rest of the filter.
     let mut rest = match candidates.len() < CANDIDATES {
         true => OmittedRows::Nothing,
         false => OmittedRows::WorseMatches,
@@ -249,7 +250,7 @@ struct RowReader<'a> {
     shared_names: HashSet<&'a str>,
 }
 
-/// The names that more than one of the authors has.
+/// Returns the names that more than one of the authors has.
 fn shared_names(messages: &[StoredMessage]) -> HashSet<&str> {
     let mut authors: HashMap<&str, &UserId> = HashMap::new();
     let mut shared = HashSet::new();

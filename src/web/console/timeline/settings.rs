@@ -1,4 +1,4 @@
-//! The settings that people order, on the page of a channel: those of the channel, and those of its threads.
+//! The ordered settings on the page of a channel: those of the channel, and those of its threads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,39 +18,39 @@ use aizuchi_core::rules::place::{ConfiguredPlace, Place, SettingSource};
 use aizuchi_core::rules::setting_override::{SettingKind, SettingOverride, SettingScope};
 use aizuchi_core::texts;
 
-/// A thread may be chosen while something was said in it this lately.
+/// The maximum age of the newest message of a thread that can be chosen.
 const CHOOSABLE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// So many may be chosen, the newest.
+/// The maximum number of threads to choose from, newest first.
 const MOST_THREADS: usize = 20;
-/// How much of a thread's first message is shown, in characters.
+/// The maximum length of the excerpt from a thread's first message, in characters.
 const MAX_LABEL: usize = 40;
 
-/// A setting as it holds in the channel.
+/// A setting as it applies in the channel.
 pub struct ChannelSettingRow {
     pub name: &'static str,
     pub word: &'static str,
     pub value: String,
     /// Where it comes from.
     pub source: String,
-    /// Who ordered it, if somebody has.
+    /// Who ordered it, if it was ordered.
     pub by: Option<String>,
-    /// What can be chosen; anything that fits if empty.
+    /// The values to choose from. Empty if any valid value can be entered.
     pub choices: Vec<String>,
-    /// Whether what holds is one of the choices.
+    /// Whether the value in force is one of the choices.
     pub is_chosen: bool,
     pub may_change: bool,
-    /// Where somebody has set it.
+    /// The places in which it was ordered.
     pub set_in: Vec<SettingPlace>,
 }
 
-/// Where a setting can be taken back.
+/// A place in which a setting can be cleared.
 pub struct SettingPlace {
-    /// Empty: in all channels.
+    /// Empty for all channels.
     pub channel: String,
     pub words: &'static str,
 }
 
-/// The threads that have settings of their own, and those that may get some.
+/// The threads that have settings of their own, and those for which settings can be ordered.
 #[derive(Default)]
 pub struct SettingsOfThreads {
     pub threads: Vec<ThreadWithSettings>,
@@ -70,7 +70,7 @@ pub struct ThreadSettingRow {
     pub value: String,
     pub source: String,
     pub by: Option<String>,
-    /// What the config says is changed there.
+    /// Only an order can be cleared here. The config's own value is changed in the config.
     pub may_clear: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct KindChoice {
     pub hint: String,
 }
 
-/// What is needed to tell of settings.
+/// Describes the settings of a channel and its threads.
 pub struct SettingsRenderer<'a> {
     pub web: &'a Web,
     pub access: &'a Access,
@@ -128,7 +128,7 @@ impl SettingsRenderer<'_> {
         }
     }
 
-    /// The names of those who ordered anything that holds in the workspace.
+    /// Returns the names of the users whose orders apply in the workspace.
     async fn names(&self) -> Result<HashMap<UserId, Arc<str>>, ApiProblem> {
         let signers = self.ordered().iter().filter_map(|order| signer(&order.by));
         let ids: BTreeSet<UserId> = signers.map(UserId::new).collect();
@@ -144,7 +144,7 @@ impl SettingsRenderer<'_> {
         texts::settings::set_by(self.language, &name)
     }
 
-    /// The settings of the channel.
+    /// Returns the settings of the channel.
     pub async fn rows(&self) -> Result<Vec<ChannelSettingRow>, ApiProblem> {
         let (language, place) = (self.language, Place::of_channel(self.channel));
         let rules = self.rulebook.rules_in(&place);
@@ -186,7 +186,7 @@ impl SettingsRenderer<'_> {
         places.map(|(_, channel, words)| SettingPlace { channel, words }).collect()
     }
 
-    /// The settings of the channel's threads.
+    /// Returns the settings of the channel's threads.
     pub async fn of_threads(&self) -> Result<SettingsOfThreads, ApiProblem> {
         let (workspace, id) = (&self.channel.workspace, &self.channel.id);
         let since = self.web.clock.now() - CHOOSABLE;
@@ -236,7 +236,7 @@ impl SettingsRenderer<'_> {
         Ok(SettingsOfThreads { threads, choices, kinds: kinds.collect() })
     }
 
-    /// What somebody has set in a thread, and what the config says of it alone.
+    /// Returns the settings that were ordered in a thread, or that the config has for it alone.
     fn thread_rows(
         &self,
         thread: &MessageId,
@@ -275,13 +275,13 @@ impl SettingsRenderer<'_> {
         rows
     }
 
-    /// The beginning of a thread's first message, if everybody may know it; else its id.
+    /// Returns the beginning of a thread's first message if everybody may know it, else its id.
     async fn label(&self, thread: &MessageId) -> Result<String, ApiProblem> {
         let (workspace, id) = (&self.channel.workspace, &self.channel.id);
         let found = self.web.archive.message(workspace, id, thread).await?;
         let shown = found.filter(|stored| {
             let is_hidden = stored.is_withheld || stored.is_deleted || stored.is_expired;
-            // A look at what is private would have to be recorded.
+            // A read of a private message would have to be recorded.
             let is_public = stored.visibility == Visibility::Public;
             is_public && !is_hidden && self.access.may_read_message(stored)
         });

@@ -1,4 +1,4 @@
-//! The form of the settings that are tried.
+//! The form of the settings to try.
 
 use crate::config::response::JudgeGate;
 use crate::tune::tuned_setting::TunedSetting;
@@ -9,11 +9,11 @@ use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// The days to choose from.
+/// The numbers of days to choose from.
 const DAYS: [i64; 4] = [1, 3, 7, 14];
 const USUAL_DAYS: i64 = 7;
 
-/// What a form sends, one pair for each field.
+/// The fields of the form, as pairs of name and value.
 pub struct WhatIfFields(Vec<(String, String)>);
 
 pub struct DaysView {
@@ -26,7 +26,7 @@ pub struct KnobView {
     pub name: &'static str,
     pub word: &'static str,
     pub value: f64,
-    /// The value in force, if this is another one.
+    /// The value in force, if it differs.
     pub in_force: Option<String>,
     pub is_share: bool,
 }
@@ -42,12 +42,12 @@ impl WhatIfFields {
         Self(fields)
     }
 
-    /// Whether the form was sent. A checkbox that is off sends nothing.
+    /// Whether the form was submitted. An unchecked checkbox sends nothing.
     pub fn is_sent(&self) -> bool {
         self.find("days").is_some()
     }
 
-    /// The fields without the cap.
+    /// Returns the submitted fields except the cap.
     pub fn sent(&self) -> Vec<(String, String)> {
         self.0.iter().filter(|(name, _)| name != "cap").cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What would change, as this visitor may read it.
+//! What the settings would change, as far as this visitor may read it.
 
 use jiff::tz::TimeZone;
 
@@ -15,9 +15,9 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// So many changes of each kind are shown.
+/// The maximum number of changes shown per kind.
 const MOST_SHOWN: usize = 30;
-/// Of the same conversation, around the message.
+/// The number of messages shown from the same conversation, before and after the message.
 const MESSAGES_BEFORE: usize = 3;
 const MESSAGES_AFTER: usize = 2;
 
@@ -26,18 +26,18 @@ pub struct ResultView {
     pub cut: Option<String>,
     pub has_after: bool,
     pub rows: Vec<TallyRow>,
-    /// What `response.tolerance` comes to, if it is set there.
+    /// What `response.tolerance` amounts to, if it is set there.
     pub tolerance: Option<String>,
-    /// Instead of the changes.
+    /// Shown in place of the changes.
     pub note: Option<&'static str>,
     pub groups: Vec<GroupView>,
     pub estimate: Option<String>,
     pub asked: Option<String>,
     pub cap_explained: String,
     pub patch: Option<String>,
-    /// What keeps it from holding.
+    /// Why the patch would have no effect, if so.
     pub patch_note: Option<String>,
-    /// What the form had, to be sent again.
+    /// The submitted fields of the form, to submit them again.
     pub fields: Vec<(String, String)>,
 }
 
@@ -53,7 +53,7 @@ pub struct GroupView {
     pub heading: String,
     pub explained: Option<&'static str>,
     pub changes: Vec<ChangeView>,
-    /// If there are more.
+    /// A note, if there are more changes.
     pub shown: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct ChangeView {
     pub decision: Option<String>,
 }
 
-/// What becomes of it under one of the settings.
+/// What happens to a message under one of the settings.
 pub struct SeenView {
     pub label: &'static str,
     pub outcome: &'static str,
@@ -123,7 +123,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// The messages that the view shows.
+    /// Returns the messages that the view shows.
     pub fn shown(&self, comparison: &WhatIfComparison) -> Vec<StoredMessage> {
         let lists = [&comparison.newly_spoken_to, &comparison.newly_silent, &comparison.unknown];
         let changes = lists.into_iter().flat_map(|changes| changes.iter().take(MOST_SHOWN));
@@ -189,7 +189,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// The page of the timeline that ends a little after the message.
+    /// The address of the page of the timeline that ends a little after the message.
     fn timeline(&self, message: &MessageId) -> String {
         const LATER: usize = 10;
         let address = channel_address(&self.channel.workspace, &self.channel.id);
@@ -201,7 +201,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// The message, with what was said before and after it in the same conversation.
+    /// Returns the message, with those before and after it in the same conversation.
     fn around(&self, message: &MessageId) -> Vec<&StoredMessage> {
         let messages = &self.material.messages;
         let Some(place) = messages.iter().position(|stored| stored.message.id == *message) else {
@@ -240,7 +240,7 @@ impl ViewBuilder<'_> {
         SeenView { label, outcome, word, because }
     }
 
-    /// What a judge wrote may repeat what was said in private.
+    /// Whether the visitor may read a judge's reasons, which may repeat private messages.
     fn may_read_reasons(&self) -> bool {
         self.access.may_read_models(&self.channel.workspace)
     }
@@ -255,7 +255,7 @@ fn word(outcome: MessageOutcome, language: Language) -> &'static str {
     }
 }
 
-/// With which icon.
+/// The class of the outcome's icon.
 fn outcome_class(outcome: MessageOutcome) -> &'static str {
     match outcome {
         MessageOutcome::SpokenTo => "spoke",
