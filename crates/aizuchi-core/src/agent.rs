@@ -1,5 +1,4 @@
-//! The agent: what each event does, on one screen. Handlers read, think and post; they never write
-//! to the store.
+//! The agent: what each event does, on one screen. Handlers read, think and post; they never write to the store.
 
 mod reserve;
 mod channel_mind;
@@ -76,7 +75,7 @@ use crate::store::{Store, StoreError};
 use crate::texts;
 
 tokio::task_local! {
-    /// The rules with which a step began. It keeps them, whatever is ordered meanwhile.
+    /// The rules in force when a step began. The step keeps them, even if orders change the rules in the meantime.
     static STEP_RULES: Arc<Rulebook>;
 }
 
@@ -87,12 +86,11 @@ pub struct AgentSettings {
     pub gates: Vec<Gate>,
     /// The rules of each channel.
     pub rulebook: Reloadable<Rulebook>,
-    /// The wait before a judgment. How it is computed also decides what a new message does to a
-    /// pending step.
+    /// The wait before a judgment. How it is computed also decides what a new message does to a pending step.
     pub wait_settings: WaitSettings,
     /// Which call names a conversation's state.
     pub state: StateCall,
-    /// How much context a prompt is made from.
+    /// How much context a prompt is built from.
     pub limits: ContextLimits,
     /// How long a prompt may be.
     pub budget: PromptBudget,
@@ -109,18 +107,17 @@ pub struct AgentSettings {
     /// The longest delay that a judge may ask for or that human-like timing draws. The default is
     /// an hour, after which users start a new conversation ([`crate::rhythm::reply_delays`]).
     pub max_delay_seconds: f64,
-    /// How long somebody may take to approve a proposal.
+    /// How long a user may take to approve a proposal.
     pub proposal_lifetime: SignedDuration,
     /// What model calls cost.
     pub prices: Prices,
-    /// Whether prompts and responses are stored, so that an operator can open a decision and read
-    /// them.
+    /// Whether prompts and responses are stored, so that an operator can open a decision and read them.
     pub keeps_exchanges: bool,
-    /// Whether it is recorded what the judged moments looked like, in numbers, for a gate to learn from.
+    /// Whether the features of judged moments are recorded, so that a gate can learn from them.
     pub keeps_moments: bool,
-    /// Finds secrets in what models write.
+    /// Finds secrets in model output.
     pub secrets: SecretScanner,
-    /// The hosts to all of whose pages a reply may link.
+    /// The hosts whose pages a reply may always link to.
     pub link_hosts: Vec<String>,
     /// How long one model call may take.
     pub model_timeout: SignedDuration,
@@ -146,9 +143,9 @@ impl AgentSettings {
         here.unwrap_or(self.timing)
     }
 
-    /// How long a step may take. A judge step makes up to two model calls, after one for the state
-    /// if that is separate. A reply that uses tools takes no longer, besides the time for files. One that answers a command
-    /// asks no model itself, and may try an order.
+    /// Returns how long a step may take. A judge step makes up to two model calls, after one for the state if that is
+    /// separate. A reply that uses tools takes no longer, apart from the time for files. A reply to a command calls no
+    /// model itself, but may try a standing order.
     pub fn max_step_duration(&self) -> SignedDuration {
         let calls = match self.state {
             StateCall::Fused => 2,
@@ -212,7 +209,7 @@ pub struct Agent {
     pub settings: AgentSettings,
     /// The seed of this installation's random draws.
     pub seed: u64,
-    /// Reads the PDFs that people send. Without it they are known by their names.
+    /// Reads the PDFs that users send. Without it, only their names are known.
     pub documents: Option<Arc<dyn DocumentReader>>,
     /// The same agent in the other language, if conversations may have either.
     pub translation: Option<Box<Agent>>,
@@ -228,15 +225,16 @@ pub struct Minds {
     pub memory: Mind,
     /// Called only with [`StateCall::Separate`].
     pub state: Mind,
-    /// Describes pictures. Without it nobody sees them. Its persona has no more than what the operator adds to the request.
+    /// Describes pictures. Without it, pictures are not looked at. Its persona only has what the operator adds to the
+    /// request.
     pub vision: Option<Mind>,
-    /// The models that channels and workspaces may have of their own, by their names.
+    /// The models that channels and workspaces may choose, by name.
     pub named: BTreeMap<String, Arc<Models>>,
-    /// Writes down what is said in recordings. Without it nobody hears them.
+    /// Transcribes recordings. Without it, recordings are not listened to.
     pub transcription: Option<Mind>,
 }
 
-/// The models that answer for a verb, and the persona that they play.
+/// The models for a verb, and the persona that they play.
 #[derive(Clone)]
 pub struct Mind {
     pub models: Arc<Models>,
@@ -245,7 +243,7 @@ pub struct Mind {
 }
 
 impl Mind {
-    /// One model without a fallback.
+    /// Returns a mind with one model and no fallback.
     pub fn from_llm(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
         Self { models: Arc::new(Models::new(llm, None)), persona: persona.clone() }
     }
@@ -273,8 +271,8 @@ impl Minds {
 }
 
 impl Agent {
-    /// Handles one claimed step. `superseded` is cancelled when a new message makes the step
-    /// obsolete. The model calls are recorded in `attempts`, also if this panics.
+    /// Handles one claimed step. `superseded` is cancelled when a new message makes the step obsolete. The model calls
+    /// are recorded in `attempts`, even if this panics.
     pub async fn handle(
         &self,
         claim: &Claim,
@@ -328,7 +326,7 @@ impl Agent {
             Event::Post(item) => self.post(claim, item, &mut trace).await,
         };
         if let (Err(error), Some(evaluation)) = (&handled, &mut trace.evaluation) {
-            // It was passed at first.
+            // The gate was passed at first.
             let closed = error.limit().map(Gate::from_limit);
             evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
         }
@@ -352,8 +350,8 @@ impl Agent {
         }
     }
 
-    /// Retries what may pass. A permanent error ends the decision as failed, never as chosen
-    /// silence (invariant 7).
+    /// Retries errors that may be transient. A permanent error ends the decision as failed, never as chosen silence
+    /// (invariant 7).
     fn handle_error(&self, claim: &Claim, error: StepError) -> StepResult {
         let max_attempts = if claim.is_owed { MAX_OWED_ATTEMPTS } else { MAX_UNSOLICITED_ATTEMPTS };
         match error {
@@ -390,7 +388,7 @@ impl Agent {
         }
     }
 
-    /// 2, 8, 32 … seconds, at most five minutes, each with a random factor between 0.8 and 1.2.
+    /// Returns 2, 8, 32 … seconds, at most five minutes, each with a random factor between 0.8 and 1.2.
     fn backoff(&self, claim: &Claim) -> SignedDuration {
         let token = claim.token.to_string();
         let jitter = 0.8 + 0.4 * seeded_random(self.seed, &[&token, "backoff"]);
@@ -398,18 +396,18 @@ impl Agent {
         duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
-    /// The rules in force, or those with which the step in hand began.
+    /// Returns the rules in force, or those in force when the current step began.
     fn rulebook(&self) -> Arc<Rulebook> {
         STEP_RULES.try_with(Arc::clone).unwrap_or_else(|_| self.settings.rulebook.read())
     }
 
-    /// What the gates look at.
+    /// Returns the input of the gates.
     fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
         let rules = rulebook.rules_in(&place_of(context));
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
 
-    /// Loads the context that a conversation's prompts are made from.
+    /// Loads the context that a conversation's prompts are built from.
     async fn load_context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
         let intervention_messages = self.rulebook().max_compare_window();
@@ -422,8 +420,8 @@ impl Agent {
         Ok(context)
     }
 
-    /// Takes out what is remembered, where the channel is to know nothing of it, and what was remembered of other such
-    /// channels.
+    /// Removes memories from the context if the channel is not remembered, and those of other channels that are not
+    /// remembered.
     async fn leave_out_memories(&self, context: &mut Context) -> Result<(), StoreError> {
         let rulebook = self.rulebook();
         if !rulebook.remembers(&place_of(context)) {
@@ -450,7 +448,7 @@ impl Agent {
         Ok(())
     }
 
-    /// The channels that are not remembered, of which there may be memos from before.
+    /// Returns the channels that are not remembered but may still have memos from before.
     async fn channels_without_memory(
         &self,
         workspace: &WorkspaceId,
@@ -464,7 +462,7 @@ impl Agent {
         Ok(channels.filter(is_left_out).map(|channel| channel.id).collect())
     }
 
-    /// The persona that a mind plays in a channel.
+    /// Returns the persona that a mind plays in a channel.
     fn persona_in(&self, mind: &Mind, rules: &ChannelRules) -> Arc<Persona> {
         match &rules.persona {
             None => mind.persona.clone(),
@@ -472,7 +470,7 @@ impl Agent {
         }
     }
 
-    /// What a prompt for this mind depends on besides its context.
+    /// Returns what a prompt for this mind depends on besides its context.
     fn prompt_options(&self, mind: &Mind) -> PromptOptions {
         PromptOptions {
             now: self.now(),
@@ -483,7 +481,7 @@ impl Agent {
         }
     }
 
-    /// A text that a model wrote, as users may see it.
+    /// Screens a text that a model wrote before users see it.
     fn screen(&self, text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
         outgoing::screen(text, known, code, &self.settings.secrets, self.persona.language)
     }
@@ -493,36 +491,36 @@ impl Agent {
     }
 }
 
-/// The wait that a busy model or platform asked for, at most 30 minutes.
+/// Returns the wait that a busy model or platform asked for, at most 30 minutes.
 fn capped_retry_after(retry_after: Option<SignedDuration>) -> SignedDuration {
     retry_after.unwrap_or_default().min(SignedDuration::from_mins(30))
 }
 
-/// How often a step is attempted in all. A step that crashes the process is claimed again after
-/// every restart, so there must be a limit that counts claims.
+/// The maximum number of attempts of a step. A step that crashes the process is claimed again after every restart, so
+/// there must be a limit that counts claims.
 const MAX_ATTEMPTS: u32 = 100;
-/// How often a step is attempted while a user waits for its answer.
+/// The maximum number of attempts while a user waits for the answer.
 const MAX_OWED_ATTEMPTS: u32 = 4;
-/// How often an unsolicited step is attempted.
+/// The maximum number of attempts of an unsolicited step.
 const MAX_UNSOLICITED_ATTEMPTS: u32 = 3;
 
-/// Why a step could not be done. The variant says what happens next.
+/// Why a step could not be completed. The variant says what happens next.
 #[derive(Debug)]
 pub enum StepError {
     /// A new message made the step obsolete.
     Superseded,
-    /// Model calls in flight may use up the rest of the budget. Nothing was tried.
+    /// Model calls in flight may use up the rest of the budget. No call was made.
     AwaitingBudget { wait: SignedDuration },
     /// A limit forbids the next model call.
     OverBudget(Limit),
-    /// Try again later.
+    /// Retry later.
     Retryable {
         error: String,
         retry_after: Option<SignedDuration>,
-        /// Set if it is the model's fault.
+        /// Set if the model is at fault.
         problem: Option<ModelProblem>,
     },
-    /// Trying again will not help.
+    /// Retrying will not help.
     Permanent { error: String, problem: Option<ModelProblem> },
 }
 
@@ -535,7 +533,7 @@ impl StepError {
         Self::Permanent { error, problem: None }
     }
 
-    /// No model has answered, because of this problem if one is known.
+    /// Converts the error of a model call that got no answer, caused by this problem if it is known.
     fn from_llm(failure: LlmError, problem: Option<ModelProblem>) -> Self {
         let error = failure.to_string();
         match failure {
@@ -583,7 +581,7 @@ struct StepTrace<'a> {
     read_attachments: Vec<ReadAttachment>,
 }
 
-/// Where a context's conversation is, for the rules that hold there.
+/// Returns the place of a context's conversation, whose rules apply.
 fn place_of(context: &Context) -> Place<'_> {
     let name = &context.conversation_history.channel_name;
     Place::of_conversation(&context.conversation, name, context.visibility)

@@ -1,6 +1,6 @@
-//! Makes the calls that somebody has allowed, each at most once, and sees to it that whoever asked hears what became of them. A
-//! call is claimed in the store before it is made: after a crash in between nobody knows whether it was, and it is not made
-//! again.
+//! Makes the calls that users have allowed, each at most once, and ensures that the users who asked are told the
+//! outcome. A call is claimed in the store before it is made: after a crash in between it is unknown whether it was
+//! made, and it is not made again.
 
 use futures_util::future::BoxFuture;
 use std::pin::pin;
@@ -23,34 +23,34 @@ use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 
-/// How much longer than a tool's own limit a call is waited for before its outcome counts as unknown.
+/// How much longer than a tool's own limit to wait for a call before its outcome counts as unknown.
 const MARGIN: SignedDuration = SignedDuration::from_secs(15);
 /// How long changes are collected before they are looked at.
 const PAUSE: SignedDuration = SignedDuration::from_millis(300);
-/// How often it looks without a change: whether time is over, or a server can be reached again.
+/// The interval between looks without a change, since a deadline may have passed or a server may be reachable again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// How long calls that are being made may take when the process ends.
+/// The time limit for calls in progress when the process ends.
 const STOP_LIMIT: SignedDuration = SignedDuration::from_secs(5);
-/// How long to wait before an answer is stored again, if the store is busy.
+/// The delay before storing an answer is retried, if the store is busy.
 const RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 pub struct AllowedCalls {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
-    /// What the operator lends.
+    /// The operator's tools.
     pub tools: Option<Arc<dyn ExternalTools>>,
 }
 
-/// A call that is claimed: nobody else makes it.
+/// A claimed call, which no other process makes.
 pub struct ClaimedCall {
     consent: Consent,
     tools: Arc<dyn ExternalTools>,
-    /// When it has ended.
+    /// When the call will have ended.
     until: Timestamp,
 }
 
-/// Waits for something else while calls go on. One that stands still may hold what the other waits for: the inbox takes one
-/// order at a time.
+/// Waits for `other` while calls continue. Calls must be polled in the meantime, since a call may hold what `other`
+/// waits for: the inbox takes one order at a time.
 async fn while_calling<T>(
     calls: &mut FuturesUnordered<impl Future<Output = ()>>,
     other: impl Future<Output = T>,
@@ -89,14 +89,14 @@ impl AllowedCalls {
                     () = clock.sleep_until(check_at) => {}
                 }
             }
-            // What has no answer by then is told as unknown after the next start.
+            // A call without an answer by then is reported as unknown after the next start.
             let _ =
                 clock.timeout(STOP_LIMIT, async { while calls.next().await.is_some() {} }).await;
             Ok(())
         })
     }
 
-    /// Takes each call as far as it can be taken now. Returns those that are to be made.
+    /// Advances each call as far as possible now. Returns the calls to make.
     pub async fn look(&self) -> Vec<ClaimedCall> {
         let unsettled = match self.archive.unsettled_consents().await {
             Ok(unsettled) => unsettled,
@@ -110,7 +110,7 @@ impl AllowedCalls {
             let span = call_span(&consent);
             match self.look_at(consent).instrument(span.clone()).await {
                 Ok(call) => claimed.extend(call),
-                // Somebody was faster.
+                // Another process was faster.
                 Err(StoreError::Refused(_)) => {}
                 Err(error) => span.in_scope(|| warn!(%error, "a call could not be looked after")),
             }
@@ -118,7 +118,7 @@ impl AllowedCalls {
         claimed
     }
 
-    /// Makes a claimed call, and stores what came of it.
+    /// Makes a claimed call, and stores its outcome.
     pub async fn make(&self, call: ClaimedCall) {
         let span = call_span(&call.consent);
         self.make_in_span(call).instrument(span).await;
@@ -129,12 +129,12 @@ impl AllowedCalls {
         let clock = &self.inbox.clock;
         let left = (until - MARGIN).duration_since(clock.now());
         let end = match arguments(&consent) {
-            // Not after the process was suspended for so long that this counts as unknown.
+            // Not if the process was suspended for so long that the outcome counts as unknown.
             Some(arguments) if left.is_positive() => {
                 let called = tools.call(&consent.tool, arguments);
                 match clock.timeout(left, called).await {
                     Ok(Ok(answer)) => ConsentStep::End(Some(to_kept(answer))),
-                    // Its server has gone since it was claimed.
+                    // Its server has disappeared since the call was claimed.
                     Ok(Err(ExternalToolError::NotSent)) => ConsentStep::NotMade,
                     Ok(Err(ExternalToolError::TimedOut | ExternalToolError::Unavailable))
                     | Err(_) => ConsentStep::End(None),
@@ -181,7 +181,7 @@ impl AllowedCalls {
         }
     }
 
-    /// Claims a call that is allowed and can be made. One that cannot be made any more lapses.
+    /// Claims a call that is allowed and can be made. A call that can no longer be made lapses.
     async fn look_at_waiting(
         &self,
         consent: Consent,
@@ -194,7 +194,7 @@ impl AllowedCalls {
         let (Some(tools), ConsentState::Allowed) = (&self.tools, consent.state) else {
             return Ok(None);
         };
-        // A server that cannot be reached may come back.
+        // An unreachable server may come back.
         let Some(tool) = self.offered(&**tools, &consent) else { return Ok(None) };
         let until = now + tool.time_limit + MARGIN;
         self.step(&consent, ConsentStep::Begin { until }).await?;
@@ -215,7 +215,7 @@ impl AllowedCalls {
         Ok(is_too_late.then_some(LapseReason::TooLate))
     }
 
-    /// Whether nothing may be said in its channel.
+    /// Whether the persona may not post in the call's channel.
     async fn is_silenced(&self, consent: &Consent, now: Timestamp) -> Result<bool, StoreError> {
         let (workspace, channel) = (&consent.conversation.workspace, &consent.conversation.channel);
         if self.inbox.channel_cache.mode(workspace, channel).is_silent() {
@@ -225,15 +225,15 @@ impl AllowedCalls {
         Ok(orders.workspace_mute(now).or_else(|| orders.channel_mute(channel, now)).is_some())
     }
 
-    /// Whether a message behind the arguments was changed or withheld, or a standing order withdrawn.
+    /// Whether a source message of the arguments was changed or withheld, or a standing order was revoked.
     async fn has_source_changed(&self, consent: &Consent) -> Result<bool, StoreError> {
-        // Memories are made anew all the time.
+        // Memories are left out, since they are rewritten all the time.
         let lineage = Lineage { memories: Vec::new(), ..consent.lineage.clone() };
         let (conversation, seen) = (&consent.conversation, consent.seen_revision);
         self.inbox.store.has_changed_since(conversation, seen, &lineage).await
     }
 
-    /// Whether the tool is still lent to replies there, by the operator and by the channel's rules.
+    /// Whether the tool is still offered to replies there, by the operator and by the channel's rules.
     fn is_lent(&self, consent: &Consent) -> bool {
         let Some(tools) = &self.tools else { return false };
         self.in_place(consent, |place| {
@@ -245,7 +245,7 @@ impl AllowedCalls {
         })
     }
 
-    /// The tool, if it can be called now.
+    /// Returns the tool, if it can be called now.
     fn offered(&self, tools: &dyn ExternalTools, consent: &Consent) -> Option<ExternalTool> {
         self.in_place(consent, |place| {
             tools.offered(place).into_iter().find(|tool| tool.name == consent.tool)
@@ -266,7 +266,7 @@ impl AllowedCalls {
     }
 }
 
-/// What the log says of a call, and of what becomes of it.
+/// Returns the log span of a call and its outcome.
 fn call_span(consent: &Consent) -> Span {
     info_span!(
         "allowed call",
@@ -281,11 +281,11 @@ fn call_span(consent: &Consent) -> Span {
 
 fn to_kept(answer: ExternalAnswer) -> CallAnswer {
     let ExternalAnswer { text, is_cut, is_failure } = answer;
-    // No database keeps NUL in a text.
+    // Databases cannot store NUL in a text.
     CallAnswer { text: text.replace('\0', ""), is_cut, is_failure }
 }
 
-/// Those that were shown.
+/// Returns the arguments that were shown.
 fn arguments(consent: &Consent) -> Option<Map<String, Value>> {
     serde_json::from_str(consent.arguments.as_deref()?).ok()
 }

@@ -1,5 +1,5 @@
-//! Chat on any platform: who wrote what, where and when. Plain data. Ids are opaque strings minted by the
-//! platform's adapter, and nothing here knows Slack or Discord.
+//! Chat on any platform: who wrote what, where and when. Plain data. Ids are opaque strings created by the platform's
+//! adapter, and nothing here depends on Slack or Discord.
 
 pub mod attachment;
 
@@ -54,7 +54,8 @@ opaque_id!(
 );
 
 impl WorkspaceId {
-    /// The name of its platform, with which the id begins, as in `slack:T0123`. The local room has no prefix.
+    /// Returns the name of its platform, which is the prefix of the id, as in `slack:T0123`. The local room has no
+    /// prefix.
     pub fn platform(&self) -> &str {
         let id = self.as_str();
         id.split_once(':').map_or(id, |(platform, _)| platform)
@@ -75,8 +76,8 @@ opaque_id!(
 );
 
 impl MessageId {
-    /// The persona's joining of a channel, which has a place among the channel's messages: an answer is owed to it,
-    /// the notice of what the persona hears. One per channel.
+    /// Returns the id of the message that represents the persona's joining of a channel. It is owed an answer: the
+    /// notice of what the persona hears. There is one per channel.
     pub fn join() -> Self {
         Self::new("joined")
     }
@@ -87,7 +88,7 @@ impl MessageId {
 }
 
 impl UserId {
-    /// The author of a message whose author the platform does not tell.
+    /// Returns the author of a message whose author the platform does not provide.
     pub fn unknown() -> Self {
         Self::new("unknown")
     }
@@ -181,7 +182,7 @@ pub struct Author {
     pub kind: AuthorKind,
 }
 
-/// A user or persona named in a message in such a way that the platform notifies them.
+/// A mention of a user or the persona in a message that makes the platform notify them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mention {
@@ -189,7 +190,7 @@ pub enum Mention {
     User(UserId),
 }
 
-/// A message as it stands now.
+/// A message in its current version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub conversation: ConversationId,
@@ -197,12 +198,12 @@ pub struct Message {
     /// The platform's timestamp, to the millisecond.
     pub at: Timestamp,
     pub author: Author,
-    /// Without the names of its files.
+    /// The text, without the names of its files.
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
     /// The files that were sent with it.
     pub attachments: Vec<Attachment>,
-    /// How often the text was edited.
+    /// The number of edits of the text.
     pub edits: u32,
 }
 
@@ -211,7 +212,7 @@ impl Message {
         self.author.kind == AuthorKind::Human
     }
 
-    /// Every user whose name a reader of this message may need.
+    /// Returns every user whose name a reader of this message may need.
     pub fn referenced_users(&self) -> impl Iterator<Item = &UserId> {
         let mentioned = self.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
@@ -225,7 +226,7 @@ impl Message {
         self.is_human() && self.mentions.contains(&Mention::Persona)
     }
 
-    /// What search looks at: the text, and the names of the files.
+    /// Returns the text that search looks at: the message's text, and the names of the files.
     pub fn searched_text(&self) -> Cow<'_, str> {
         match self.attachments.is_empty() {
             true => Cow::Borrowed(&self.text),
@@ -239,7 +240,7 @@ impl Message {
         self.text != edit.text || files.is_some_and(|files| !are_same(&self.attachments, files))
     }
 
-    /// The message as an edit leaves it.
+    /// Returns the message after an edit.
     pub fn edited(&self, edit: &Edit) -> Self {
         let files = edit.attachments.as_deref();
         Self {
@@ -254,12 +255,12 @@ impl Message {
         }
     }
 
-    /// Whether nothing of it is left that somebody said or sent.
+    /// Whether everything that its author said or sent has been removed.
     pub fn is_erased(&self) -> bool {
         self.text.is_empty() && self.attachments.is_empty()
     }
 
-    /// The message without anything that somebody said or sent.
+    /// Returns the message without anything that its author said or sent.
     pub fn erased(&self) -> Self {
         let (text, mentions, attachments) = ("".into(), Vec::new(), Vec::new());
         Self { text, mentions, attachments, ..self.clone() }
@@ -276,11 +277,12 @@ pub enum Arrival {
     BackfilledAnswered,
 }
 
-/// A mention that is edited in later than this is not owed an answer.
+/// The maximum delay of an edit that adds a mention which is owed an answer.
 const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 impl Arrival {
-    /// How a message counts that is first known by an edit: as live if it was edited soon after it was posted.
+    /// Returns the arrival of a message that first became known by an edit: live if it was edited soon after it was
+    /// posted.
     pub fn of_edited(posted: Timestamp, edited: Timestamp) -> Self {
         let is_recent = edited.duration_since(posted) <= EDITED_MENTION_WINDOW;
         if is_recent { Arrival::Live } else { Arrival::Backfilled }
@@ -306,7 +308,7 @@ pub struct Edit {
     pub at: Timestamp,
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
-    /// The files that it has now. `None`: those that it had.
+    /// The current files. `None` if they are unchanged.
     pub attachments: Option<Vec<Attachment>>,
 }
 
@@ -326,20 +328,20 @@ pub struct Reaction {
     pub message: MessageId,
     pub user: UserId,
     pub kind: AuthorKind,
-    /// As the platform writes it: the character, or a name.
+    /// The character, or a name, as the platform writes it.
     pub emoji: Arc<str>,
     pub at: Timestamp,
     pub change: ReactionChange,
 }
 
-/// How far a platform's history has been read, so that the next start can resume, or what else one task has to find again.
-/// The value is opaque to everything but that.
+/// How far a platform's history has been read, so that the next start can resume, or other state that one task has to
+/// find again. The value is opaque to everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub workspace: WorkspaceId,
-    /// What is being read.
+    /// The stream that is read.
     pub stream: Arc<str>,
-    /// How far it has been read.
+    /// The position in the stream.
     pub value: Arc<str>,
 }
 
@@ -349,9 +351,9 @@ pub enum ReactionChange {
     Removed,
 }
 
-/// Replaces every line break, in any terminal or model, with a space and removes invisible characters and characters
-/// that change the direction of the text. Joiners and variation selectors stay, because scripts and emoji need
-/// them.
+/// Replaces every line break that any terminal or model recognizes with a space, and removes invisible characters and
+/// characters that change the direction of the text. Joiners and variation selectors are kept, because scripts and
+/// emoji need them.
 pub fn to_single_line(text: &str) -> String {
     // Most names and ids are plain ASCII.
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
@@ -360,8 +362,8 @@ pub fn to_single_line(text: &str) -> String {
     without_hidden_characters(text, ' ').trim().to_owned()
 }
 
-/// The text without invisible characters and characters that change its direction, with `\n` for every line break. Joiners
-/// and variation selectors stay.
+/// Returns the text without invisible characters and characters that change its direction, with `\n` for every line
+/// break. Joiners and variation selectors are kept.
 pub fn to_visible_text(text: &str) -> String {
     without_hidden_characters(&text.replace("\r\n", "\n"), '\n')
 }
@@ -374,7 +376,7 @@ fn without_hidden_characters(text: &str, line_break: char) -> String {
         .collect()
 }
 
-/// Whether this character is invisible and shapes nothing visible.
+/// Whether this character is invisible and does not affect visible ones.
 pub fn is_hidden(character: char) -> bool {
     is_invisible(character) && !is_shaping(character)
 }
@@ -384,17 +386,17 @@ pub fn is_shaping(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether a reader sees nothing of this text.
+/// Whether nothing of this text is visible.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|character| character.is_whitespace() || is_invisible(character))
 }
 
-/// Whether a text begins by calling a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.
+/// Whether a text begins by addressing a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.
 pub fn starts_with_name(text: &str, name: &str) -> bool {
     starts_with_lowercase_name(&text.to_lowercase(), &name.to_lowercase())
 }
 
-/// [`starts_with_name`] for a text and a name that are in lower case already.
+/// Like [`starts_with_name`], for a text and a name that are already in lower case.
 pub fn starts_with_lowercase_name(text: &str, name: &str) -> bool {
     let Some(rest) = text.trim_start_matches(['@', '＠', ' ']).strip_prefix(name) else {
         return false;
@@ -411,7 +413,7 @@ pub fn is_line_break(character: char) -> bool {
     )
 }
 
-/// Whether a reader sees nothing of this character: Unicode's default ignorables, blank characters, and controls.
+/// Whether this character is invisible: one of Unicode's default ignorables, a blank character, or a control.
 pub fn is_invisible(character: char) -> bool {
     let is_format = matches!(
         character,

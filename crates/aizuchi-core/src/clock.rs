@@ -1,4 +1,4 @@
-//! Time and randomness, as arguments. A manual clock moves only when a replay or a test moves it.
+//! Time and randomness, as arguments. A manual clock only moves when a replay or a test moves it.
 //!
 //! Random numbers are hashes, so that a replay draws the same ones again.
 
@@ -31,11 +31,11 @@ enum ClockKind {
 #[derive(Debug)]
 struct ManualClock {
     now: Timestamp,
-    /// By how much the clock was set. Timeouts are kept by the time without it.
+    /// How far the clock was set. Timeouts use the time without this.
     set_by: SignedDuration,
-    /// Those that wait for a time of day.
+    /// Sleepers that wait for a time of day.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
-    /// Those that wait for a time to pass.
+    /// Sleepers that wait for a duration to elapse.
     timeouts: BTreeMap<(Timestamp, u64), Waker>,
     next_sleeper: u64,
     sleeper_count: watch::Sender<usize>,
@@ -45,11 +45,11 @@ struct ManualClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WakeTime {
     OnTheClock(Timestamp),
-    /// Whatever happens to the wall clock meanwhile.
+    /// Independent of changes of the wall clock.
     Elapsed(Timestamp),
 }
 
-/// The time was up before the work was done.
+/// The time limit was reached before the work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// How much time has passed since some moment in the past. Nobody can set it.
+    /// Returns the time that has elapsed since some moment in the past. It cannot be set.
     pub fn elapsed(&self) -> SignedDuration {
         match &self.0 {
             ClockKind::System(began) => {
@@ -104,7 +104,7 @@ impl Clock {
         }
     }
 
-    /// Waits for `work`, but no longer than `limit`, whatever happens to the wall clock meanwhile.
+    /// Waits for `work` for at most `limit`, independently of changes of the wall clock.
     pub async fn timeout<F: Future>(
         &self,
         limit: SignedDuration,
@@ -138,8 +138,8 @@ impl Clock {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// Sets a manual clock forward or back, as an operator or a time server does. Timeouts go on as if it had not
-    /// been. Does nothing to the system clock.
+    /// Sets a manual clock forward or back, as an operator or a time server does. Timeouts are not affected. Does
+    /// nothing to the system clock.
     pub fn set_by(&self, by: SignedDuration) {
         let ClockKind::Manual(manual) = &self.0 else {
             return;
@@ -153,7 +153,7 @@ impl Clock {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// How many sleep until a manual clock is advanced.
+    /// Returns a watch on the number of sleepers that wait until a manual clock is advanced.
     pub fn sleepers(&self) -> watch::Receiver<usize> {
         match &self.0 {
             ClockKind::System(_) => watch::channel(0).1,
@@ -161,7 +161,7 @@ impl Clock {
         }
     }
 
-    /// When a manual clock's first sleeper is due.
+    /// Returns when a manual clock's first sleeper is due.
     pub fn next_wake_at(&self) -> Option<Timestamp> {
         match &self.0 {
             ClockKind::System(_) => None,
@@ -171,7 +171,7 @@ impl Clock {
 }
 
 impl ManualClock {
-    /// The time that it would show if nobody had set it.
+    /// Returns the time that it would show if it had never been set.
     fn elapsed(&self) -> Timestamp {
         self.now - self.set_by
     }
@@ -180,7 +180,7 @@ impl ManualClock {
         self.next_waiting().map(|(at, ..)| at)
     }
 
-    /// When the first of all sleepers is due, its number, and whether it waits for a timeout.
+    /// Returns when the first of all sleepers is due, its number, and whether it waits for a timeout.
     fn next_waiting(&self) -> Option<(Timestamp, u64, bool)> {
         let sleeper = self.sleepers.keys().next().map(|(at, number)| (*at, *number, false));
         let timeout = self.timeouts.keys().next();
@@ -192,7 +192,7 @@ impl ManualClock {
         self.sleeper_count.send_replace(self.sleepers.len() + self.timeouts.len());
     }
 
-    /// Takes those that are due, in the order in which they fell due.
+    /// Takes the sleepers that are due, in the order in which they became due.
     fn take_due(&mut self) -> Vec<Waker> {
         let mut due = Vec::new();
         while let Some((_, _, is_timeout)) = self.next_waiting().filter(|(at, ..)| *at <= self.now)
@@ -211,7 +211,7 @@ impl ManualClock {
         }
     }
 
-    /// Those that wait as this one does, and since when this one is due.
+    /// Returns the sleepers that wait for the same kind of time, and when this one is due.
     fn waiting(
         &mut self,
         wake_time: WakeTime,
@@ -223,7 +223,7 @@ impl ManualClock {
     }
 }
 
-/// A number in `[0, 1)`, the same for the same `seed` and `keys`.
+/// Returns a number in `[0, 1)`, the same for the same `seed` and `keys`.
 pub fn seeded_random(seed: u64, keys: &[&str]) -> f64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -234,16 +234,16 @@ pub fn seeded_random(seed: u64, keys: &[&str]) -> f64 {
     let digest: [u8; 32] = hash.finalize().into();
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
-    // A double holds exactly 53 bits.
+    // An f64 represents every 53-bit integer exactly.
     (u64::from_le_bytes(first) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Seconds from a setting, as a duration to the millisecond.
+/// Converts seconds from a setting to a duration, rounded to the millisecond.
 pub fn duration_from_seconds(seconds: f64) -> SignedDuration {
     SignedDuration::from_millis((seconds * 1000.0).round() as i64)
 }
 
-/// The precision with which platforms and the store keep times.
+/// Truncates a time to the precision with which platforms and the store keep times.
 pub fn truncate_to_millisecond(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond())
         .expect("a timestamp's milliseconds are in range")

@@ -1,5 +1,5 @@
-//! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The
-//! whole text after the persona's name must be a command; anything else is conversation, for a model to answer.
+//! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The whole
+//! text after the persona's name must be a command; anything else is conversation, which a model answers.
 
 pub mod named_message;
 pub mod quoted;
@@ -27,16 +27,16 @@ use crate::store::order::Order;
 
 /// `stop` is said in anger or in a meeting; both pass after a while.
 pub const STOP_DURATION: SignedDuration = SignedDuration::from_hours(1);
-/// An upper bound that protects against typos. A mute without a duration has no end.
+/// An upper bound against typos. A mute without a duration has no end.
 pub const MAX_MUTE: SignedDuration = SignedDuration::from_hours(24 * 365);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Why the persona last spoke here, or stayed silent.
     Why,
-    /// How it takes part here.
+    /// How the persona takes part here.
     Status,
-    /// What it remembers and may say here.
+    /// What the persona remembers and may say here.
     Memory,
     /// Say nothing, for this long or until a user revokes it.
     Mute {
@@ -46,37 +46,37 @@ pub enum Command {
     Unmute(MuteScope),
     /// Say nothing more here for now.
     Stop,
-    /// Take part here in this mode; `None` returns to the settings.
+    /// Take part here in this mode; `None` returns to the configured mode.
     Mode(Option<Mode>),
-    /// Follow what the command says from now on.
+    /// Follow the standing order in the command from now on.
     GiveStandingOrder(StandingOrderTarget),
-    /// Keep what the command says as a draft, and tell what it would have changed.
+    /// Keep the standing order in the command as a draft, and report what it would have changed.
     DraftStandingOrder(StandingOrderTarget),
     /// Follow the draft of this number from now on.
     KeepStandingOrder(i64),
     /// Discard the draft of this number.
     DropOrderDraft(i64),
-    /// The standing orders that hold here.
+    /// List the standing orders that apply here.
     ListStandingOrders,
-    /// Follow the order of this number no more.
+    /// Stop following the order of this number.
     DropStandingOrder(i64),
     /// Change a setting, or all of them, as the command says.
     ChangeSetting(SettingRequest),
-    /// The settings that hold here.
+    /// List the settings that apply here.
     ListSettings,
     /// Start over here: forget everything that was said so far.
     Reset,
-    /// Remove from memory what the command quotes, or what was just said of it.
+    /// Remove from memory what the command quotes, or what the persona just said from it.
     ForgetThat,
     /// Ask whether the user is sure.
     ForgetMe,
-    /// Delete what the user said. It cannot be undone.
+    /// Delete the user's messages. It cannot be undone.
     ForgetMeForSure,
     OptOut,
     OptIn,
     /// List the commands.
     Help,
-    /// Say how to give a command that was nearly given.
+    /// Explain how to give a command that was nearly given.
     Usage(NearMiss),
 }
 
@@ -88,17 +88,17 @@ pub enum NearMiss {
     Setting,
 }
 
-/// What a command about a setting needs.
+/// The permission-relevant parts of a command about a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingRequest {
     pub target: SettingTarget,
-    /// `None`: all of them.
+    /// `None` stands for all settings.
     pub kind: Option<SettingKind>,
     /// Whether it can only make the persona quieter or let it do less, or takes back what the user's own role ordered.
     pub is_narrowing: bool,
 }
 
-/// Where a setting is to hold.
+/// The place where a setting is to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingTarget {
     Thread,
@@ -108,13 +108,13 @@ pub enum SettingTarget {
     Workspace,
 }
 
-/// What a standing order is for.
+/// The scope of a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandingOrderTarget {
     Thread,
     Channel,
     Workspace,
-    /// In the place of the order of this number.
+    /// Replaces the order of this number.
     Order(i64),
 }
 
@@ -125,7 +125,7 @@ pub enum MuteScope {
 }
 
 impl Command {
-    /// The same under rules by which an order that is given is a draft at first.
+    /// Turns a new standing order into a draft, if the rules require that.
     pub fn under(self, rulebook: &Rulebook) -> Self {
         match self {
             Command::GiveStandingOrder(target) if rulebook.drafts_standing_orders => {
@@ -146,9 +146,9 @@ pub struct CommandRequest {
     pub user: UserId,
     pub role: Role,
     pub at: Timestamp,
-    /// The command's own words. There are none where it was chosen from a menu.
+    /// The command's text. Empty if it was chosen from a menu.
     pub text: Arc<str>,
-    /// The message to which it replies, if the platform says so.
+    /// The message to which it replies, as reported by the platform.
     pub reply_to: Option<MessageId>,
 }
 
@@ -171,12 +171,12 @@ impl CommandRequest {
         }
     }
 
-    /// The language of the command's own words, if they tell it.
+    /// Returns the language of the command's text, if it can be told.
     pub fn written_in(&self) -> Option<Language> {
         language_of(&self.text)
     }
 
-    /// The role as which the user changes settings: what two talk about among themselves is for both to set.
+    /// Returns the role with which the user changes settings: in a direct message, its user may set everything.
     pub fn setting_role(&self) -> SettingRole {
         match (self.role, self.visibility, self.command) {
             (
@@ -191,9 +191,9 @@ impl CommandRequest {
         }
     }
 
-    /// Every user may mute the persona in their channel, narrow its settings there, and decide about their own data. The
-    /// mode, standing orders, other settings, anything that applies to the workspace, and the messages of other users are for
-    /// admins.
+    /// Whether the user may give the command. Every user may mute the persona in their channel, narrow its settings
+    /// there, and decide about their own data. The mode, standing orders, other settings, anything that applies to the
+    /// workspace, and the messages of other users are reserved for admins.
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
@@ -215,7 +215,7 @@ impl CommandRequest {
             | Command::KeepStandingOrder(_)
             | Command::DropOrderDraft(_)
             | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
-            // A model may cost more, whoever talks with it.
+            // A model may cost more, so choosing one is reserved for admins even in direct messages.
             Command::ChangeSetting(SettingRequest { target, kind, is_narrowing }) => match target {
                 SettingTarget::Workspace | SettingTarget::Named => self.role == Role::Admin,
                 SettingTarget::Thread | SettingTarget::Channel => {
@@ -245,7 +245,8 @@ impl CommandRequest {
         }
     }
 
-    /// Whether everybody in the channel should see what came of it: it changes how the persona takes part there.
+    /// Whether everyone in the channel should see the answer, because the command changes how the persona takes part
+    /// there.
     pub fn concerns_everybody(&self) -> bool {
         self.is_allowed()
             && match self.command {
@@ -275,8 +276,8 @@ impl CommandRequest {
             }
     }
 
-    /// The order to store, if any. Applying it is idempotent. What `forget that` means has to be looked up first, and so
-    /// have standing orders and settings.
+    /// Returns the order to store, if any. Applying it is idempotent. What `forget that` refers to has to be looked up
+    /// first, as do standing orders and settings.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
         let channel = |scope: MuteScope| {

@@ -1,5 +1,5 @@
-//! Other bots that speak unasked in a channel, as the persona does: which of all companions speaks first at a moment. Each
-//! installation finds the same order by itself, if its settings name the same companions.
+//! Other bots that speak unasked in a channel, like the persona: which of all companions speaks first at a moment. Each
+//! installation computes the same order independently, if its settings name the same companions.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::{ChannelId, MessageId, UserId};
 
-/// How many of the other companions speak before this one when this message is the newest of a person: 0 for exactly one of
-/// them. The order depends on nothing but the companions and on ids that all installations get from the platform, and is
-/// another one for each message.
+/// Returns how many of the other companions speak before this one when this message is the newest of a person: 0 for
+/// exactly one of them. The order depends only on the companions and on ids that all installations get from the
+/// platform, and differs for each message.
 pub fn rank(
     channel: &ChannelId,
     message: &MessageId,
@@ -21,7 +21,7 @@ pub fn rank(
     others.filter(|other| place(channel, message, other) < own_place).count()
 }
 
-/// Where a companion stands in the order. No two have the same place.
+/// Returns a companion's position in the order. No two have the same.
 fn place<'u>(channel: &ChannelId, message: &MessageId, user: &'u UserId) -> ([u8; 32], &'u str) {
     let mut hash = Sha256::new();
     for id in [channel.as_str(), message.as_str(), user.as_str()] {
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// Found with another program.
+    /// Computed with another program.
     const RANKS: [[usize; 4]; 2] = [[2, 0, 1, 3], [2, 3, 0, 1]];
 
     fn user(number: usize) -> UserId {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever computes it, each place is taken once.
+        /// Each position is taken once, whichever companion computes it.
         #[test]
         fn each_companion_has_a_place_of_its_own(
             channel in "[A-Z0-9]{1,12}", message in "[0-9.]{1,20}",
@@ -70,7 +70,7 @@ mod tests {
                 .map(|own| {
                     let mut others = all.clone();
                     others.remove(own);
-                    // Whether it counts itself among the others makes no difference.
+                    // It makes no difference whether a companion counts itself among the others.
                     assert_eq!(
                         rank(&channel, &message, own, &all),
                         rank(&channel, &message, own, &others)

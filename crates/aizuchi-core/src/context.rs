@@ -1,4 +1,4 @@
-//! What a prompt is made from: the messages of a channel with one of its conversations as the target, the
+//! The context that prompts are made from: the messages of a channel with one of its conversations as the target, the
 //! memories that may be known there, and the users in it. Judging, replying and remembering share it.
 
 pub mod channel_messages;
@@ -37,7 +37,7 @@ use crate::standing_order::StandingOrder;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHash(pub i64);
 
-/// What the judge's verdict hands on to the reply.
+/// What the judge's verdict passes on to the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent {
     pub reason: String,
@@ -45,7 +45,7 @@ pub struct Intent {
     pub about: Option<MessageId>,
     /// The state of the conversation when it was judged.
     pub conversation_state: Option<ConversationState>,
-    /// When to post it, unless as soon as possible.
+    /// When to post it; `None` means as soon as possible.
     pub post_at: Option<Timestamp>,
     /// The revision that was judged.
     pub seen_revision: u64,
@@ -54,25 +54,25 @@ pub struct Intent {
 /// The circumstances of a conversation: orders in force, recent posts, and spending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Circumstances {
-    /// The persona is muted until then, in this channel or everywhere.
+    /// When the persona's mute ends, in this channel or everywhere.
     pub muted_until: Option<Timestamp>,
     /// The mode that a user ordered for the channel, if any.
     pub ordered_mode: Option<Mode>,
     /// When the persona last made an unsolicited post in the channel, in any thread.
     pub last_unsolicited_post: Option<Timestamp>,
-    /// What it has posted unasked in the channel within the last 24 hours, in any thread and as it stands now, in the order of
-    /// the texts. What was deleted or forgotten is not among it.
+    /// The current texts of its unsolicited posts in the channel within the last 24 hours, in any thread, in the order
+    /// of the texts. Deleted and forgotten posts are left out.
     pub said_unasked: Vec<Arc<str>>,
     /// The latest unsolicited post in this conversation.
     pub last_intervention: Option<Intervention>,
-    /// How many unsolicited posts it made here within the last half hour.
+    /// The number of its unsolicited posts here within the last half hour.
     pub recent_interventions: u64,
-    /// Unsolicited posts within the last hour and those under way in other conversations that come first: drafts
-    /// before replies, the older one before the younger. In the channel, and in the workspace.
+    /// The number of unsolicited posts within the last hour, and of those in progress in other conversations that come
+    /// first: drafts before replies, older ones before newer ones. In the channel, and in the workspace.
     pub posts_in_hour: u64,
     pub workspace_posts_in_hour: u64,
-    /// For each user who is owed an answer here, how often they were answered within the last hour, in the
-    /// whole workspace, and how many of their questions in other conversations come first.
+    /// For each user who is owed an answer here, how often they were answered within the last hour, in the whole
+    /// workspace, plus the number of their questions in other conversations that come first.
     pub answers_in_hour: BTreeMap<UserId, u64>,
     /// Whether it has announced here within the last hour that its budget is used up.
     pub has_announced_over_budget: bool,
@@ -94,7 +94,7 @@ pub struct Intervention {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct BudgetUsage {
     pub tokens_in_day: u64,
-    /// Those of them that nobody waited for: for judgments, unsolicited replies and memories.
+    /// The part of them that no user waited for: for judgments, unsolicited replies and memories.
     pub unsolicited_tokens_in_day: u64,
     /// In millionths of the price table's currency.
     pub micros_in_day: u64,
@@ -102,7 +102,7 @@ pub struct BudgetUsage {
 }
 
 impl BudgetUsage {
-    /// The usage of one call.
+    /// Returns the usage of one call.
     pub fn from_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
         Self {
             tokens_in_day: tokens,
@@ -123,12 +123,12 @@ impl BudgetUsage {
     }
 }
 
-/// How much of the past a context holds.
+/// How much of the past a context contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextWindow {
-    /// The channel's newest messages, over all conversations, and the target's own.
+    /// The channel's newest messages, across all conversations, and the target's own.
     pub messages: MessageWindow,
-    /// The target's own, if it is a thread.
+    /// The target's own messages, if it is a thread.
     pub thread_messages: MessageWindow,
     /// Only the target's messages may be older than this.
     pub since: Timestamp,
@@ -138,7 +138,7 @@ pub struct ContextWindow {
     pub threads_since: Timestamp,
     /// Short-term memories of older messages are left out as outdated.
     pub recent_since: Timestamp,
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
     /// This many messages before the last intervention are included, whatever their age.
     pub intervention_messages: usize,
@@ -147,9 +147,9 @@ pub struct ContextWindow {
 /// Settings of a [`ContextWindow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextLimits {
-    /// `response.channel_messages_limit`: the number of messages that prompts hold at least.
+    /// `response.channel_messages_limit`: the minimum number of messages in a prompt.
     pub channel_messages: usize,
-    /// `response.channel_messages_step`: how many of them drop out at once. `None`: half as many, and one more.
+    /// `response.channel_messages_step`: how many of them drop out at once. `None` means half as many, plus one.
     pub channel_messages_step: Option<usize>,
     /// `response.active_channel_days`.
     pub active_channel_age: SignedDuration,
@@ -159,17 +159,17 @@ pub struct ContextLimits {
     pub short_term_age: SignedDuration,
 }
 
-/// How many memos of high priority a prompt includes.
+/// The maximum number of memos of high priority in a prompt.
 pub const MAX_IMPORTANT_MEMOS: usize = 20;
-/// From this priority on a memo is important.
+/// The priority from which a memo is important.
 pub const IMPORTANT_PRIORITY: u8 = 4;
-/// How many of the newest other memos a prompt includes.
+/// The maximum number of the newest other memos in a prompt.
 pub const MAX_RECENT_MEMOS: usize = 5;
 /// Long enough for whole threads, except for extremely long ones.
 const MIN_THREAD_MESSAGES: usize = 500;
 
 impl ContextLimits {
-    /// The window of a judge or reply at `now`.
+    /// Returns the window of a judge or reply at `now`.
     pub fn window(&self, now: Timestamp) -> ContextWindow {
         let ago = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
         ContextWindow {
@@ -201,7 +201,7 @@ impl Default for ContextLimits {
     }
 }
 
-/// A channel that may be known from the target, and what is remembered of it.
+/// A channel that may be known from the target, and its memories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelMemory {
     pub channel_id: ChannelId,
@@ -210,7 +210,7 @@ pub struct ChannelMemory {
     pub short_term_memory: Option<Arc<str>>,
 }
 
-/// What is remembered of a thread of the channel.
+/// The memory of a thread of the channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadMemory {
     pub thread: MessageId,
@@ -239,16 +239,16 @@ pub struct PendingCommand {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
-    /// The target: what is judged, answered or remembered.
+    /// The target, which is judged, answered or remembered.
     pub conversation: ConversationId,
     /// Who may read the channel.
     pub visibility: Visibility,
     /// Messages that were not public when they were written.
     pub restricted_messages: BTreeSet<MessageId>,
-    /// Without deleted messages. In the target it includes messages that are owed an answer, whatever their
+    /// The messages, without deleted ones. In the target they include messages that are owed an answer, whatever their
     /// age, and a thread's parent.
     pub conversation_history: ChannelMessages,
-    /// The orders that hold here, in the order of their numbers.
+    /// The orders that apply here, in the order of their numbers.
     pub standing_orders: Vec<StandingOrder>,
     pub workspace_long_term_memory: Option<Arc<str>>,
     pub workspace_short_term_memory: Option<Arc<str>>,
@@ -266,25 +266,25 @@ pub struct Context {
     pub memory_ids: Vec<MemoryId>,
     /// The known names of everyone who wrote or is mentioned.
     pub names: BTreeMap<UserId, Arc<str>>,
-    /// What messages of the target reply to, as it was found when they were heard. Where it is missing, it is found
-    /// again from the messages here.
+    /// What messages of the target reply to, as determined when they were heard. Missing links are determined again
+    /// from the messages here.
     pub links: BTreeMap<MessageId, Arc<MessageLinks>>,
     /// Messages that no decision covers, since they were only backfilled or start nothing.
     pub undecided: BTreeSet<MessageId>,
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
     pub circumstances: Circumstances,
-    /// The other bots that speak unasked in the channel, as the persona does. Whoever decides says which these are.
+    /// The other bots that speak unasked in the channel, like the persona. Set by the agent.
     pub companions: BTreeSet<UserId>,
     /// Messages whose authors are still owed an answer, oldest first.
     pub owed: Vec<MessageId>,
-    /// Those of them that are commands.
+    /// The owed messages that are commands.
     pub pending_commands: Vec<PendingCommand>,
     /// The state of this conversation at its last judgment, if the verdict was silence.
     pub last_silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub intent: Option<Intent>,
-    /// The structure of the target. Gates, prompts and what judges share it.
+    /// The structure of the target, shared by gates, prompts and judges.
     pub talk: SharedStructure,
     /// The revision of the newest human message that the open decision covers.
     pub newest_message_revision: u64,
@@ -293,7 +293,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context with messages only.
+    /// Returns a context with only messages.
     pub fn new(conversation: ConversationId, conversation_history: ChannelMessages) -> Self {
         Self {
             conversation,
@@ -325,7 +325,7 @@ impl Context {
         }
     }
 
-    /// The messages of the target, oldest first; a thread begins with its parent.
+    /// Returns the messages of the target, oldest first; a thread begins with its parent.
     pub fn target_messages(&self) -> &[Arc<Message>] {
         match &self.conversation.thread {
             Some(thread) => self.conversation_history.thread(thread),
@@ -336,7 +336,7 @@ impl Context {
     /// Hashes the ids and edit versions of the target's messages, the persona's own included, and at the top
     /// level the status of their threads. Time is left out.
     pub fn state_hash(&self) -> StateHash {
-        // A judgment takes several of these hashes. One long text is hashed sooner than many short ones.
+        // A judgment takes several of these hashes. Hashing one long text is faster than hashing many short ones.
         let mut state = Vec::new();
         for message in self.target_messages() {
             state.extend_from_slice(message.id.as_str().as_bytes());
@@ -349,7 +349,7 @@ impl Context {
         StateHash(i64::from_le_bytes(first))
     }
 
-    /// The status of the thread under this message, if it is another conversation than the target.
+    /// Returns the status of the thread under this message, if it is another conversation than the target.
     pub fn thread_status(&self, parent: &Message) -> ThreadStatus {
         match &self.conversation.thread {
             Some(_) => ThreadStatus::Unanswered,
@@ -387,7 +387,7 @@ impl Context {
         self.thread_status(parent) == ThreadStatus::Answered
     }
 
-    /// Whether users go on with this top-level message in its thread, which is a conversation of its own and is judged.
+    /// Whether users continue this top-level message in its thread, which is a separate conversation and is judged.
     pub fn is_left_to_thread(&self, parent: &Message) -> bool {
         let thread = self.conversation_history.thread(&parent.id);
         let is_decided = |message: &Arc<Message>| {
@@ -396,7 +396,7 @@ impl Context {
         self.conversation.thread.is_none() && thread.iter().any(is_decided)
     }
 
-    /// Who may read a channel of which something is known here: of others only what is public is.
+    /// Returns the visibility of a channel that is known here: only public things are known of other channels.
     pub fn visibility_of(&self, channel: &ChannelId) -> Visibility {
         match *channel == self.conversation.channel {
             true => self.visibility,
@@ -404,7 +404,7 @@ impl Context {
         }
     }
 
-    /// Takes out everything that is remembered. The channels stay known by name.
+    /// Removes all memories. The channels stay known by name.
     pub fn leave_out_memories(&mut self) {
         self.workspace_long_term_memory = None;
         self.workspace_short_term_memory = None;
@@ -417,7 +417,7 @@ impl Context {
         self.memory_ids.clear();
     }
 
-    /// The lineage of a text that is made from this context.
+    /// Returns the lineage of a text that is made from this context.
     pub fn lineage(&self) -> Lineage {
         let to_ref = |message: &Arc<Message>| {
             MessageRef(message.conversation.channel.clone(), message.id.clone())
@@ -433,7 +433,7 @@ impl Context {
         is_here && self.conversation_history.iter().any(|other| other.id == message.id)
     }
 
-    /// Every message of it once.
+    /// Returns every message in the context once.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         let recalled = self.recalled_messages.iter().map(|recalled| &recalled.message);
         let intervention = self.circumstances.last_intervention.iter();
@@ -442,7 +442,7 @@ impl Context {
         self.conversation_history.iter().chain(recalled).chain(earlier)
     }
 
-    /// Adds what became known of a file to its message, wherever that stands.
+    /// Adds the content that was read from a file to its message, wherever the message occurs.
     pub fn add_read(&mut self, file: &ReadAttachment) {
         let history = &mut self.conversation_history;
         let threads = history.thread_messages.iter_mut().flat_map(|thread| &mut thread.messages);
@@ -452,7 +452,7 @@ impl Context {
         }
     }
 
-    /// The same context with only the `most` newest messages of the target.
+    /// Returns the context with only the `most` newest messages of the target.
     pub fn with_newest_messages(mut self, most: usize) -> Self {
         let history = &mut self.conversation_history;
         let messages = match &self.conversation.thread {
@@ -463,7 +463,7 @@ impl Context {
             None => Some(&mut history.top_level_messages),
         };
         if let Some(messages) = messages {
-            // The parent stays: a thread makes no sense without it.
+            // The parent is kept: a thread makes no sense without it.
             let parent = messages
                 .first()
                 .is_some_and(|message| Some(&message.id) == self.conversation.thread.as_ref());
@@ -473,7 +473,7 @@ impl Context {
         self
     }
 
-    /// The messages that a reply should answer.
+    /// Returns the messages that a reply should answer.
     pub fn messages_to_answer(&self) -> Vec<&Arc<Message>> {
         let owed: Vec<&Arc<Message>> =
             self.owed.iter().filter_map(|id| self.target_message(id)).collect();
@@ -489,19 +489,19 @@ impl Context {
         self.target_messages().iter().rev().find(|message| message.author.kind == AuthorKind::Human)
     }
 
-    /// A message of the target by id.
+    /// Returns a message of the target by id.
     pub fn target_message(&self, id: &MessageId) -> Option<&Arc<Message>> {
         self.target_messages().iter().find(|message| message.id == *id)
     }
 
-    /// What another companion has said since this message of the target, there or in the message's thread. What a person
-    /// has asked it for by a mention is left out.
+    /// Returns the first post of another companion since this message of the target, there or in the message's thread,
+    /// unless a person asked for it with a mention.
     pub fn companion_since(&self, message: &MessageId) -> Option<&Arc<Message>> {
         if self.companions.is_empty() {
             return None;
         }
         let target = self.target_messages();
-        // Of a message that has scrolled out of sight, all that is seen is later.
+        // If the message has scrolled out of sight, all visible messages are later.
         let index = target.iter().position(|other| other.id == *message);
         let since = &target[index.map_or(0, |index| index + 1)..];
         let from_it = &target[index.unwrap_or(0)..];
@@ -516,13 +516,13 @@ impl Context {
         })
     }
 
-    /// The name that users see, or the id if unknown.
+    /// Returns the user's visible name, or the id if unknown.
     pub fn display_name<'a>(&'a self, user: &'a UserId) -> &'a str {
         self.names.get(user).map_or(user.as_str(), |name| name)
     }
 }
 
-/// Whether a person has mentioned the author of a message before it.
+/// Whether a person mentioned the author of a message before it.
 fn was_asked(said: &Message, messages: &[Arc<Message>]) -> bool {
     let asks = |other: &Arc<Message>| {
         other.is_human()

@@ -1,5 +1,5 @@
-//! The ledger: what was considered for a conversation, which gate or verdict settled it, and how it ended.
-//! Silence has a reason just as speech has.
+//! The ledger: what was considered for a conversation, which gate or verdict settled it, and how it ended. Silence has
+//! a reason just as speech has.
 
 pub mod limit;
 pub mod gate;
@@ -56,19 +56,19 @@ impl fmt::Display for DecisionId {
 pub struct Judgment {
     pub should_respond: bool,
     pub reason: String,
-    /// 0.0 to 1.0.
+    /// From 0.0 to 1.0.
     pub confidence: f64,
-    /// 0: now; more: in that many seconds; `None`: when a user would.
+    /// 0: post now; more: post after this many seconds; `None`: when a user would.
     pub delay_seconds: Option<u32>,
-    /// For a silent verdict: in how many seconds the judge wants to look again.
+    /// For a silent verdict: after how many seconds the judge wants to look again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_again_seconds: Option<u32>,
     /// The message to answer.
     pub about: Option<MessageId>,
-    /// Named in the same call, if the judge is asked for it.
+    /// The conversation's state, if the judge is asked to name it in the same call.
     #[serde(default)]
     pub conversation_state: Option<ConversationState>,
-    /// An emoji for that message, if the persona says nothing.
+    /// An emoji for that message, if the persona posts nothing.
     #[serde(default)]
     pub reaction: Option<String>,
     /// For a facilitator: whether users still talk about the same thing as at its last intervention, and if so,
@@ -77,10 +77,10 @@ pub struct Judgment {
     pub same_conversation: Option<bool>,
     #[serde(default)]
     pub situation_changed: Option<bool>,
-    /// The number of the standing order that the verdict rests on.
+    /// The number of the standing order that the verdict is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<i64>,
-    /// When the persona means to post, if the judge left the timing open.
+    /// When the persona plans to post, if the judge left the timing open.
     #[serde(rename = "moment", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub post_at: Option<Timestamp>,
@@ -93,17 +93,17 @@ pub struct Evaluation {
     /// The gates that were passed, in order.
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
-    /// What a learned gate learns from. A second look leaves that of the first.
+    /// The features that a learned gate is trained on. A second look keeps those of the first.
     pub moment: Option<MomentFeatures>,
 }
 
 impl Evaluation {
-    /// One before any model was asked.
+    /// Returns an evaluation from before any model was asked.
     pub fn new(mode: Mode, passed_gates: Vec<Gate>) -> Self {
         Self { mode, passed_gates, conversation_state: None, moment: None }
     }
 
-    /// This one, after an earlier one of the same decision.
+    /// Returns this evaluation with what it keeps of an earlier one of the same decision.
     pub fn after(self, earlier: Option<Self>) -> Self {
         let moment = self.moment.or(earlier.and_then(|earlier| earlier.moment));
         Self { moment, ..self }
@@ -128,7 +128,7 @@ pub enum DecisionResult {
     Spoke,
     /// It said nothing and reacted to a message with an emoji.
     Reacted,
-    /// It has asked whether it may say something. A decision that is approved opens again.
+    /// It asked whether it may post something. An approved decision is opened again.
     Proposed,
     ChoseSilence,
     /// A judgment or post was in progress and was no longer wanted.
@@ -147,7 +147,7 @@ impl DecisionResult {
     }
 }
 
-/// What became of a model call.
+/// The result of a model call.
 #[derive(
     Clone,
     Copy,
@@ -163,9 +163,9 @@ impl DecisionResult {
 #[serde(rename_all = "snake_case")]
 pub enum AttemptResult {
     Kept,
-    /// Superseded by new messages: the result was discarded, its tokens are booked.
+    /// Superseded by new messages: the result was discarded, but its tokens are counted.
     Superseded,
-    /// It was not sure enough, asked for it, or became doubtful, so the judge was asked once more.
+    /// The judge was not confident enough, asked for it, or became doubtful, so it was asked a second time.
     LookedAgain,
     Failed,
 }
@@ -188,13 +188,13 @@ pub struct Usage {
     #[serde(default)]
     pub cache_write_tokens: u64,
     pub output_tokens: u64,
-    /// The model did not report all of it.
+    /// Whether a part of it is an estimate, because the model did not report it.
     #[serde(default)]
     pub is_estimated: bool,
 }
 
 impl Usage {
-    /// The usage of both.
+    /// Returns the sum of both.
     pub fn plus(self, other: Self) -> Self {
         Self {
             input_tokens: self.input_tokens + other.input_tokens,
@@ -222,12 +222,12 @@ pub struct Attempt {
     pub latency: SignedDuration,
     pub result: AttemptResult,
     pub judgment: Option<Judgment>,
-    /// Why it failed, for the operator. Never holds chat text.
+    /// Why it failed, for the operator. Never contains chat text.
     pub error: Option<String>,
     /// What did not fit into the prompt.
     pub omissions: Vec<PromptOmission>,
-    /// The exchange itself, on its way into the store. The store keeps it apart from the ledger and for a
-    /// limited time, so an attempt that was read back has none.
+    /// The exchange itself, on its way into the store. The store keeps it separately from the ledger and for a limited
+    /// time, so an attempt that was read back has none.
     pub exchange: Option<Arc<ModelExchange>>,
 }
 
@@ -238,7 +238,7 @@ pub struct PromptOmission {
     pub section: Arc<str>,
     /// The number of messages, memories, entries or memos.
     pub count: usize,
-    /// An estimate.
+    /// An estimate of their tokens.
     pub tokens: u64,
 }
 
@@ -257,28 +257,28 @@ pub struct ModelExchange {
     pub answer: Option<Arc<str>>,
     /// The sources of the prompt. When a source message is edited or deleted, the exchange is deleted.
     pub lineage: Lineage,
-    /// The store's revision that the prompt was made from. A source that has changed since must not be kept in
-    /// its old form. `None` in an exchange that was read from the store.
+    /// The store's revision that the prompt was built from. A source that has changed since must not be kept in its old
+    /// form. `None` in an exchange that was read from the store.
     pub seen_revision: Option<u64>,
 }
 
 impl ModelExchange {
-    /// The store's revision that it was made from, and its lineage. One of unknown revision counts as older than
-    /// any change, so that no deleted text is kept.
+    /// Returns the store's revision that the exchange was made from, and its lineage. An unknown revision counts as
+    /// older than any change, so that no deleted text is kept.
     pub fn sources(&self) -> (u64, &Lineage) {
         (self.seen_revision.unwrap_or(0), &self.lineage)
     }
 }
 
 impl Attempt {
-    /// The attempt without prompt and answer. Used when a source message has changed, since these may repeat
+    /// Returns the attempt without prompt and answer. Used when a source message has changed, since these may repeat
     /// it.
     pub fn without_text(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
         Self { exchange: None, judgment: self.judgment.map(blank), ..self }
     }
 
-    /// The attempt as the ledger keeps it: superseded unless still current.
+    /// Returns the attempt as the ledger keeps it: superseded unless still current.
     pub fn superseded_unless(self, is_current: bool) -> Self {
         let result = match (is_current, self.result) {
             (false, AttemptResult::Kept) => AttemptResult::Superseded,
@@ -297,7 +297,7 @@ impl Attempt {
 /// What happened after a decision had closed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionFollowUp {
-    /// The first human message after it by another author than that of the newest message it covers.
+    /// The first later human message by an author other than that of the newest message that the decision covers.
     pub first_reply: Option<FirstReply>,
     /// Users' reactions to the posts.
     pub reactions: u64,
@@ -326,14 +326,14 @@ pub struct Decision {
     pub gate: Option<Gate>,
     /// The verdict that counted, if a judge was asked.
     pub judgment: Option<Judgment>,
-    /// What was judged; see [`Context::state_hash`](crate::context::Context::state_hash).
+    /// A hash of what was judged; see [`Context::state_hash`](crate::context::Context::state_hash).
     pub state_hash: Option<StateHash>,
     pub ended: Option<DecisionResult>,
     /// One sentence for users, in the persona's language.
     pub why: Option<String>,
-    /// Its reasons were erased because the messages behind it were too old.
+    /// Its reasons were erased because its source messages were too old.
     pub is_expired: bool,
-    /// The posts that it led to.
+    /// The posts that resulted from it.
     pub posted_messages: Vec<MessageId>,
     /// The message that the persona reacted to, and the emoji.
     pub reaction: Option<(MessageId, Arc<str>)>,
@@ -344,15 +344,15 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The message that the persona reacted to, or that the judge named. A verdict of before it was addressed says nothing
-    /// about the answer.
+    /// Returns the message that the persona reacted to, or that the judge named. A verdict from before the persona was
+    /// addressed says nothing about the answer.
     pub fn subject(&self) -> Option<&MessageId> {
         let reacted = self.reaction.as_ref().map(|(message, _)| message);
         let judgment = self.judgment.as_ref().filter(|_| !self.is_addressed);
         reacted.or_else(|| judgment?.about.as_ref())
     }
 
-    /// The same without what a judge or a model wrote about the messages, or answered them with.
+    /// Returns the decision without what a judge or a model wrote about the messages, or answered them with.
     pub fn without_texts(mut self) -> Self {
         self.why = None;
         self.reaction = None;

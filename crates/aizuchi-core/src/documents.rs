@@ -1,39 +1,39 @@
-//! The port of what takes the text out of documents. They come from anybody, and their formats are intricate, so whatever
-//! implements it reads them where a crash or a loop harms nothing else.
+//! The port for extracting the text of documents. They are untrusted, and their formats are complex, so implementations
+//! must read them where a crash or an endless loop harms nothing else.
 
 use async_trait::async_trait;
 
-/// It stands at the beginning of a PDF, perhaps behind some other bytes.
+/// The signature at the beginning of a PDF, perhaps after some other bytes.
 const PDF_MARK: &[u8] = b"%PDF-";
 const MAX_BYTES_BEFORE_MARK: usize = 1024;
 
 #[async_trait]
 pub trait DocumentReader: Send + Sync {
-    /// The beginning of the text of a PDF, never blank. Ends within seconds, whatever the bytes are; dropping the future
-    /// ends the work.
+    /// Extracts the beginning of the text of a PDF, which is never blank. Ends within seconds for any input; dropping
+    /// the future ends the work.
     async fn pdf_text(&self, bytes: Vec<u8>) -> Result<DocumentText, DocumentError>;
 }
 
-/// What a document says.
+/// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentText {
     pub text: String,
-    /// Whether the document goes on, as far as is known.
+    /// Whether the document has more text, as far as is known.
     pub is_cut: bool,
 }
 
-/// Why there is no text.
+/// Why the text could not be extracted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// It is no such document, has no text, or asks for too much. It stays so.
+    /// The document is invalid, has no text, or needs too many resources. Permanent.
     #[error("the document cannot be read")]
     Unreadable,
-    /// Nothing was read; another time may do.
+    /// Nothing was read; retrying may help.
     #[error("documents cannot be read now: {0}")]
     Unavailable(String),
 }
 
-/// Whether the bytes look like a PDF, whatever their name says.
+/// Whether the bytes look like a PDF, whatever their name is.
 pub fn is_pdf(bytes: &[u8]) -> bool {
     let beginning = &bytes[..bytes.len().min(MAX_BYTES_BEFORE_MARK)];
     beginning.windows(PDF_MARK.len()).any(|part| part == PDF_MARK)

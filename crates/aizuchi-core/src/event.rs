@@ -1,5 +1,5 @@
-//! What can happen and what it leads to: the closed list of events, a conversation's pending step, and the
-//! outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
+//! What can happen and what it leads to: the closed list of events, a conversation's pending step, and the outcome of
+//! handling one. Handlers return an [`Outcome`]; only the store writes it.
 
 pub mod memory_job;
 pub mod completion;
@@ -36,7 +36,7 @@ pub enum Event {
     Judge(ConversationId),
     /// Draft an answer.
     Reply(ConversationId),
-    /// Post it: the only effect on the outside world.
+    /// Post a draft: the only effect on the outside world.
     Post(OutboxItem),
 }
 
@@ -48,7 +48,7 @@ impl Event {
         }
     }
 
-    /// The store revision that the text to be posted was made from.
+    /// Returns the store revision that the text to be posted was made from.
     pub fn seen_revision(&self) -> Option<u64> {
         match self {
             Event::Judge(_) | Event::Reply(_) => None,
@@ -83,10 +83,10 @@ pub struct OutboxItem {
     /// The first item of the same draft.
     pub first_in_draft: OutboxItemId,
     pub conversation: ConversationId,
-    /// Travels with the post, so that it can be found in the platform's history (invariant 6).
+    /// Sent with the post, so that it can be found in the platform's history (invariant 6).
     pub key: Arc<str>,
     pub text: Arc<str>,
-    /// The message that this is a reaction to. The text is the emoji then.
+    /// The message that this is a reaction to. If set, the text is the emoji.
     pub reaction_to: Option<MessageId>,
     pub metadata: Arc<DraftMetadata>,
     /// Set when a call to the platform may have been made and its outcome is unknown.
@@ -94,7 +94,7 @@ pub struct OutboxItem {
 }
 
 impl OutboxItem {
-    /// Whether the item was dispatched. From then on only the platform knows what became of it.
+    /// Whether the item was dispatched. From then on only the platform knows its state.
     pub fn is_sending(&self) -> bool {
         self.dispatched_at.is_some()
     }
@@ -104,7 +104,7 @@ impl OutboxItem {
         self.is_sending() || self.id != self.first_in_draft
     }
 
-    /// The stored form of a posted reaction, if this item is one.
+    /// Returns the stored form of a posted reaction, if this item is one.
     pub fn to_reaction(&self, posted: &PostedMessage) -> Option<Reaction> {
         Some(Reaction {
             workspace: self.conversation.workspace.clone(),
@@ -118,8 +118,8 @@ impl OutboxItem {
         })
     }
 
-    /// The gate that settles the message that this becomes. Replies to commands and the notice on joining are no part of the
-    /// conversation.
+    /// Returns the gate that settles the resulting message. Replies to commands and the notice on joining are not part
+    /// of the conversation.
     pub fn message_gate(&self) -> Gate {
         let is_notice = self.metadata.owed.iter().any(MessageId::is_join);
         match self.metadata.only_for.is_some() || is_notice {
@@ -128,7 +128,7 @@ impl OutboxItem {
         }
     }
 
-    /// The stored form of a posted message of the persona.
+    /// Returns the stored form of a posted message of the persona.
     pub fn to_message(&self, posted: &PostedMessage) -> Message {
         Message {
             conversation: ConversationId {
@@ -146,7 +146,7 @@ impl OutboxItem {
     }
 }
 
-/// What will be posted, and what it was made from.
+/// The content of a post, and its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub content: DraftContent,
@@ -161,7 +161,7 @@ pub enum DraftContent {
     Reaction { emoji: String, on: MessageId },
 }
 
-/// The revision before the first commit: what a draft has seen that looked at no message.
+/// The revision before the first commit: the one that a draft has seen if it looked at no message.
 pub const FIRST_REVISION: u64 = 0;
 
 /// What a finished post needs to know about its draft.
@@ -171,47 +171,47 @@ pub struct DraftMetadata {
     pub owed: Vec<MessageId>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
-    /// What its text was made from.
+    /// The sources of its text.
     #[serde(rename = "made_from", default)]
     pub lineage: Lineage,
-    /// The store's revision of its context.
+    /// The store's revision of the context that it was made from.
     #[serde(rename = "considered")]
     pub seen_revision: u64,
     /// How the decision ends once this is posted. An apology ends it as failed.
     pub ends: DecisionResult,
     /// Why the persona speaks, for users.
     pub why: String,
-    /// Set if this answers a command of this user. Then no gate stops it, and only this user sees it if the
-    /// platform supports that, unless it is public.
+    /// Set if this answers a command of this user. Then no gate stops it, and only this user sees it if the platform
+    /// supports that, unless it is public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_for: Option<UserId>,
-    /// It answers a command that everybody in the channel has to know of, such as a mute.
+    /// Whether it answers a command that everyone in the channel has to know about, such as a mute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_public: bool,
-    /// Somebody has approved that it is said.
+    /// Whether a user has approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_approved: bool,
 }
 
 impl DraftMetadata {
-    /// The only user who should see it.
+    /// Returns the only user who should see it, if there is one.
     pub fn only_reader(&self) -> Option<&UserId> {
         self.only_for.as_ref().filter(|_| !self.is_public)
     }
 
-    /// The newest message that it answers, unless that is the persona's own join.
+    /// Returns the newest message that it answers, unless that is the persona's own join.
     pub fn newest_owed(&self) -> Option<&MessageId> {
         self.owed.last().filter(|id| !id.is_join())
     }
 
-    /// The messages of its channel that it answers.
+    /// Returns the messages of its channel that it answers.
     pub fn answered_message_refs(&self, channel: &ChannelId) -> Vec<MessageRef> {
         let answered = self.owed.iter().chain(&self.about);
         answered.map(|id| MessageRef(channel.clone(), id.clone())).collect()
     }
 }
 
-/// What something heard leads to.
+/// What a heard event leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
     /// It is not a message, so there is nothing to settle, judge or answer.
@@ -232,7 +232,7 @@ impl Disposition {
         self.gate().is_some_and(Gate::is_redacting)
     }
 
-    /// The gate that settles the message when it is heard, if any.
+    /// Returns the gate that settles the message when it is heard, if any.
     pub fn gate(self) -> Option<Gate> {
         match self {
             Disposition::Settled(gate) => Some(gate),
@@ -247,7 +247,7 @@ impl Disposition {
 pub struct Debounce {
     /// When the conversation is at rest, if no message follows.
     pub due: Timestamp,
-    /// It is judged this long after the first message that was not judged yet, however many follow.
+    /// The maximum wait after the first unjudged message, however many follow.
     pub max_wait: SignedDuration,
     pub on_new_message: OnNewMessage,
 }
@@ -264,7 +264,7 @@ pub enum OnNewMessage {
 impl OnNewMessage {
     pub fn new(mode: Mode, wait: WaitStrategy) -> Self {
         match (mode, wait) {
-            // What somebody has to approve waits for long, and users write meanwhile.
+            // A proposal waits long for approval, and users write in the meantime.
             (Mode::Facilitator | Mode::Propose, _) | (_, WaitStrategy::Adaptive) => {
                 OnNewMessage::Continue
             }
@@ -287,11 +287,11 @@ pub struct Claim {
     pub generation: u64,
     /// Identifies this claim, so that a claim that lost its lease can tell.
     pub token: i64,
-    /// 1 for the first.
+    /// Starts at 1.
     pub attempt: u32,
     /// How often an owed answer was started again.
     pub redrafts: u32,
-    /// How often its decision was looked at again.
+    /// How often its decision was judged again.
     pub second_looks: u32,
 }
 
@@ -302,20 +302,21 @@ pub struct Outcome {
     pub attempts: Vec<Attempt>,
     /// What was evaluated before a model was asked, if anything.
     pub evaluation: Option<Evaluation>,
-    /// The store revision that this was decided from. Messages that came later are unseen.
+    /// The store revision that this was decided from. Later messages are unseen.
     pub seen_revision: Option<u64>,
-    /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a
-    /// repeated model call does not apply them twice.
+    /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a repeated model
+    /// call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
-    /// The calls that somebody has to allow. They are kept with the draft that tells of them, and dropped with it otherwise.
+    /// The calls that a user has to allow. They are kept with the draft that announces them, and dropped with it
+    /// otherwise.
     pub wanted_calls: Vec<NewConsent>,
-    /// What became known of files. It is kept even if the text is not.
+    /// The contents that were read from files. They are kept even if the text is not.
     pub read_attachments: Vec<ReadAttachment>,
     pub result: StepResult,
 }
 
 impl Outcome {
-    /// An outcome with nothing but a result.
+    /// Returns an outcome with only a result.
     pub fn new(result: StepResult) -> Self {
         Self {
             attempts: Vec::new(),
@@ -328,7 +329,7 @@ impl Outcome {
         }
     }
 
-    /// The lineage of its text and the store revision it refers to, if there is any text.
+    /// Returns the lineage of its text and the store revision that it refers to, if there is any text.
     pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(item) = &claim.event {
             return Some((item.metadata.seen_revision, &item.metadata.lineage));
@@ -344,7 +345,7 @@ impl Outcome {
         exchange.map(|exchange| exchange.sources())
     }
 
-    /// The outcome without prompts, answers and memo changes. Used when a source message has changed, since
+    /// Returns the outcome without prompts, answers and memo changes. Used when a source message has changed, since
     /// these may repeat it.
     pub fn without_text(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
@@ -397,24 +398,24 @@ pub enum StepResult {
     Silent(DecisionClosing),
     /// The judge wants to join in; draft an answer at `due`.
     Join { judgment: Judgment, state: StateHash, due: Timestamp },
-    /// The judge does not want to speak, and reacts.
+    /// The judge does not want to speak, but to react.
     React { judgment: Judgment, state: StateHash, draft: Draft },
     /// The draft is ready; post it at `due`.
     Drafted { draft: Draft, due: Timestamp },
-    /// The draft is ready, and somebody has to approve it.
+    /// The draft is ready, but a user has to approve it.
     Proposed(ProposedDraft),
     /// The platform has accepted it.
     Posted(PostedMessage),
-    /// No answer is owed any more.
+    /// An answer is no longer owed.
     Withdrawn { why: String },
     /// It is unclear whether a text of the persona is wanted: judge once more at `due`. The verdict and the draft so
     /// far no longer count.
     LookAgain { due: Timestamp },
-    /// Messages followed, and what the draft is about is still open: draft again with them.
+    /// Messages followed, and the message that the draft is about is still open: draft again with them.
     Redraft { due: Timestamp },
-    /// A retryable failure; the same step again at `due`. A dispatched item stays dispatched.
+    /// A retryable failure: run the same step again at `due`. A dispatched item stays dispatched.
     Retry { due: Timestamp },
-    /// Nothing was tried, because a backfill is not finished or other posts come first. The same step again at
+    /// Nothing was tried, because a backfill is not finished or other posts come first: run the same step again at
     /// `due`.
     Deferred { due: Timestamp },
     /// The platform certainly did not take the item; it is a draft again, due at `due`.
@@ -425,16 +426,16 @@ pub enum StepResult {
     Superseded,
 }
 
-/// A draft that somebody has to approve before it is posted.
+/// A draft that a user has to approve before it is posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedDraft {
     pub draft: Draft,
-    /// Afterwards it cannot be approved any more.
+    /// When it can no longer be approved.
     pub expires: Timestamp,
 }
 
 impl ProposedDraft {
-    /// The same without its words. It cannot be approved.
+    /// Returns the same without its text. It cannot be approved.
     fn without_text(self) -> Self {
         let Draft { content, metadata } = self.draft;
         let content = match content {
@@ -490,9 +491,9 @@ pub struct DeadLetterId(pub i64);
 /// A step that was given up and needs an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Given by the store, and never given again.
+    /// Assigned by the store, and never reused.
     pub id: DeadLetterId,
-    /// The decision that failed. Letters of before it was kept may name none.
+    /// The decision that failed. Letters from before this was recorded may name none.
     pub decision: Option<DecisionId>,
     pub conversation: ConversationId,
     pub verb: Arc<str>,

@@ -1,5 +1,5 @@
-//! The port of tools that an operator lends to replies besides those of the store, as MCP servers have them. Whatever comes
-//! from them is untrusted: their descriptions as well as their answers.
+//! The port for external tools that an operator offers to replies in addition to the store's, such as those of MCP
+//! servers. Everything that comes from them is untrusted: their descriptions as well as their answers.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 
 use crate::chat::{ChannelId, Visibility};
 
-/// Tools outside the store.
+/// Tools that are not the store's.
 #[async_trait]
 pub trait ExternalTools: Send + Sync {
-    /// Those that a reply in this place may use now, always in the same order.
+    /// Returns the tools that a reply in this place may use now, always in the same order.
     fn offered(&self, place: ReplyPlace<'_>) -> Vec<ExternalTool>;
 
-    /// Whether the operator lends this tool to replies in this place, also while it cannot be reached.
+    /// Whether the operator offers this tool to replies in this place, even while it cannot be reached.
     fn is_lent(&self, name: &str, place: ReplyPlace<'_>) -> bool;
 
-    /// Calls one of them. This ends within the tool's own time limit.
+    /// Calls a tool. This ends within the tool's own time limit.
     async fn call(
         &self,
         name: &str,
@@ -37,24 +37,24 @@ pub struct ReplyPlace<'a> {
 /// A tool as its server describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalTool {
-    /// No tool of the store has this name, and no other external one.
+    /// The name, which is unique among the store's and all external tools.
     pub name: Arc<str>,
     pub description: Arc<str>,
     /// The JSON schema of its arguments object.
     pub parameters: Arc<Value>,
-    /// Whether somebody has to allow each call, as it may change something.
+    /// Whether a user has to allow each call, because it may change something.
     pub needs_consent: bool,
-    /// The longest that a call takes.
+    /// The maximum duration of a call.
     pub time_limit: SignedDuration,
 }
 
-/// What a tool answered.
+/// A tool's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExternalAnswer {
     pub text: String,
-    /// Whether there was more of it than is ever shown.
+    /// Whether the answer was longer than the maximum.
     pub is_cut: bool,
-    /// Whether it says itself that it failed.
+    /// Whether the tool reports a failure.
     pub is_failure: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum ExternalToolError {
     TimedOut,
     #[error("the server cannot be reached, or has gone")]
     Unavailable,
-    /// Nothing was sent to anybody.
+    /// The request was not sent.
     #[error("no server that is connected has the tool")]
     NotSent,
 }

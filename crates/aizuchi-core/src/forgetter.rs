@@ -1,5 +1,5 @@
-//! Withholds and forgets what users have ordered to be, erases what is older than messages are kept, and removes what is
-//! left of both outside the tables, all in small steps while others are heard.
+//! Withholds and forgets what users have ordered, erases messages that are older than the retention period, and removes
+//! what is left of both outside the tables, all in small steps while messages are being heard.
 
 use futures_util::future::BoxFuture;
 use std::collections::BTreeSet;
@@ -20,21 +20,21 @@ use crate::store::database::redaction::RedactionProgress;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::{Store, StoreError};
 
-/// How often it is checked whether there is anything to do, and how long a failure waits.
+/// The interval between checks for work, and the delay after a failure.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
-/// The shortest pause after a step. Longer steps are followed by pauses as long as they took.
+/// The minimum pause after a step. After longer steps, the pause is as long as the step.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
 pub struct Forgetter {
     pub store: Arc<DatabaseStore>,
     pub channel_cache: Arc<ChannelCache>,
     pub clock: Clock,
-    /// How long messages are kept. `None`: for ever.
+    /// How long messages are kept. `None` means forever.
     pub message_max_age: Option<SignedDuration>,
     job: ForgettingJob,
     expired: ExpiredSoFar,
     scrub: ScrubJob,
-    /// Whether something of a forgotten user may be left outside the tables.
+    /// Whether data of a forgotten user may remain outside the tables.
     owes_scrub: bool,
 }
 
@@ -60,7 +60,7 @@ impl Forgetter {
             job: ForgettingJob::default(),
             expired: ExpiredSoFar::default(),
             scrub: ScrubJob::default(),
-            // A process before this one may have ended in between.
+            // An earlier process may have ended in between.
             owes_scrub: true,
         }
     }
@@ -82,7 +82,7 @@ impl Forgetter {
                     }
                 };
                 if is_working {
-                    // Others get at least as much of the database as this does.
+                    // Other users of the database get at least as much of its time as this does.
                     tokio::select! {
                         () = shutdown.cancelled() => {}
                         () = tokio::time::sleep(began.elapsed().max(MIN_PAUSE)) => {}
@@ -99,10 +99,10 @@ impl Forgetter {
         })
     }
 
-    /// Takes one step. Returns whether there may be another one.
+    /// Takes one step. Returns whether there may be more.
     pub fn step(&mut self) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
-            // It is soon done, and until then prompts may hold it.
+            // Redaction is quick, and until it is done, prompts may contain the messages.
             match self.store.redact_next(self.clock.now()).await? {
                 RedactionProgress::Idle => {}
                 RedactionProgress::Working => return Ok(true),
@@ -112,7 +112,7 @@ impl Forgetter {
                 }
             }
             match self.job.step(&self.store, self.clock.now()).await? {
-                // What is left of somebody who asked to be forgotten goes before what is only old.
+                // What is left of a user who asked to be forgotten is removed before what is only old.
                 ForgetProgress::Idle if self.owes_scrub => self.scrub().await,
                 ForgetProgress::Idle => match self.expire().await? {
                     true => Ok(true),
@@ -144,7 +144,7 @@ impl Forgetter {
         })
     }
 
-    /// Takes one step of erasing what is older than messages are kept. Returns whether there may be another one.
+    /// Takes one step of erasing messages that are older than the retention period. Returns whether there may be more.
     async fn expire(&mut self) -> Result<bool, StoreError> {
         let Some(max_age) = self.message_max_age else { return Ok(false) };
         let now = self.clock.now();
@@ -152,7 +152,7 @@ impl Forgetter {
         if let ExpiryProgress::Working(erased) = self.store.expire_next(expiry).await? {
             self.expired.messages += erased.count;
             self.expired.workspaces.extend(erased.workspaces);
-            // The scrub begins anew: more has been erased than it has seen.
+            // The scrub starts over, because more was erased than it has seen.
             self.scrub = ScrubJob::default();
             return Ok(true);
         }
@@ -168,14 +168,14 @@ impl Forgetter {
         Ok(false)
     }
 
-    /// Takes one step of removing what is left of forgotten users and old messages. Returns whether there may be another one.
+    /// Takes one step of removing what is left of forgotten users and old messages. Returns whether there may be more.
     async fn scrub(&mut self) -> Result<bool, StoreError> {
         let progress = self.scrub.step(&self.store).await?;
         let may_expire = self.message_max_age.is_some() && self.owes_scrub;
         self.owes_scrub &= progress == ScrubProgress::Working;
         match progress {
             ScrubProgress::Working => Ok(true),
-            // What has expired has waited for it.
+            // The expiry has waited for the scrub.
             _ if may_expire => Ok(true),
             ScrubProgress::Idle => Ok(false),
             ScrubProgress::Blocked => {
@@ -190,7 +190,7 @@ impl Forgetter {
     }
 }
 
-/// What was written before this is older than messages are kept. It moves once a day, at midnight UTC, since afterwards the
+/// Returns the time before which messages have expired. It moves once a day, at midnight UTC, since afterwards the
 /// whole search index is rewritten, so that nothing is left in it.
 pub fn expires_before(now: Timestamp, max_age: SignedDuration) -> Timestamp {
     const DAY_MS: i64 = 24 * 3600 * 1000;

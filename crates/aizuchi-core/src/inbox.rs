@@ -1,5 +1,5 @@
-//! Takes in messages. Plain functions decide what a message leads to; the store commits both together, and its
-//! new revision wakes the runner. A platform acknowledges a message after [`Inbox::hear`] has returned.
+//! Hears messages. Plain functions decide what a message leads to; the store commits both together, and its new
+//! revision wakes the runner. A platform acknowledges a message after [`Inbox::hear`] has returned.
 
 pub mod calling;
 pub mod channel_cache;
@@ -44,9 +44,9 @@ pub struct WaitSettings {
     pub min_wait_floor_seconds: f64,
     /// The mean of a fixed wait, and the longest adaptive wait.
     pub min_wait_seconds: f64,
-    /// The jitter of a fixed wait: it is uniformly distributed within this share on both sides.
+    /// The jitter of a fixed wait, as a share of it: uniformly distributed in both directions.
     pub jitter_ratio: f64,
-    /// The first message that was not judged is judged after this time even if users still talk.
+    /// The first unjudged message is judged after this time, even if users are still talking.
     pub max_wait_seconds: f64,
     /// A backfilled mention is answered only if it is younger than this.
     pub max_message_age_seconds: f64,
@@ -66,8 +66,8 @@ impl Default for WaitSettings {
 }
 
 impl WaitSettings {
-    /// The same with what is different in a channel. Where that sets only one of them, the wait while users talk is at
-    /// least as long as the rest.
+    /// Returns these settings with a channel's overrides. If only one of the waits is overridden, the wait while users
+    /// talk is still at least as long as the rest.
     pub fn in_channel(self, rules: &TimingRules) -> Self {
         let TimingRules { min_wait_floor_seconds, min_wait_seconds, max_wait_seconds, .. } = *rules;
         let most = max_wait_seconds.unwrap_or(f64::INFINITY);
@@ -80,7 +80,7 @@ impl WaitSettings {
         }
     }
 
-    /// How long a conversation rests at most before it is judged, if nobody writes.
+    /// Returns the maximum time that a conversation rests before it is judged, if no message follows.
     pub fn longest_rest(&self) -> SignedDuration {
         let spread = match self.wait {
             WaitStrategy::Fixed => self.jitter_ratio,
@@ -89,7 +89,7 @@ impl WaitSettings {
         duration_from_seconds(self.min_wait_seconds * (1.0 + spread))
     }
 
-    /// The bounds of an adaptive wait.
+    /// Returns the bounds of an adaptive wait.
     pub fn bounds(&self) -> WaitBounds {
         WaitBounds {
             min_rest: duration_from_seconds(self.min_wait_floor_seconds),
@@ -105,7 +105,7 @@ pub struct Delivery {
     pub heard: Heard,
     /// The id that the author's client gave the message, so that a resend under another platform id is recognized.
     pub client_message_id: Option<Arc<str>>,
-    /// How far the platform's stream has been heard with this. It is committed in the same transaction.
+    /// The position in the platform's stream after this event. It is committed in the same transaction.
     pub cursor: Option<Cursor>,
     /// The message of the same conversation that a live message replies to, as its author marked it.
     pub reply_to: Option<MessageId>,
@@ -117,10 +117,10 @@ impl From<Heard> for Delivery {
     }
 }
 
-/// Where platforms deliver.
+/// The entry point for events from platforms.
 pub struct Inbox {
     pub store: Arc<dyn Store>,
-    /// What commands refer to is read there.
+    /// The source for looking up what commands refer to.
     pub archive: Arc<dyn Archive>,
     pub in_flight: Arc<InFlight>,
     pub channel_cache: Arc<ChannelCache>,
@@ -128,17 +128,17 @@ pub struct Inbox {
     pub metrics: Arc<Metrics>,
     pub wait_settings: WaitSettings,
     pub redaction: Redaction,
-    /// The name that users call the persona by, also in commands. `None` turns both off, as in a replay.
+    /// The name by which users call the persona, including in commands. `None` turns both off, as in a replay.
     pub persona_name: Option<Arc<str>>,
-    /// Whether the persona announces in each channel that it joins what it hears and stores.
+    /// Whether the persona announces what it hears and stores when it joins a channel.
     pub is_announcing: bool,
     /// How long after a message its memory job is due. `None` turns memory off.
     pub remember_delay: Option<SignedDuration>,
-    /// Makes the random draws of this installation its own.
+    /// Makes this installation's random draws unique.
     pub random_seed: u64,
 }
 
-/// What happens to the text of messages that must be ignored. In no case is it in a prompt or a memory.
+/// What happens to the text of messages that must be ignored. It is never in a prompt or a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redaction {
     /// It is not stored; users read it on their platform.
@@ -148,12 +148,12 @@ pub enum Redaction {
 }
 
 impl Inbox {
-    /// Stores what was heard and what follows from it. Returns after the commit. Hearing is idempotent.
+    /// Stores a heard event and its consequences. Returns after the commit. Hearing is idempotent.
     pub fn hear(&self, heard: Heard) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move { self.deliver(heard.into()).await })
     }
 
-    /// The same with what a platform knows besides.
+    /// Hears an event together with what else the platform knows.
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
@@ -182,17 +182,17 @@ impl Inbox {
         let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard, reply_to.as_ref());
         let heard = self.address_calls(heard);
-        // Until the message is stored, since its event and the history may bring it at the same time.
+        // Held until the message is stored, since its live event and the history may deliver it at the same time.
         let _command_turn = match &command {
             Some(_) => Some(self.channel_cache.lock_for_command().await),
             None => None,
         };
         if let Some(request) = &command {
-            // Before it is stored, since a stored message is not carried out again.
+            // This comes before storing the message, since a stored message is not carried out again.
             self.carry_out_once(request, &heard, client_message_id.as_deref()).await?;
         }
-        // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
-        // of the commit. The lock only ever waits for the store, so there is no deadlock.
+        // Held across the commit, and orders take the same lock, so the disposition is based on the orders at the time
+        // of the commit. The holder only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
         let mut links = match command {
             Some(_) => None,
@@ -242,7 +242,7 @@ impl Inbox {
             (Some(links), Some(conversation)) => {
                 conversations.is_current(conversation, links, receipt.is_new)
             }
-            // The others are not to be cached, or not yet.
+            // Other messages are not cached, or not yet.
             _ => !receipt.is_new || disposition.is_redacted(),
         };
         if is_cached {
@@ -261,8 +261,8 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// Announces once per channel what the persona hears and stores, after it may have joined the channel.
-    /// `persona` is its own user.
+    /// Announces once per channel what the persona hears and stores, after it may have joined the channel. `persona` is
+    /// its own user.
     pub fn announce_join(
         &self,
         conversation: ConversationId,
@@ -300,7 +300,7 @@ impl Inbox {
         })
     }
 
-    /// The command in what was heard, if it is one.
+    /// Returns the command in a heard event, if it is one.
     fn parse_command(&self, heard: &Heard, reply_to: Option<&MessageId>) -> Option<CommandRequest> {
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
@@ -327,7 +327,7 @@ impl Inbox {
         Some(CommandRequest { reply_to: reply_to.cloned(), ..request })
     }
 
-    /// Carries out the command in a message, unless the message is stored already.
+    /// Carries out the command in a message, unless the message is already stored.
     async fn carry_out_once(
         &self,
         request: &CommandRequest,
@@ -335,8 +335,8 @@ impl Inbox {
         client_message_id: Option<&str>,
     ) -> Result<(), StoreError> {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
-        // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
-        // or left out are carried out anyway, and those that are only seconds late.
+        // History is read out of order, so a later message may have revoked an order. Requests to be forgotten or left
+        // out are carried out anyway, and so are commands that are only seconds late.
         let is_about_privacy = matches!(
             request.command,
             Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
@@ -360,7 +360,7 @@ impl Inbox {
         if is_carried_out { self.apply_command(request).await } else { Ok(()) }
     }
 
-    /// Carries out a command that is no message.
+    /// Carries out a command that did not come in a message.
     pub fn carry_out<'a>(
         &'a self,
         request: &'a CommandRequest,
@@ -408,7 +408,7 @@ impl Inbox {
         })
     }
 
-    /// Gives, drafts, keeps, changes or drops a standing order, if the user may. The answer tells what became of it.
+    /// Gives, drafts, keeps, changes or drops a standing order, if the user may. The answer reports the result.
     async fn change_standing_orders(&self, request: &CommandRequest) -> Result<(), StoreError> {
         if !request.is_allowed() {
             return Ok(());
@@ -420,13 +420,13 @@ impl Inbox {
         let Ok(order) = standing_orders::to_order(request, &orders, name) else { return Ok(()) };
         let signed = order.signed(asker::sign(&request.user, request.at));
         match self.apply_order(signed).await {
-            // Somebody else was faster.
+            // Another user was faster.
             Ok(()) | Err(StoreError::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Changes a setting, if the user may. The answer tells what became of it.
+    /// Changes a setting, if the user may. The answer reports the result.
     async fn change_setting(&self, request: &CommandRequest) -> Result<(), StoreError> {
         if !request.is_allowed() {
             return Ok(());
@@ -441,11 +441,11 @@ impl Inbox {
         self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
     }
 
-    /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.
+    /// Stores an order. Returns after the commit. The order applies at once, even to work in flight.
     pub fn apply_order(&self, order: Order) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.channel_cache.lock_for_order().await;
-            // Before the store, because the order applies even if the caller stops waiting here.
+            // This comes before the store, because the order applies even if the caller stops waiting here.
             let now = self.clock.now();
             self.channel_cache.apply_order(&order, now);
             let conversations = &self.channel_cache.conversations;
@@ -461,15 +461,15 @@ impl Inbox {
         })
     }
 
-    /// In a direct message every message is addressed to the persona.
+    /// Adds a mention of the persona to every direct message.
     fn address_direct_messages(&self, heard: Heard) -> Heard {
         self.address_if(heard, |conversation, _| {
             self.channel_cache.is_direct(&conversation.workspace, &conversation.channel)
         })
     }
 
-    /// A message that calls the persona by its name is addressed to it, unless a user has that name. Commands are not
-    /// called: most of them cannot be undone.
+    /// Adds a mention of the persona to a message that calls it by name, unless a user has that name. This does not
+    /// apply to commands, since most of them cannot be undone.
     fn address_calls(&self, heard: Heard) -> Heard {
         self.address_if(heard, |ConversationId { workspace, .. }, text| {
             self.persona_name.as_deref().is_some_and(|name| {
@@ -478,7 +478,7 @@ impl Inbox {
         })
     }
 
-    /// Adds a mention of the persona to a human's message or an edit for which this holds.
+    /// Adds a mention of the persona to a human's message or an edit for which `holds` returns true.
     fn address_if(&self, heard: Heard, holds: impl Fn(&ConversationId, &str) -> bool) -> Heard {
         let mentions = |conversation: &ConversationId, text: &str, mut mentions: Vec<Mention>| {
             if !mentions.contains(&Mention::Persona) && holds(conversation, text) {
@@ -503,7 +503,7 @@ impl Inbox {
         }
     }
 
-    /// Whether what was heard belongs to a conversation that is remembered.
+    /// Whether a heard event belongs to a conversation that is remembered.
     fn is_remembered(&self, heard: &Heard) -> bool {
         conversation_of(heard).is_none_or(|here| self.channel_cache.remembers(here))
     }
@@ -520,7 +520,7 @@ impl Inbox {
     }
 }
 
-/// The span in which a heard event is handled, so that its log lines name its channel.
+/// Returns the span in which a heard event is handled, so that its log lines name its channel.
 fn heard_span(heard: &Heard) -> Span {
     let (event, workspace, channel, message) = match heard {
         Heard::Message(message, _) => {
@@ -563,7 +563,7 @@ fn conversation_of(heard: &Heard) -> Option<&ConversationId> {
     }
 }
 
-/// The conversations whose messages change: a message that opened a thread is part of both.
+/// Returns the conversations whose messages change: a message that opened a thread is part of both.
 fn changed_conversations(heard: &Heard) -> Vec<ConversationId> {
     let with_thread = |conversation: &ConversationId, message: &MessageId| {
         let thread = ConversationId { thread: Some(message.clone()), ..conversation.clone() };

@@ -1,4 +1,4 @@
-//! An address, or all addresses that begin alike.
+//! An address, or all addresses with a common prefix.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,12 +11,12 @@ use serde::Deserialize;
 #[schemars(with = "String", inline, extend("minLength" = 2))]
 pub struct IpNetwork {
     address: IpAddr,
-    /// How many bits all its addresses share.
+    /// The number of bits that all its addresses share.
     prefix: u32,
 }
 
 impl IpNetwork {
-    /// Whether an address is in it. An IPv4 address is the same if it is written as IPv6.
+    /// Whether the network contains an address. An IPv4 address written as IPv6 is treated as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {

@@ -1,5 +1,5 @@
-//! Learns each workspace's gate from its ledger: at the start, and when there are enough new verdicts; and how welcome
-//! its words were in each channel, where only a share of unwelcome ones is tolerated.
+//! Trains each workspace's gate on its ledger, at startup and when there are enough new verdicts. If only a share of
+//! unwelcome posts is tolerated, it also learns how welcome posts were in each channel.
 
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -24,21 +24,21 @@ use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
 use crate::store::{Cursors, StoreError};
 
-/// How often it looks for new verdicts.
+/// The interval between checks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
-/// Of the orders that were given, the newest so many are searched for one to learn anew.
+/// The maximum number of newest orders that are searched for one that restarts the learning.
 const MAX_ORDERS: usize = 1000;
 
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
-    /// Where the thresholds stand.
+    /// The store of the current thresholds.
     pub cursors: Arc<dyn Cursors>,
     pub clock: Clock,
-    /// The share of the judge's yes that may be missed. `None` learns nothing.
+    /// The share of the judge's yes verdicts that may be missed. `None` disables the gates.
     pub miss: Option<f64>,
-    /// Which channels tolerate only a share of unwelcome words.
+    /// Determines which channels tolerate only a share of unwelcome posts.
     pub rulebook: Reloadable<Rulebook>,
-    /// Where the gates are read.
+    /// Where the trained gates are published.
     pub gates: Arc<LearnedGates>,
 }
 
@@ -58,7 +58,7 @@ impl Learner {
         })
     }
 
-    /// Learns the gates of the workspaces that have new verdicts.
+    /// Trains the gates of the workspaces that have new verdicts.
     pub async fn step(&self) -> Result<(), StoreError> {
         let has_tolerance = self.rulebook.read().has_tolerance();
         if self.miss.is_none() && !has_tolerance {
@@ -75,7 +75,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Reads how welcome a workspace's words were, and moves its thresholds.
+    /// Reads how welcome a workspace's posts were, and moves its thresholds.
     async fn read_labels(&self, workspace: &WorkspaceId) -> Result<(), StoreError> {
         let now = self.clock.now();
         let labels = welcome_labels(&*self.archive, workspace, now).await?;
@@ -99,12 +99,12 @@ impl Learner {
     ) -> Result<MovedThresholds, StoreError> {
         let stored = self.cursors.cursors(workspace).await?;
         let stored = stored.iter().find(|cursor| *cursor.stream == *moved_threshold::STREAM);
-        // What cannot be read is of another version: they begin where they are configured.
+        // Unreadable thresholds were written by another version: they start over at the configured values.
         let stored = stored.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
         Ok(stored.unwrap_or_default())
     }
 
-    /// Where the thresholds of the channels lead that tolerate only a share of unwelcome words.
+    /// Returns the targets of the thresholds of the channels that tolerate only a share of unwelcome posts.
     async fn aims(
         &self,
         workspace: &WorkspaceId,
@@ -146,7 +146,7 @@ impl Learner {
     }
 }
 
-/// How welcome a workspace's words were, as far as that is known by now.
+/// Returns how welcome a workspace's posts were, as far as that is known.
 pub async fn welcome_labels(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
@@ -160,14 +160,15 @@ pub async fn welcome_labels(
         offset: SignedDuration::ZERO,
     };
     let found = archive.aftermaths(&period).await?;
-    // Of newer ones nobody knows yet.
+    // For newer choices, this is not known yet.
     let settled = found.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW);
     let choices: Vec<RatedChoice> = settled.map(ChoiceAftermath::rate).collect();
     let marks = archive.marks_since(workspace, since).await?;
     Ok(tolerance::labels(&choices, &marks))
 }
 
-/// Since when it counts how welcome a workspace's words were: for [`LABEL_AGE`], or since somebody had it learn anew.
+/// Returns the start of the period in which ratings of a workspace's posts count: [`LABEL_AGE`] ago, or when a user
+/// restarted the learning.
 pub async fn label_begin(
     archive: &dyn Archive,
     workspace: &WorkspaceId,

@@ -1,10 +1,10 @@
 //! Everything in Aizuchi that does not depend on a particular chat platform, in the order a message travels.
 //!
-//! A module may name only modules above it; `tests/it/tidy.rs` enforces that. `ARCHITECTURE.md` gives an
-//! overview.
+//! A module may name only modules above it; `tests/it/tidy.rs` enforces that. `ARCHITECTURE.md` gives an overview.
 //!
-//! What other crates run for long, or call for each message, returns a `BoxFuture`: the code of a plain `async fn` is
-//! generated in the crate that awaits it, with all that it awaits, and with that crate's optimization.
+//! Functions that other crates run for a long time, or call for each message, return a `BoxFuture`: the code of a plain
+//! `async fn` is generated in the crate that awaits it, together with everything that it awaits, and with that crate's
+//! optimization level.
 
 // Plain data and the rules on it, without I/O.
 pub mod reloadable;
@@ -40,7 +40,7 @@ pub mod platform;
 pub mod prompt;
 pub mod llm;
 
-// What reads the documents that people send, what a reply looks up on the web, and what an operator lends it.
+// Document readers, web tools for replies, and the operator's external tools.
 pub mod documents;
 pub mod web_access;
 pub mod external_tools;

@@ -1,5 +1,5 @@
-//! Memos: short named notes that the persona keeps, and the rules on them. Plain data. A reply's tools gather the
-//! changes, and the store writes them with the outcome.
+//! Memos: short named notes that the persona keeps, and their rules. Plain data. A reply's tools collect the changes,
+//! and the store writes them with the outcome.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,20 +8,20 @@ use crate::chat::{ChannelId, UserId, Visibility, is_line_break, to_single_line};
 use crate::memory::{MemoryId, MessageRef};
 use crate::overlap::{OverlapIndex, OverlapThreshold};
 
-/// In characters, like the lengths below.
+/// The maximum lengths are in characters.
 pub const MAX_NAME_LENGTH: usize = 32;
 pub const MAX_CONTENT_LENGTH: usize = 2_000;
 pub const MAX_DETAIL_LENGTH: usize = 8_000;
-/// How many memos of what one user said are kept in the sight of a channel. Every reply there reads them all.
+/// The maximum number of memos with what one user said that are visible in a channel. Every reply there reads them all.
 pub const MAX_PER_USER: usize = 100;
 pub const MAX_TAGS: usize = 3;
-/// The longest page of a list of memos.
+/// The maximum number of memos on a page of a list.
 pub const MAX_LIST_LENGTH: usize = 50;
 
 /// What counts as repeating a message. The threshold is low because a memo may be short.
 const TEXT_OVERLAP: OverlapThreshold =
     OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
-/// The same for names and tags, where a single word says too little.
+/// The threshold for names and tags, where a single word says too little.
 const NAME_OVERLAP: OverlapThreshold =
     OverlapThreshold { min_whole_length: usize::MAX, ..TEXT_OVERLAP };
 
@@ -30,11 +30,11 @@ pub struct Memo {
     /// A single line, unique in its scope.
     pub name: String,
     pub content: String,
-    /// 1 to 5; 5 matters most.
+    /// 1 to 5; 5 is the most important.
     pub priority: u8,
     /// At most [`MAX_TAGS`], without duplicates.
     pub tags: Vec<String>,
-    /// What is too long for the content.
+    /// Details that are too long for the content.
     pub detail: Option<String>,
     pub created: Timestamp,
     pub updated: Timestamp,
@@ -58,7 +58,7 @@ pub enum MemoScope {
 /// What the store writes, in this order, when it keeps an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoChange {
-    /// If another memo took the name meanwhile, that one stays and this one gets an [`available_name`].
+    /// If another memo took the name in the meantime, that one is kept and this one gets an [`available_name`].
     Upsert {
         memo: Memo,
         /// The memo that this is a new version of. It keeps its id and its source messages.
@@ -79,7 +79,7 @@ pub struct NewMemo {
     pub tags: Option<Vec<String>>,
 }
 
-/// An update of a memo. A field that is left out stays; `detail` replaces the old one.
+/// An update of a memo. Missing fields are unchanged; `detail` replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct MemoUpdate {
     #[serde(default)]
@@ -131,9 +131,9 @@ impl Memo {
         }
     }
 
-    /// The memo as the store keeps it. `replaced` is the old version of the memo, if it still exists. `known`
-    /// says who may know what the reply in the channel `here` was made from. If that is not public, nothing of
-    /// it gets into a public memo, and the channel gets a memo of its own (invariant 9).
+    /// Returns the memo as the store keeps it. `replaced` is the old version of the memo, if it still exists. `known`
+    /// says who may know the sources of the reply in the channel `here`. If these are not public, nothing of the reply
+    /// gets into a public memo, and the channel gets its own memo (invariant 9).
     pub fn to_stored(&self, replaced: Option<&Memo>, known: Visibility, here: &ChannelId) -> Self {
         let (visibility, channel) = match replaced {
             Some(old) if old.scope() != MemoScope::Workspace => (old.visibility, &old.channel),
@@ -146,8 +146,8 @@ impl Memo {
         Self { visibility, channel: channel.clone(), ..self.clone() }
     }
 
-    /// The memo after its channel, which holds a source message of it, became private: no other channel may see
-    /// it. `None` if the memo belongs to another channel, because then it may be seen nowhere.
+    /// Returns the memo after its channel, which contains one of its source messages, became private: no other channel
+    /// may see it. `None` if the memo belongs to another channel, because then it may not be visible anywhere.
     pub fn to_private(&self, channel: &ChannelId) -> Option<Self> {
         match self.scope() {
             MemoScope::Workspace => {
@@ -232,7 +232,7 @@ pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
     if parsed.len() > MAX_TAGS { Err(MemoError::TooManyTags) } else { Ok(parsed) }
 }
 
-/// The name itself, or the first of `name-2`, `name-3` … that is not taken.
+/// Returns the name itself, or the first of `name-2`, `name-3` … that is not taken.
 pub fn available_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u64..).map(|number| {
         let ending = format!("-{number}");

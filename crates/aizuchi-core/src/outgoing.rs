@@ -1,5 +1,5 @@
-//! What becomes of a text that a model wrote before anybody sees it. A model may follow what a user wrote into the
-//! chat, so these rules hold whatever it answers.
+//! Screens a text that a model wrote before users see it. A model may follow instructions that a user wrote into the
+//! chat, so these rules apply whatever it answers.
 
 pub mod secrets;
 pub mod urls;
@@ -10,12 +10,12 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls, rendered_text, screen_urls};
 use crate::persona::Language;
 use crate::texts;
 
-/// More than the posts of an answer hold, in characters. What a model wrote beyond it is left out.
+/// The maximum length of a model's text, in characters; the rest is left out. The posts of an answer have less.
 const MAX_LENGTH: usize = 100_000;
-/// How often markup is taken away that hides a secret.
+/// How many times markup that hides a secret is removed.
 const MAX_PASSES: usize = 3;
 
-/// The text without hidden characters and secrets. Only URLs in `known` are live.
+/// Returns the text without hidden characters and secrets. Only URLs in `known` are live.
 pub fn screen(
     text: &str,
     known: &KnownUrls,
@@ -24,12 +24,12 @@ pub fn screen(
     language: Language,
 ) -> String {
     let end = text.char_indices().nth(MAX_LENGTH).map_or(text.len(), |(end, _)| end);
-    // Renderers use private characters as marks.
+    // Renderers use private-use characters as markers.
     let mut text = to_visible_text(&text[..end])
         .replace(|character| matches!(character, '\u{e000}'..='\u{f8ff}'), "");
     for _ in 0..MAX_PASSES {
         let screened = screen_urls(&secrets.redact(&text, language), known, code);
-        // A secret may be cut up by markup that readers do not see, or by a scheme that is gone.
+        // A secret may be split by markup that readers do not see, or by a scheme that was removed.
         let rendered = rendered_text(&screened);
         if !secrets.has_secret(&rendered) && !secrets.has_secret(&screened) {
             return screened;

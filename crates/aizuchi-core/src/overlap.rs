@@ -23,7 +23,7 @@ pub struct OverlapIndex {
     short_texts: HashSet<String>,
 }
 
-/// Whether a text contains a name, both in lower case. A name in Latin letters must stand as a word of its own.
+/// Whether a text contains a name, both in lower case. A name in Latin letters must be a separate word.
 pub fn has_name(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(at, _)| {
@@ -67,7 +67,7 @@ impl OverlapThreshold {
             .sum()
     }
 
-    /// For each position, the shortest run from there that reaches `min_run`.
+    /// Returns, for each position, the shortest run from there that reaches `min_run`.
     fn runs(self, characters: &[char]) -> impl Iterator<Item = &[char]> {
         (0..characters.len()).filter_map(move |from| {
             let longest = (characters.len() - from).min(self.min_run);
@@ -79,7 +79,7 @@ impl OverlapThreshold {
     }
 }
 
-/// Lower-cased, with single spaces.
+/// Converts a text to lower case, with single spaces.
 pub fn normalize(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! The port of all chat platforms. What they deliver goes to the [`Inbox`]; posts go out here.
+//! The port of all chat platforms. They deliver to the [`Inbox`]; posts are sent through this port.
 
 pub mod connection_tracker;
 pub mod backoff;
@@ -45,15 +45,15 @@ use crate::store::archive::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
-    /// Posts an item to its conversation, or adds its emoji to a message. The item's key travels with the post.
+    /// Posts an item to its conversation, or adds its emoji to a message. The item's key is sent with the post.
     /// Reacting is idempotent.
     async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError>;
 
-    /// Shows, for as long as the future is polled, that an answer is being prepared.
+    /// Shows that an answer is being prepared, for as long as the future is polled.
     async fn show_thinking(&self, _conversation: &ConversationId) {}
 
-    /// Shows a typing indicator for an item that is about to be posted. Returns for how long to show it before
-    /// the post. Messages and orders during that time count.
+    /// Shows a typing indicator for an item that is about to be posted. Returns how long to show it before the post.
+    /// Messages and orders during that time still count.
     async fn show_typing(&self, _item: &OutboxItem) -> SignedDuration {
         SignedDuration::ZERO
     }
@@ -61,15 +61,15 @@ pub trait Platform: Send + Sync {
     /// Looks for a dispatched item by its key in the conversation's history.
     async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError>;
 
-    /// How long after a dispatch its request cannot succeed any more, so that an absent post was not made.
+    /// Returns the time after which a dispatched request can no longer succeed, so that an absent post was not made.
     fn in_flight_timeout(&self) -> SignedDuration;
 
-    /// Why the platform cannot be heard now, if so.
+    /// Returns why the platform cannot be heard now, if so.
     fn outage(&self) -> Option<String> {
         None
     }
 
-    /// The progress of the backfill, on platforms that can miss messages.
+    /// Returns the progress of the backfill, on platforms that can miss messages.
     fn backfill_progress(&self) -> Option<BackfillProgress> {
         None
     }
@@ -92,12 +92,12 @@ pub trait Platform: Send + Sync {
         Err(PlatformError::Refused("this platform has no files".to_owned()))
     }
 
-    /// The persona's own user, by which others there know it.
+    /// Returns the persona's own user on the platform, by which other users know it.
     fn own_user(&self) -> Option<UserId> {
         None
     }
 
-    /// The maximum length of a post, as [`split::length`] counts.
+    /// Returns the maximum length of a post, as [`split::utf16_length`] counts.
     fn max_post_length(&self) -> usize;
 }
 
@@ -106,9 +106,9 @@ pub trait Platform: Send + Sync {
 pub enum BackfillState {
     #[default]
     Complete,
-    /// What was missed before the gap ended at this time is not read yet.
+    /// Messages that were missed before the gap ended at this time have not been read yet.
     Pending { gap_ended: Timestamp },
-    /// What is missed cannot be read before the platform is connected again.
+    /// Missed messages cannot be read before the platform is connected again.
     Disconnected,
 }
 
@@ -129,7 +129,7 @@ pub enum PlatformError {
     OutcomeUnknown(String),
 }
 
-/// What the adapter of a chat platform depends on.
+/// The dependencies of a chat platform's adapter.
 pub struct PlatformDeps {
     pub persona: Arc<Persona>,
     pub inbox: Arc<Inbox>,
@@ -140,12 +140,12 @@ pub struct PlatformDeps {
     pub currency: Arc<str>,
 }
 
-/// The platform of each workspace id, or of the prefix before the colon of workspace ids.
+/// The platform of each workspace id, or of the prefix before the colon in workspace ids.
 #[derive(Clone, Default)]
 pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
 impl Platforms {
-    /// The backfill progress of each platform that has any, ordered by name.
+    /// Returns the backfill progress of each platform that has any, ordered by name.
     pub fn backfill_progress(&self) -> Vec<BackfillProgress> {
         let mut progress: Vec<BackfillProgress> =
             self.0.values().filter_map(|platform| platform.backfill_progress()).collect();

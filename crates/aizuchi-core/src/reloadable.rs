@@ -1,10 +1,10 @@
-//! A setting that can be replaced while the program runs.
+//! A setting that can be replaced at runtime.
 
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-/// Its clones share one value. Work that has read the value goes on with what it read.
+/// A shared, replaceable value. Clones share it. Work that has read the value continues with what it read.
 #[derive(Debug, Default)]
 pub struct Reloadable<T>(Arc<RwLock<Arc<T>>>);
 
@@ -17,7 +17,7 @@ impl<T> Reloadable<T> {
         *self.0.write() = Arc::new(value);
     }
 
-    /// Makes the value what it leads to. No other change comes between.
+    /// Replaces the value by the result of `change`. No other change comes between.
     pub fn update(&self, change: impl FnOnce(&T) -> T) {
         let mut value = self.0.write();
         *value = Arc::new(change(&value));

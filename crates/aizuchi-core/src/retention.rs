@@ -1,4 +1,5 @@
-//! Deletes expired prompts and responses, what journals have kept long enough, and copies of the file that earlier versions left, once an hour.
+//! Deletes expired prompts and responses, expired entries of journals, and copies of the file left by earlier versions,
+//! once an hour.
 
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ pub struct Retention {
     pub clock: Clock,
     /// How long prompts and responses are kept.
     pub prompt_max_age: SignedDuration,
-    /// How much room they may take.
+    /// The maximum size of all prompts and responses, in bytes.
     pub prompt_max_bytes: u64,
-    /// Beside which there may be copies of earlier versions.
+    /// The database. Copies of earlier versions may be in the same folder.
     pub database: DatabaseLocation,
 }
 
@@ -39,14 +40,14 @@ impl Retention {
         Ok(())
     }
 
-    /// Deletes what has expired by now.
+    /// Deletes everything that has expired.
     pub async fn step(&self) -> Result<(), StoreError> {
         if let DatabaseLocation::Sqlite(path) = &self.database {
-            // What is left is in the log.
+            // Copies that could not be removed are logged.
             let _ = earlier_version::remove_copies(path, earlier_version::KEPT);
         }
         self.store.drop_journals(self.clock.now()).await?;
-        // With a retention of zero, what was stored in this very millisecond has expired, too.
+        // With a retention of zero, data that was stored in this very millisecond has expired, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
         let before = now.checked_sub(self.prompt_max_age).unwrap_or_default();
         self.store.drop_exchanges(before, self.prompt_max_bytes).await

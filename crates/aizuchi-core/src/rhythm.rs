@@ -1,6 +1,6 @@
 //! The rhythm of a channel: when users write, when the persona would ([`reply_delays`], [`visibility_window`],
-//! [`typing`]), and when a conversation is judged. [`judge_due`] is the whole rule for that, a pure function of
-//! the channel's tempo and of the messages since the last judgment.
+//! [`typing`]), and when a conversation is judged. [`judge_due`] is the whole rule for that, a pure function of the
+//! channel's tempo and of the messages since the last judgment.
 
 pub mod reply_delays;
 pub mod visibility_window;
@@ -19,7 +19,7 @@ const REST_GAPS: f64 = 12.0;
 const QUESTION_REST: SignedDuration = SignedDuration::from_secs(90);
 /// An open question is judged at this age even while users keep talking …
 const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_secs(300);
-/// … or when this many messages stand below it.
+/// … or when this many messages are below it.
 const MAX_MESSAGES_BELOW_QUESTION: usize = 16;
 
 /// How the wait before a judgment is determined.
@@ -40,7 +40,7 @@ pub struct WaitBounds {
     pub min_rest: SignedDuration,
     /// The longest rest.
     pub max_rest: SignedDuration,
-    /// The first message that was not judged is judged after this time even if users still talk.
+    /// The first unjudged message is judged after this time, even if users are still talking.
     pub max_wait: SignedDuration,
 }
 
@@ -50,11 +50,11 @@ pub struct OpenQuestion {
     pub message: MessageId,
     pub asker: UserId,
     pub at: Timestamp,
-    /// How many messages stand below it.
+    /// The number of messages below it.
     pub messages_since: usize,
 }
 
-/// What happened in a conversation since it was judged last.
+/// The messages of a conversation since its last judgment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeTimer {
     /// When its first message was heard.
@@ -65,12 +65,12 @@ pub struct JudgeTimer {
     due: Option<Timestamp>,
 }
 
-/// A message as the rule sees it.
+/// The properties of a message that the rule depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
     pub message: &'a MessageId,
     pub author: &'a UserId,
-    /// It asks the channel something.
+    /// Whether it asks the channel something.
     pub is_open_question: bool,
 }
 
@@ -79,13 +79,13 @@ pub struct NewMessage<'a> {
 /// 1. It is judged when it is at *rest*: after twelve of the channel's typical gaps ([`Tempo`]), within
 ///    `min_rest` and `max_rest`.
 /// 2. While a *question to the channel* is open, a rest is at most 90 seconds. The oldest such question has a
-///    timer of its own that no message restarts: it is judged at an age of five minutes, or when sixteen
-///    messages stand below it, because readers and the judge see about twenty. The same judgment covers all
+///    separate timer that no message restarts: it is judged at an age of five minutes, or when sixteen
+///    messages are below it, because readers and the judge see about twenty. The same judgment covers all
 ///    other open questions.
-/// 3. In any case it is judged when the first message that was not judged is as old as `max_wait`.
+/// 3. In any case it is judged when the first unjudged message is as old as `max_wait`.
 ///
-/// The numbers come from recorded conversations (`docs/internals/replay.md` has the tables). On busy IRC (a message every
-/// 6 seconds) a rest of 300 seconds sees 2 % of the questions that stay unanswered. Four gaps see 79 % of them
+/// The numbers come from recorded conversations (`docs/internals/replay.md` has the tables). On busy IRC (a message
+/// every 6 seconds) a rest of 300 seconds sees 2 % of the questions that stay unanswered. Four gaps see 79 % of them
 /// at 92 calls for a thousand messages, eight gaps 28 % at 21 calls, so the tempo alone is not enough. A timer
 /// of 60 seconds from each question sees 95 % at 73 calls, but most of those calls concern questions that a
 /// user is about to answer: nine of ten first replies come within 92 seconds, and 97.6 % within 300. So a
@@ -108,7 +108,7 @@ pub fn judge_due(
     rested.min(latest).max(now)
 }
 
-/// How long a pause counts as rest.
+/// Returns how long a pause counts as rest.
 pub fn rest_duration(tempo: &Tempo, bounds: &WaitBounds) -> SignedDuration {
     let milliseconds = (REST_GAPS * tempo.typical_gap() * 1000.0).round() as i64;
     let floor = bounds.min_rest.min(bounds.max_rest);
@@ -180,7 +180,8 @@ impl JudgeTimer {
         due
     }
 
-    /// A judgment has seen every open question, so none of them may cause another judgment of the same state.
+    /// Resets the timer after a judgment. It has seen every open question, so none of them may cause another judgment
+    /// of the same state.
     fn reset_if_judged(&mut self, now: Timestamp) {
         if self.is_judged(now) {
             *self = Self::default();

@@ -1,5 +1,5 @@
-//! The rules of a channel: how the persona takes part, when it stays quiet, and what it may spend. Plain data,
-//! made from settings and orders.
+//! The rules of a channel: how the persona takes part, when it stays quiet, and what it may spend. Plain data, made
+//! from settings and orders.
 
 pub mod weekly_time;
 pub mod place;
@@ -77,7 +77,7 @@ pub struct QuietHours {
 }
 
 impl QuietHours {
-    /// `to` itself is not quiet any more.
+    /// Whether the time is in the quiet hours. `to` itself is not.
     pub fn contains(&self, time: Time) -> bool {
         if self.from <= self.to {
             self.from <= time && time < self.to
@@ -92,15 +92,15 @@ impl QuietHours {
 pub struct FacilitationRules {
     /// It judges when the conversation has been at rest for this long,
     pub rest_seconds: f64,
-    /// but no later than this after the first message that was not judged yet.
+    /// but no later than this after the first unjudged message.
     pub max_rest_seconds: f64,
     /// A conversation with fewer messages is not judged.
     pub min_messages: usize,
-    /// How many of the newest messages it looks at.
+    /// The maximum number of newest messages that it looks at.
     pub buffer_size: usize,
     /// How long it stays out of a conversation after an unsolicited post.
     pub cooldown: SignedDuration,
-    /// How many messages before its last intervention are compared with the current ones.
+    /// The number of messages before its last intervention that are compared with the current ones.
     pub compare_window: usize,
 }
 
@@ -120,18 +120,18 @@ impl Default for FacilitationRules {
 /// Spending limits. `None` means unlimited, as do the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetLimits {
-    /// Tokens that models read and write, within 24 hours.
+    /// Tokens that models read and write within 24 hours.
     pub tokens_per_day: Option<u64>,
     /// Cost in millionths of the price table's currency, within 24 hours.
     pub micros_per_day: Option<u64>,
-    /// The same within 30 days.
+    /// Cost in the same unit, within 30 days.
     pub micros_per_month: Option<u64>,
     /// Unsolicited posts within an hour.
     pub posts_per_hour: Option<u64>,
 }
 
-/// How often the persona posts unasked in one channel within an hour, unless it is configured otherwise: as much as the
-/// busiest recorded channel has room for, if a judge never says no. A user who asks many questions at once gets no more.
+/// The default maximum number of unsolicited posts in one channel within an hour: as many as the busiest recorded
+/// channel has space for, if a judge never says no. A user who asks many questions at once gets no more.
 pub const POSTS_PER_CHANNEL_PER_HOUR: u64 = 20;
 
 /// The rules of one channel.
@@ -139,12 +139,12 @@ pub const POSTS_PER_CHANNEL_PER_HOUR: u64 = 20;
 pub struct ChannelRules {
     pub mode: Mode,
     pub quiet_hours: Option<QuietHours>,
-    /// A verdict with a lower confidence becomes silence. The prompt's scale puts a question or plea that is
-    /// clearly open at 0.7 or more. Lower are complaints that ask for nothing, questions that may have been
-    /// answered, and questions asked a moment ago while users are still talking.
+    /// The minimum confidence; a verdict below it becomes silence. The prompt's scale puts a question or plea that is
+    /// clearly open at 0.7 or more. Complaints that ask for nothing, questions that may have been answered, and
+    /// questions that were just asked while users are still talking are lower.
     pub min_confidence: f64,
-    /// The share of unwelcome words that is tolerated. A verdict of a confidence at which more of them were unwelcome
-    /// becomes silence. `None`: nothing is learned from how welcome they were.
+    /// The tolerated share of unwelcome posts. A verdict with a confidence at which more of them were unwelcome becomes
+    /// silence. `None` disables learning from how welcome they were.
     pub tolerance: Option<f64>,
     /// The reactions it may use; none if empty.
     pub reactions: Vec<String>,
@@ -154,28 +154,28 @@ pub struct ChannelRules {
     /// If its own share of the newest messages exceeds this, it stays out of the conversation.
     pub max_share: f64,
     pub budget_limits: BudgetLimits,
-    /// The language there. `None`: the persona's.
+    /// The language there; `None` means the persona's.
     pub language: Option<LanguageRule>,
-    /// Who is asked there before it says something unasked, if its mode is [`Mode::Propose`].
+    /// The user who is asked before an unsolicited post there, if the mode is [`Mode::Propose`].
     pub keeper: Option<UserId>,
-    /// When its keeper is told of the week. `None`: never.
+    /// When its keeper receives the weekly note; `None` means never.
     pub weekly_note: Option<WeeklyTime>,
-    /// What of the persona's prompt is different there. `None`: nothing.
+    /// The change of the persona's prompt there, if any.
     pub persona: Option<PersonaRule>,
     /// The tools that replies may use there.
     pub tools: ToolRule,
     pub memory: MemoryRule,
     pub timing: TimingRules,
-    /// Whether the persona says there that it has joined. `None`: as everywhere.
+    /// Whether the persona announces there that it has joined; `None` means as everywhere.
     pub announces: Option<bool>,
-    /// The other bots that speak unasked there, as the persona does. `None`: there are none.
+    /// The other bots that speak unasked there, like the persona; `None` if there are none.
     pub companions: Option<Vec<UserId>>,
-    /// How much longer than the companion before it each one waits, in the order that they have for a message.
+    /// How much longer each companion waits than the one before it, in the order of companions for a message.
     pub companion_window: SignedDuration,
     pub models: ModelRules,
 }
 
-/// The models that think in a channel or a workspace, by their names. `None`: as everywhere.
+/// The models for a channel or a workspace, by name; `None` means as everywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelRules {
     pub response: Option<Arc<str>>,
@@ -184,12 +184,12 @@ pub struct ModelRules {
     pub state: Option<Arc<str>>,
 }
 
-/// What becomes of the persona's prompt in a channel.
+/// How the persona's prompt is changed in a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonaRule {
-    /// This is added to it.
+    /// The text is added to it.
     Addition(Arc<str>),
-    /// This takes its place.
+    /// The text replaces it.
     Replacement(Arc<str>),
 }
 
@@ -198,7 +198,7 @@ pub enum PersonaRule {
 pub enum ToolRule {
     #[default]
     All,
-    /// Those of these names.
+    /// The tools with these names.
     Only(Vec<String>),
 }
 
@@ -207,11 +207,11 @@ pub enum ToolRule {
 pub enum MemoryRule {
     #[default]
     On,
-    /// Nothing is remembered of what is said there, and nothing that is remembered is in its prompts.
+    /// Nothing that is said there is remembered, and nothing that is remembered is in its prompts.
     Off,
 }
 
-/// When a channel's conversations are judged and answered, where that is not as everywhere.
+/// When a channel's conversations are judged and answered; `None` means as everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimingRules {
     /// The shortest adaptive wait before a judgment.
@@ -234,11 +234,11 @@ pub enum PostTiming {
     HumanLike,
 }
 
-/// The language that the companion speaks in a channel.
+/// The language that the persona speaks in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LanguageRule {
     Fixed(Language),
-    /// The one that people write there.
+    /// The language that users write there.
     AsWritten,
 }
 
@@ -273,8 +273,8 @@ impl Default for ChannelRules {
 }
 
 impl PersonaRule {
-    /// The persona in the channel. `own` is the persona everywhere, and `agent` the same with what an agent adds to its
-    /// prompt, which stays.
+    /// Returns the persona for the channel. `own` is the default persona, and `agent` the same with an agent's
+    /// additions to its prompt, which are kept.
     pub fn apply_to(&self, own: &Persona, agent: &Persona) -> Persona {
         let system_prompt = match self {
             PersonaRule::Addition(text) => join_prompts(&agent.system_prompt, text),
@@ -287,7 +287,7 @@ impl PersonaRule {
     }
 }
 
-/// Two parts of a prompt, the second in a paragraph of its own.
+/// Joins two parts of a prompt, with the second in a separate paragraph.
 fn join_prompts(first: &str, second: &str) -> String {
     let parts = [first.trim(), second.trim()];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -295,13 +295,13 @@ fn join_prompts(first: &str, second: &str) -> String {
 }
 
 impl ModelRules {
-    /// This model for everything.
+    /// Returns rules that use this model for everything.
     pub fn all(name: &Arc<str>) -> Self {
         let [response, judgment, memory, state] = [0; 4].map(|_| Some(name.clone()));
         Self { response, judgment, memory, state }
     }
 
-    /// The same with what another has for the rest.
+    /// Returns these models, with another's for those that are not set.
     pub fn or(self, other: &Self) -> Self {
         Self {
             response: self.response.or_else(|| other.response.clone()),
@@ -325,7 +325,7 @@ impl ToolRule {
         }
     }
 
-    /// Those that both allow.
+    /// Returns the tools that both allow.
     pub fn narrowed_to(&self, other: &Self) -> Self {
         match (self, other) {
             (_, ToolRule::All) => self.clone(),
@@ -339,7 +339,7 @@ impl ToolRule {
 }
 
 impl ChannelRules {
-    /// How long it stays out of a conversation after an unsolicited post in this mode.
+    /// Returns how long it stays out of a conversation after an unsolicited post in this mode.
     pub fn cooldown_for(&self, mode: Mode) -> SignedDuration {
         match mode {
             Mode::Facilitator => self.facilitation.cooldown,
@@ -353,39 +353,39 @@ impl ChannelRules {
 /// The rules of every channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rulebook {
-    /// For channels without rules of their own.
+    /// The rules of channels without their own.
     pub default_rules: ChannelRules,
-    /// By `#name` or by id. An id takes precedence over a name.
+    /// Rules by `#name` or by id. An id takes precedence over a name.
     pub channels: BTreeMap<String, ChannelRules>,
-    /// Who is asked in public channels that have no keeper of their own.
+    /// The user who is asked in public channels without their own keeper.
     pub keeper: Option<UserId>,
     /// The limits of the whole workspace.
     pub workspace_limits: BudgetLimits,
-    /// How many answers one user gets within an hour.
+    /// The maximum number of answers that one user gets within an hour.
     pub answers_per_hour: Option<u64>,
-    /// How often a judge is called within an hour about what one user wrote and nobody else.
+    /// The maximum number of judge calls within an hour about messages of only one user.
     pub judge_calls_per_hour: Option<u64>,
-    /// How many model calls one decision may take: its judgments, drafts, tool rounds and repetitions.
+    /// The maximum number of model calls for one decision: its judgments, drafts, tool rounds and repetitions.
     pub calls_per_decision: Option<u64>,
-    /// From this share of a limit on, unsolicited posts stop.
+    /// The share of a limit from which unsolicited posts stop.
     pub soft_share: f64,
-    /// The share of the day's tokens that is kept for mentions.
+    /// The share of the daily tokens that is reserved for mentions.
     pub mention_share: f64,
     /// Ids of users whose messages are ignored.
     pub opted_out: Vec<UserId>,
-    /// Whether a standing order that is given in the chat is a draft at first, until somebody keeps it.
+    /// Whether a standing order from the chat is a draft at first, until a user keeps it.
     pub drafts_standing_orders: bool,
-    /// The models of a workspace by its id, or of all workspaces of a platform by the platform's name, which their ids begin
-    /// with. An id takes precedence.
+    /// The models of a workspace by its id, or of all workspaces of a platform by its name, which is the prefix of
+    /// their ids. An id takes precedence.
     pub workspace_models: BTreeMap<String, ModelRules>,
-    /// By the keys of `channels`, and there by the id of the thread's first message.
+    /// Rules by the keys of `channels`, and within these by the id of the thread's first message.
     pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
-    /// The rules of all channels of a workspace, where it has settings of its own: by its id, or by its platform's name. An
-    /// id takes precedence.
+    /// The rules of all channels of a workspace with its own settings, by its id or by its platform's name. An id takes
+    /// precedence.
     pub workspaces: BTreeMap<String, WorkspaceRules>,
-    /// The models that a person may choose for a channel while the program runs.
+    /// The models that users may choose for a channel at runtime.
     pub model_choices: Vec<Arc<str>>,
-    /// What people have ordered, and the rules of each scope with it. See [`Rulebook::with_orders`].
+    /// The users' orders, and the rules of each scope with these orders. See [`Rulebook::with_orders`].
     pub ordered: BTreeMap<WorkspaceId, Vec<SettingOverride>>,
     pub ordered_rules: BTreeMap<(WorkspaceId, SettingScope), WorkspaceRules>,
 }
@@ -415,22 +415,22 @@ impl Default for Rulebook {
 }
 
 impl Rulebook {
-    /// The share of the day's tokens that unsolicited work may use.
+    /// Returns the share of the daily tokens that unsolicited work may use.
     pub fn unsolicited_share(&self) -> f64 {
         1.0 - self.mention_share
     }
 
-    /// The largest number of messages that any channel compares.
+    /// Returns the largest number of messages that any channel compares.
     pub fn max_compare_window(&self) -> usize {
         self.all_rules().map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
     }
 
-    /// Whether any channel has a language of its own.
+    /// Whether any channel has its own language.
     pub fn has_language_rule(&self) -> bool {
         self.all_rules().any(|rules| rules.language.is_some())
     }
 
-    /// Whether any channel tolerates only a share of unwelcome words.
+    /// Whether any channel tolerates only a share of unwelcome posts.
     pub fn has_tolerance(&self) -> bool {
         self.all_rules().any(|rules| rules.tolerance.is_some())
     }
@@ -440,12 +440,12 @@ impl Rulebook {
         self.all_rules().any(|rules| rules.memory == MemoryRule::Off)
     }
 
-    /// Whether what is said in a channel or a thread is remembered.
+    /// Whether the messages of a channel or a thread are remembered.
     pub fn remembers(&self, place: &Place<'_>) -> bool {
         self.rules_in(place).memory == MemoryRule::On
     }
 
-    /// The models of a workspace, or of a channel there that has these of its own.
+    /// Returns the models of a workspace, or of a channel there with these models of its own.
     pub fn models_in(&self, workspace: &WorkspaceId, own: Option<&ModelRules>) -> ModelRules {
         let names = [workspace.as_str(), workspace.platform()];
         let places = names.map(|name| self.workspace_models.get(name));
@@ -453,17 +453,18 @@ impl Rulebook {
         places.into_iter().flatten().fold(models, ModelRules::or)
     }
 
-    /// Whether any keeper is told of weeks.
+    /// Whether any keeper receives weekly notes.
     pub fn has_weekly_note(&self) -> bool {
         self.has_keeper() && self.all_rules().any(|rules| rules.weekly_note.is_some())
     }
 
-    /// Whether anybody is asked anywhere.
+    /// Whether there is any keeper.
     pub fn has_keeper(&self) -> bool {
         self.keeper.is_some() || self.all_rules().any(|rules| rules.keeper.is_some())
     }
 
-    /// Who is asked in a channel. What is said in one that is not public is shown to nobody but its own keeper.
+    /// Returns the user who is asked in a channel. Proposals in a channel that is not public are shown only to its own
+    /// keeper.
     pub fn keeper(&self, place: &Place<'_>) -> Option<&UserId> {
         let of_all = self.keeper.as_ref().filter(|_| place.visibility == Visibility::Public);
         self.rules_in(place).keeper.as_ref().or(of_all)
@@ -537,7 +538,7 @@ mod tests {
             let place = Place::new(&workspace, &channel, name, Visibility::Private);
             assert_eq!(book.rules_in(&place).mode, mode);
         }
-        // Anybody may call themselves like a channel.
+        // Any user may name themselves like a channel.
         let direct = |channel: &str| {
             let channel = ChannelId::new(channel);
             book.rules_in(&Place::new(&workspace, &channel, "garden", Visibility::Direct)).mode

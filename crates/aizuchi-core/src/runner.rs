@@ -1,6 +1,5 @@
-//! The runner: claims due steps, lets the agent handle them and commits the outcomes. Different
-//! conversations are handled concurrently; one conversation is handled one step at a time
-//! (invariant 4).
+//! The runner: claims due steps, lets the agent handle them and commits the outcomes. Different conversations are
+//! handled concurrently; one conversation is handled one step at a time (invariant 4).
 
 use futures_util::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
@@ -31,7 +30,7 @@ pub struct RunnerSettings {
     /// How long a claimed step stays hidden from other claims. Must be longer than any step may
     /// take.
     pub lease: SignedDuration,
-    /// How many conversations are handled concurrently.
+    /// The maximum number of conversations that are handled concurrently.
     pub max_concurrency: usize,
     /// How long a shutdown waits for work in flight. Supervisors usually kill a process that takes
     /// longer than ten seconds to stop.
@@ -62,7 +61,7 @@ impl Heartbeat {
         self.last_ms.store(now.as_millisecond(), Ordering::Relaxed);
     }
 
-    /// Whether nothing was finished for longer than a step may take.
+    /// Whether no step was finished for longer than a step may take.
     pub fn is_stalled(&self, now: Timestamp) -> bool {
         let beat = Timestamp::from_millisecond(self.last_ms.load(Ordering::Relaxed));
         beat.is_ok_and(|beat| now.duration_since(beat) > self.max_step_duration)
@@ -88,21 +87,21 @@ enum ClaimedWork {
     MemoryJob(MemoryJob),
 }
 
-/// What one poll of the store found.
+/// The result of polling the store once.
 struct Poll {
     work: Vec<ClaimedWork>,
     /// When to poll again at the latest.
     next_poll: Option<Timestamp>,
 }
 
-/// How long to wait after a failed commit, at first and at most.
+/// The first and the longest wait after a failed commit.
 const COMMIT_RETRY_DELAY: SignedDuration = SignedDuration::from_millis(200);
 const MAX_COMMIT_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 /// An unsolicited post within this time after an unseen message counts as an interruption.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
-/// How many memory jobs run concurrently.
+/// The maximum number of memory jobs that run concurrently.
 const MAX_MEMORY_JOBS: usize = 4;
-/// How long one memory job may take, with all its model calls.
+/// The time limit of one memory job, with all its model calls.
 const MEMORY_JOB_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// Longer than the timeout, so that a job that still runs is not claimed a second time.
 const MEMORY_JOB_LEASE: SignedDuration = SignedDuration::from_mins(11);
@@ -176,7 +175,7 @@ impl Runner {
                     }
                 };
                 tokio::select! {
-                    // In this order, so that a full queue does not delay the shutdown.
+                    // Biased, so that a full queue does not delay the shutdown.
                     biased;
                     () = shutdown.cancelled() => {}
                     Some(()) = running.next(), if !running.is_empty() => {}
@@ -212,12 +211,12 @@ impl Runner {
         })
     }
 
-    /// Claims as many due steps as there are free slots, and finds out when to poll again.
+    /// Claims as many due steps as there are free slots, and determines when to poll again.
     async fn poll(&self, running: usize) -> Result<Poll, StoreError> {
         self.metrics.wake_ups.inc();
         let free = self.settings.max_concurrency.saturating_sub(running);
         if free == 0 {
-            // A step that ends frees a slot, and wakes the loop.
+            // A step that ends frees a slot and wakes the loop.
             return Ok(Poll { work: Vec::new(), next_poll: None });
         }
         let now = self.clock.now();
@@ -240,13 +239,13 @@ impl Runner {
         Ok(Poll { work: work.collect(), next_poll: next.into_iter().chain(next_job_poll).min() })
     }
 
-    /// Claims due memory jobs, and finds out when to poll for more at the latest.
+    /// Claims due memory jobs, and determines when to poll for more at the latest.
     async fn poll_memory_jobs(
         &self,
         now: Timestamp,
     ) -> Result<(Vec<MemoryJob>, Option<Timestamp>), StoreError> {
         let jobs = self.claim_memory_jobs(now).await?;
-        // With no free slot there is nothing to wait for: a job that ends wakes the runner.
+        // Without a free slot there is no need to poll: a job that ends wakes the runner.
         let has_free_slot = self.free_memory_job_slots() > 0;
         // Claimed jobs must run even if the next query fails.
         let next = if has_free_slot {
@@ -315,12 +314,12 @@ impl Runner {
         self.log_memory_job(&outcome);
         let commit = || self.store.complete_memory_job(job, outcome.clone(), self.clock.now());
         if let Err(error) = self.commit_within(began + MEMORY_JOB_LEASE, commit).await {
-            // When the lease ends, the job is claimed again.
+            // When the lease expires, the job is claimed again.
             error!(error = %error, "committing the memory failed; the job runs again");
         }
     }
 
-    /// Counts the model calls and logs those that failed. An answer that turned out to be unusable has failed, too.
+    /// Counts the model calls and logs those that failed. An unusable answer counts as a failure, too.
     fn report_calls(&self, attempts: &[Attempt]) {
         for attempt in attempts {
             self.metrics.record_model_call(attempt);
@@ -367,14 +366,14 @@ impl Runner {
         let revision = *self.store.revisions().borrow();
         let mut attempts = Vec::new();
         let handling = self.agent.handle(&claim, &superseded, &mut attempts);
-        // A panic ends this step, not the runner with the steps of all other conversations.
+        // A panic only ends this step, not the runner and the steps of all other conversations.
         let handled = AssertUnwindSafe(handling).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!("the step panicked");
             panic_outcome(&claim, self.clock.now())
         });
-        // An outcome that names no revision saw nothing newer than the store had when the step
-        // began. Messages heard since then count as unseen.
+        // An outcome without a revision has seen nothing newer than the store's state when the step began. Messages
+        // heard since then count as unseen.
         let seen_revision =
             outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
         let outcome = Outcome { attempts, seen_revision, ..outcome };
@@ -422,7 +421,7 @@ impl Runner {
         }
     }
 
-    /// Commits the outcome of a step that was claimed then.
+    /// Commits the outcome of a step that was claimed at `claimed`.
     async fn commit(
         &self,
         claim: &Claim,
@@ -439,15 +438,15 @@ impl Runner {
                 receipt
             }
             Err(error) => {
-                // The lease ends, and the step runs again: a repeated model call, or a lookup of the post.
+                // The lease expires, and the step runs again: a repeated model call, or a lookup of the post.
                 error!(error = %error, "committing the outcome failed; the step runs again");
                 CompletionReceipt::default()
             }
         }
     }
 
-    /// Commits, and retries until the lease ends while the store is unavailable. The result of a step stays valid under
-    /// its lease, so an outage does not cost another model call.
+    /// Commits, and retries until the lease expires while the store is unavailable. The result of a step stays valid
+    /// under its lease, so an outage does not cost another model call.
     async fn commit_within<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
         lease_end: Timestamp,
@@ -503,9 +502,8 @@ fn is_reaction(claim: &Claim) -> bool {
     matches!(&claim.event, Event::Post(item) if item.reaction_to.is_some())
 }
 
-/// The outcome of a step whose handler panicked. A defect that shows only now and then should not
-/// cost an owed answer, and a post that may have been sent has to be looked up. Both are retried a
-/// few times.
+/// Returns the outcome of a step whose handler panicked. An intermittent defect should not cost an owed answer, and a
+/// post that may have been sent has to be looked up. Both are retried a few times.
 fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
     const MAX_ATTEMPTS: u32 = 4;
     let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());

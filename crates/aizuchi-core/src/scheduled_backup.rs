@@ -14,9 +14,9 @@ use crate::store::StoreError;
 use crate::store::database::location::DatabaseLocation;
 use crate::store::transfer;
 
-/// After a failure, the next attempt comes after this time at the latest.
+/// The maximum delay before the next attempt after a failure.
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
-/// Stands in the figure for a backup that is due and was never written.
+/// The value of the metric if a backup is due but none was ever written.
 const NEVER: SignedDuration = SignedDuration::from_secs(1);
 const PREFIX: &str = "aizuchi-";
 const SUFFIX: &str = ".db";
@@ -26,7 +26,7 @@ pub struct ScheduledBackup {
     pub location: DatabaseLocation,
     pub folder: PathBuf,
     pub interval: SignedDuration,
-    /// How many backups stay.
+    /// The number of backups to keep.
     pub keep: usize,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
@@ -45,7 +45,7 @@ impl ScheduledBackup {
                     () = shutdown.cancelled() => return Ok(()),
                     () = self.clock.sleep_until(due) => {}
                 }
-                // A backup that is cut off leaves nothing behind.
+                // A backup that is interrupted leaves nothing behind.
                 let step = tokio::select! {
                     () = shutdown.cancelled() => return Ok(()),
                     step = self.step() => step,
@@ -74,7 +74,7 @@ impl ScheduledBackup {
         let mut backups = self.backups();
         backups.retain(|(_, other)| *other != file);
         let surplus = (backups.len() + 1).saturating_sub(self.keep);
-        // Those of a clock that was ahead go first.
+        // Backups from the future, made while the clock was ahead, are removed first.
         backups.sort_by_key(|(at, _)| (*at <= now, *at));
         for (_, old) in backups.into_iter().take(surplus) {
             if let Err(problem) = std::fs::remove_file(&old) {
@@ -84,7 +84,7 @@ impl ScheduledBackup {
         Ok(file)
     }
 
-    /// What a process left that died while it wrote one.
+    /// Removes the files of backups that an earlier process did not finish.
     fn remove_unfinished(&self) {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let unfinished = files.map(|file| file.path()).filter(|file| {
@@ -98,16 +98,16 @@ impl ScheduledBackup {
         }
     }
 
-    /// When the newest backup was made. One in the future was made by a clock that was wrong.
+    /// Returns when the newest backup was made. A time in the future is ignored, since the clock was wrong.
     fn newest(&self) -> Option<Timestamp> {
         let now = self.clock.now();
         let newest = self.backups().into_iter().map(|(at, _)| at).rfind(|at| *at <= now);
-        // From the first second of the epoch on, an alert knows that there should be one.
+        // With the first second of the epoch as the value, an alert can tell that a backup is missing.
         self.metrics.record_backup(newest.unwrap_or(Timestamp::UNIX_EPOCH + NEVER));
         newest
     }
 
-    /// The backups in the folder, oldest first.
+    /// Returns the backups in the folder, oldest first.
     fn backups(&self) -> Vec<(Timestamp, PathBuf)> {
         let Ok(files) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let backup = |file: std::fs::DirEntry| Some((made_at(&file.path())?, file.path()));
@@ -117,7 +117,7 @@ impl ScheduledBackup {
     }
 }
 
-/// When a backup was made, by its name.
+/// Returns when a backup was made, by its name.
 fn made_at(file: &Path) -> Option<Timestamp> {
     let name = file.file_name()?.to_str()?;
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
@@ -125,7 +125,7 @@ fn made_at(file: &Path) -> Option<Timestamp> {
     time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|at| at.timestamp())
 }
 
-/// What is in it was said in private.
+/// Creates the folder with private permissions, since backups contain private messages.
 fn create_private_folder(folder: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {

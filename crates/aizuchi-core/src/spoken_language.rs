@@ -1,4 +1,4 @@
-//! The language of a conversation: the one that its channel is set to, or the one in which people write there.
+//! The language of a conversation: the one that is configured for its channel, or the one in which users write there.
 
 use crate::chat::{AuthorKind, Channel, ConversationId, MessageId, Visibility};
 use crate::persona::Language;
@@ -9,12 +9,12 @@ use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};
 
-/// How many of the newest messages are read. Some may be by bots.
+/// The number of newest messages that are read. Some may be by bots.
 const READ_MESSAGES: usize = 30;
-/// How many of the newest messages by people decide.
+/// The number of newest human messages that determine the language.
 const DECIDING_MESSAGES: usize = 10;
 
-/// The rule of a conversation's channel, where any channel has one.
+/// Returns the language rule of a conversation's channel, if any channel has one.
 pub async fn language_rule(
     archive: &dyn Archive,
     rulebook: &Rulebook,
@@ -31,7 +31,8 @@ pub async fn language_rule(
     Ok(rulebook.rules_in(&Place::of_conversation(conversation, name, visibility)).language)
 }
 
-/// The language in which people write in a conversation, or else in its channel. `None` if nobody has written any letters.
+/// Returns the language in which users write in a conversation, or else in its channel. `None` if no message has any
+/// letters.
 pub async fn written_language(
     archive: &dyn Archive,
     conversation: &ConversationId,

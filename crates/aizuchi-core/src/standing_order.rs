@@ -1,6 +1,6 @@
-//! Standing orders: short texts in which people say what the persona is to do or to leave in a thread, in a channel or
-//! everywhere. Models read them, and nothing else does: an order changes neither who may know what, nor the tools, nor
-//! the budget, nor anything in another channel.
+//! Standing orders: short texts in which users tell the persona what to do or not to do in a thread, in a channel or
+//! everywhere. Only models read them: an order changes neither who may know what, nor the tools, nor the budget, nor
+//! anything in another channel.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, is_blank, to_single_line};
 
-/// The longest text of an order, in characters.
+/// The maximum length of an order, in characters.
 pub const MAX_LENGTH: usize = 300;
-/// How many orders are in force at most in one thread, in one channel, or everywhere.
+/// The maximum number of orders in force in one thread, in one channel, or in the whole workspace.
 pub const MAX_PER_SCOPE: usize = 20;
-/// A draft that nobody keeps lapses after this time.
+/// The time after which a draft lapses unless it is kept.
 pub const DRAFT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Where an order holds.
+/// The scope of an order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StandingOrderScope {
     /// In the whole workspace.
@@ -28,17 +28,17 @@ pub enum StandingOrderScope {
 /// What a draft becomes when it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftTarget {
-    /// An order of its own.
+    /// A new order.
     New(StandingOrderScope),
     /// The next version of the order of this number.
     Change(i64),
 }
 
-/// What an order says, on one line.
+/// The text of an order, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingOrderText(Arc<str>);
 
-/// Why a text can be no order.
+/// Why a text is not valid as an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandingOrderTextProblem {
     Empty,
@@ -48,45 +48,47 @@ pub enum StandingOrderTextProblem {
 /// One version of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingOrder {
-    /// Identifies the order in its workspace, in all its versions.
+    /// Identifies the order in its workspace, across all its versions.
     pub number: i64,
-    /// From 1.
+    /// Starts at 1.
     pub version: i64,
     pub scope: StandingOrderScope,
     pub text: StandingOrderText,
-    /// Who could read its channel when this version was given, unless fewer can since. What is followed everywhere is
-    /// public.
+    /// Who could read its channel when this version was given, unless fewer users have been able to since. An order for
+    /// the whole workspace is public.
     pub visibility: Visibility,
-    /// Who gave it, as in [`crate::store::order_journal::GivenOrder::by`].
+    /// Who gave it; see [`crate::store::order_journal::GivenOrder::by`].
     pub by: Arc<str>,
     pub given: Timestamp,
-    /// When it was revoked, or when the next version took its place. `None`: it is in force, or a draft.
+    /// When it was revoked or replaced by the next version. `None` if it is in force, or a draft.
     pub ended: Option<Timestamp>,
-    /// Whether nobody has kept it yet. Until then it is in no prompt.
+    /// Whether it is still a draft. Until it is kept, it is in no prompt.
     pub is_draft: bool,
 }
 
 /// What an order would have changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StandingOrderEffect {
-    /// Within so many days.
+    /// The period that was tried, in days.
     pub days: i64,
-    /// On how many of the newest moments it was tried at which it spoke, and on how many at which its judge left it silent.
+    /// The number of newest moments on which it was tried: those at which the persona spoke, and those at which its
+    /// judge kept it silent.
     pub spoke: usize,
     pub silent: usize,
-    /// How many more there were of both, on which it was not tried: nobody was asked, or nobody answered.
+    /// The number of further such moments on which it was not tried: no model was asked, or none answered.
     pub untried_spoke: usize,
     pub untried_silent: usize,
-    /// Where it would have kept silent instead, and where it would have spoken.
+    /// The number of moments at which it would have kept silent instead, and at which it would have spoken instead.
     pub newly_silent: usize,
     pub newly_speaking: usize,
-    /// Where it was tried and nobody knows: the answer was no judgment, or the judge decides otherwise today without it,
-    /// too.
+    /// The number of moments with an unclear result: the answer was not a judgment, or the judge now decides otherwise
+    /// even without the order.
     pub unclear: usize,
 }
 
 impl StandingOrderScope {
-    /// The scope of a stored row: no channel is the whole workspace, and no thread the whole channel.
+    /// Returns the scope of a stored row: without a channel it is the whole workspace, and without a thread the whole
+    /// channel.
     pub fn from_columns(channel: &str, thread: &str) -> Self {
         match (channel, thread) {
             ("", _) => StandingOrderScope::Workspace,
@@ -97,7 +99,7 @@ impl StandingOrderScope {
         }
     }
 
-    /// The channel and the thread as they are stored.
+    /// Returns the channel and the thread as they are stored.
     pub fn columns(&self) -> (&str, &str) {
         match self {
             StandingOrderScope::Workspace => ("", ""),
@@ -115,7 +117,7 @@ impl StandingOrderScope {
         }
     }
 
-    /// Whether an order with this scope holds in a conversation of its workspace.
+    /// Whether an order with this scope applies in a conversation of its workspace.
     pub fn includes(&self, conversation: &ConversationId) -> bool {
         match self {
             StandingOrderScope::Workspace => true,
@@ -139,7 +141,7 @@ impl StandingOrderText {
         }
     }
 
-    /// A text that was stored.
+    /// Wraps a text that was stored.
     pub fn from_stored(text: String) -> Self {
         Self(text.into())
     }
@@ -154,12 +156,12 @@ impl StandingOrder {
         self.ended.is_none() && !self.is_draft
     }
 
-    /// Whether it waits for somebody to keep it, and what it changes is in force until then.
+    /// Whether it is a draft that has not been kept. Until then, the order that it changes stays in force.
     pub fn is_pending(&self) -> bool {
         self.ended.is_none() && self.is_draft
     }
 
-    /// Who may read it while its channel has this visibility: what was given in private stays so.
+    /// Returns who may read it while its channel has this visibility: what was given in private stays private.
     pub fn visibility_in(&self, channel: Visibility) -> Visibility {
         if channel == Visibility::Public { self.visibility } else { channel }
     }

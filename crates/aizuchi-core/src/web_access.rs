@@ -1,5 +1,5 @@
-//! What a reply may look up on the web: a search, and the text of a page. An address may be chosen by whoever writes
-//! into the chat, and a page by whoever runs its server, so both are untrusted.
+//! The web tools of a reply: searching, and reading the text of a page. Any user in the chat may choose an address, and
+//! anyone may run the server of a page, so both are untrusted.
 
 pub mod address_guard;
 mod resolver;
@@ -19,7 +19,7 @@ use async_trait::async_trait;
 
 use crate::event::web_call::WebLimits;
 
-/// Longer addresses are not read, in bytes.
+/// The maximum length of an address, in bytes.
 pub const MAX_ADDRESS_BYTES: usize = 2_000;
 
 /// A search engine.
@@ -27,7 +27,7 @@ pub const MAX_ADDRESS_BYTES: usize = 2_000;
 pub trait WebSearch: Send + Sync {
     async fn search(&self, query: &str) -> Result<SearchAnswer, WebError>;
 
-    /// Whether it can be used as it is configured. Costs as little as possible.
+    /// Checks whether it can be used as configured, at the lowest possible cost.
     async fn check(&self) -> Result<(), WebError>;
 }
 
@@ -36,11 +36,11 @@ pub trait WebSearch: Send + Sync {
 pub trait PageReader: Send + Sync {
     async fn read(&self, address: &str) -> Result<Page, WebError>;
 
-    /// Whether it can be used as it is configured.
+    /// Checks whether it can be used as configured.
     async fn check(&self) -> Result<(), WebError>;
 }
 
-/// What a search found, the best first.
+/// The results of a search, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchAnswer {
     /// A summary by the search engine itself.
@@ -58,19 +58,19 @@ pub struct SearchResult {
 /// A page that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where it was in the end, after all redirects.
+    /// The final address, after all redirects.
     pub address: String,
     pub title: Option<String>,
     /// Markdown, plain text, JSON or the beginning of a PDF.
     pub text: String,
-    /// Whether there was more of it than is ever read.
+    /// Whether the page has more text than the maximum.
     pub is_cut: bool,
 }
 
-/// Why nothing was found or read.
+/// Why a search or a page failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebError {
-    /// Such an address is never read.
+    /// The address is never read.
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
     #[error("no answer in time")]
@@ -81,27 +81,27 @@ pub enum WebError {
     Broken,
     #[error("too many redirects")]
     TooManyRedirects,
-    /// Neither HTML nor plain text nor JSON, nor a PDF that can be read.
+    /// The page is neither HTML nor plain text nor JSON, nor a readable PDF.
     #[error("it is no text")]
     NotText,
-    /// A document of which a beginning is of no use.
+    /// The document exceeds the maximum size, and its beginning alone is useless.
     #[error("it is larger than any document that is read")]
     TooLarge,
-    /// A page that consists of a program, for example.
+    /// The page consists only of a program, for example.
     #[error("it has no text that can be read without running it")]
     Empty,
     #[error("the server answered with the status {0}")]
     Status(u16),
-    /// The service wants another key.
+    /// The service refused the key.
     #[error("the key is refused")]
     KeyRefused,
-    /// What the operator's plan allows is used up for now.
+    /// The limits of the operator's plan are exhausted for now.
     #[error("no more requests are allowed now")]
     UsedUp,
-    /// An instance of SearXNG has JSON off by default.
+    /// JSON is disabled, which is the default of SearXNG.
     #[error("it does not answer in JSON; allow it in search.formats of its settings.yml")]
     NoJson,
-    /// The service answered something else than its API promises.
+    /// The service's answer does not match its API.
     #[error("the answer cannot be understood")]
     Unusable,
 }
@@ -117,22 +117,22 @@ pub enum RefusedAddress {
     UserInfo,
     #[error("its port is not allowed")]
     Port,
-    /// Whatever is not on the public internet.
+    /// The address is not on the public internet.
     #[error("it leads into a private network")]
     Internal,
-    /// An encrypted page led to one that is not.
+    /// A redirect from an encrypted page to an unencrypted one.
     #[error("it leads from https to http")]
     Downgrade,
 }
 
-/// What replies may look up on the web, and how often. By default nothing.
+/// The web tools of replies, and their limits. By default there are none.
 #[derive(Clone, Default)]
 pub struct WebTools {
     pub search: Option<Arc<dyn WebSearch>>,
     pub reader: Option<Arc<dyn PageReader>>,
-    /// The longest text of a page, in characters.
+    /// The maximum length of a page's text, in characters.
     pub max_page_characters: usize,
-    /// The longest text of one search result, in characters.
+    /// The maximum length of one search result's text, in characters.
     pub max_result_characters: usize,
     pub limits: WebLimits,
 }
@@ -143,7 +143,7 @@ impl WebTools {
     }
 }
 
-/// Which of the web tools a model is told of.
+/// The web tools that are offered to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfferedWebTools {
     pub search: bool,

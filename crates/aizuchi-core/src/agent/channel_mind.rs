@@ -1,7 +1,7 @@
-//! Which models think in a channel: its own, those of its workspace, or those of everywhere. The persona's prompt is the
-//! agent's all the same. What is judged, answered and folded there goes to them. What is said in public may be recalled in
-//! another channel, whose model reads it then, unless the channel is not remembered; pictures and recordings go to the
-//! models that describe and hear them.
+//! Selects the models for a channel: its own, those of its workspace, or the default ones. The persona's prompt is
+//! always the agent's. These models judge, answer and fold what is said in the channel. Public messages may be recalled
+//! in another channel, whose model then reads them, unless the channel is not remembered; pictures and recordings go to
+//! the models that describe and transcribe them.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ impl Agent {
         self.own_model(&self.minds.state, self.models_for(context).state)
     }
 
-    /// The memories of a channel are folded by its own model, and those of a thread by the thread's. A memory of several
-    /// channels is folded by that of their workspace.
+    /// Selects the model for a memory: a channel's memories are folded by its own model, and those of a thread by the
+    /// thread's. A memory of several channels is folded by their workspace's model.
     pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
         let models = self.rulebook().models_in(&key.workspace, Some(&rules.models));
         self.own_model(&self.minds.memory, models.memory)

@@ -1,6 +1,6 @@
-//! Replies to commands. A command was carried out when it was heard, so this only tells the user.
-//! It asks no model, and no gate stops it: otherwise a muted bot could never be unmuted. A user who gives many commands at
-//! once gets as few posts as anybody else.
+//! Replies to commands. A command was carried out when it was heard, so this only tells the user. It calls no model,
+//! and no gate stops it: otherwise a muted bot could never be unmuted. A user who gives many commands at once gets no
+//! more posts than anyone else.
 
 use std::collections::HashSet;
 
@@ -18,18 +18,19 @@ use crate::memory::Lineage;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
 
-/// How many commands of one user are answered at once: the newest, each once. All of them were carried out.
+/// The maximum number of a user's commands that are answered at once: the newest, without duplicates. All were carried
+/// out.
 const MAX_ANSWERED: usize = 10;
 
-/// Who gave the command, and whether others see the reply as well.
+/// The user who gave the command, and whether others see the reply as well.
 struct ReplyAudience {
     user: Option<UserId>,
     is_public: bool,
 }
 
 impl Agent {
-    /// Replies to all pending commands of the user who gave the first one. Other users' commands
-    /// are next. Of the drafts among them the first is tried: each takes its time, and the step has no more than one's.
+    /// Replies to all pending commands of the user who gave the first one. Other users' commands come next. Only the
+    /// first standing order draft among them is tried: a trial takes time, and the step has time for only one.
     pub(super) async fn reply_to_commands(
         &self,
         context: &Context,
@@ -72,7 +73,7 @@ impl Agent {
         self.draft_command_reply(context, answers, owed, why, audience).map(Some)
     }
 
-    /// Drafts a reply that has seen no messages, so what users talk about is still judged. If there are too many
+    /// Drafts a reply that has seen no messages, so that the users' conversation is still judged. If there are too many
     /// answers, the newest are kept.
     fn draft_command_reply(
         &self,
@@ -108,8 +109,8 @@ impl Agent {
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
     }
 
-    /// Announces in the channel that the bot has joined. Unlike other command replies it is public,
-    /// so the gates may stop it.
+    /// Announces in the channel that the bot has joined. Unlike other command replies it is public, so the gates may
+    /// stop it.
     fn announce_join(
         &self,
         context: &Context,
@@ -122,8 +123,8 @@ impl Agent {
         self.draft_command_reply(context, vec![text], vec![joined.message.clone()], why, audience)
     }
 
-    /// Replies to a message that became a command by an edit. The command was not carried out, and
-    /// a model might claim that it was.
+    /// Replies to a message that became a command by an edit. The command was not carried out, and a model might claim
+    /// that it was.
     fn reject_edited_command(&self, context: &Context) -> Option<Result<StepResult, StepError>> {
         let mut owed = context.owed.iter().filter_map(|id| context.target_message(id));
         let name = &self.persona.name;
@@ -164,7 +165,7 @@ impl Agent {
         }))
     }
 
-    /// The message to which a command replies, as the platform said.
+    /// Returns the message that a command replies to, as reported by the platform.
     async fn replied_to(
         &self,
         context: &Context,
@@ -177,7 +178,8 @@ impl Agent {
         Ok(parents.last())
     }
 
-    /// The newest of these commands, each once. “That” is another thing each time.
+    /// Returns the newest of these commands, without duplicates. “Forget that” is never a duplicate, since “that”
+    /// differs each time.
     fn newest_distinct<'a>(&self, commands: &[&'a PendingCommand]) -> Vec<&'a PendingCommand> {
         let mut seen = HashSet::new();
         let mut is_new = |command: &PendingCommand| {

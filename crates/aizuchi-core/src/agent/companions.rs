@@ -1,6 +1,6 @@
-//! Several companions in one channel: of the persona and other bots that speak unasked, one speaks about a message. All
-//! find the same order by themselves. The first speaks in its own time; each other one waits longer, and keeps silent
-//! once another has spoken.
+//! Several companions in one channel: of the persona and other bots that speak unasked, only one speaks about a
+//! message. All compute the same order independently. The first speaks without an extra wait; each other one waits
+//! longer, and stays silent once another has spoken.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::rules::Mode;
 use crate::texts::{self, Name};
 
 impl Agent {
-    /// The other companions of a context's channel, which the settings name.
+    /// Returns the other companions of a context's channel that the settings name.
     pub(super) fn companions_in(&self, context: &Context) -> BTreeSet<UserId> {
         let rulebook = self.rulebook();
         let rules = self.gate_input(context, &rulebook).rules;
@@ -27,12 +27,13 @@ impl Agent {
         companions
     }
 
-    /// How much longer than in its own time it waits before it speaks. The order is that of the newest message of a person
-    /// and not of the one that it speaks about: at one moment the others may want to speak about another one.
+    /// Returns how much longer the persona waits because of companions. The order depends on the newest message of a
+    /// person, not on the message that the persona speaks about, because companions may want to speak about different
+    /// messages at the same time.
     pub(super) fn companion_wait(&self, context: &Context) -> SignedDuration {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
-        // Whoever approves it sees what was said meanwhile.
+        // The user who approves the proposal sees what was said in the meantime.
         if context.companions.is_empty() || gate_input.mode() == Mode::Propose {
             return SignedDuration::ZERO;
         }
@@ -45,8 +46,8 @@ impl Agent {
         gate_input.rules.companion_window * i32::try_from(rank).unwrap_or(i32::MAX)
     }
 
-    /// Withdraws what it would say unasked about a message, if another companion has spoken since, or if companions have
-    /// had their turns.
+    /// Withdraws an unsolicited reply to a message if another companion has spoken since, or if companions have used up
+    /// their turns.
     pub(super) fn check_other_bots(
         &self,
         context: &Context,

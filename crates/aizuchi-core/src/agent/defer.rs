@@ -1,6 +1,6 @@
-//! Deferral: while a platform is being backfilled, nothing is decided or posted, because messages
-//! may be missing from the context. An owed answer waits for a while only: a history that cannot be
-//! read must not keep a user waiting.
+//! Deferral: while a platform is being backfilled, nothing is decided or posted, because messages may be missing from
+//! the context. An owed answer waits only for a limited time: a history that cannot be read must not keep a user
+//! waiting.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::event::{Claim, DecisionClosing, Event, StepResult};
 use crate::platform::BackfillState;
 use crate::texts;
 
-/// How soon a deferred step checks again at first, and then how often.
+/// The first and the later intervals after which a deferred step checks again.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
-/// How long an owed answer waits for the backfill of its conversation while the platform is
-/// connected. It outlasts one call that hangs.
+/// How long an owed answer waits for the backfill of its conversation while the platform is connected. It outlasts one
+/// call that hangs.
 pub const MAX_OWED_WAIT: SignedDuration = SignedDuration::from_secs(15);
 
-/// The same after a restore, when an answer may have been given already.
+/// How long an owed answer waits after a restore, because it may have been given already.
 const MAX_RESTORED_WAIT: SignedDuration = SignedDuration::from_mins(10);
 
 /// The deferred steps. Clones share them.
@@ -42,7 +42,7 @@ struct Deferral {
 }
 
 impl Deferrals {
-    /// Remembers a deferred step, and returns since when it waits for this state.
+    /// Records a deferred step, and returns since when it has waited for this state.
     fn begin(&self, claim: &Claim, gap_ended: Option<Timestamp>, now: Timestamp) -> Timestamp {
         let mut deferrals = self.0.lock();
         let deferral = Deferral { due: claim.due, since: now, gap_ended };
@@ -53,7 +53,7 @@ impl Deferrals {
         known.since
     }
 
-    /// Forgets a deferral, and returns when the step was originally due.
+    /// Removes a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
         let mut deferrals = self.0.lock();
         deferrals.remove(claim.event.conversation()).map_or(claim.due, |deferral| deferral.due)
@@ -61,8 +61,8 @@ impl Deferrals {
 }
 
 impl Agent {
-    /// The result for a step that must not be handled now. It waits for the backfill, or it has
-    /// waited so long that an unsolicited post would be stale.
+    /// Returns the result for a step that must not be handled now: it waits for the backfill, or it has waited so long
+    /// that an unsolicited post would be stale.
     pub(super) fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
@@ -80,7 +80,7 @@ impl Agent {
         if !claim.is_owed || gap_ended.is_none() {
             return Some(StepResult::Deferred { due: self.now() + wait });
         }
-        // Only the history tells what was answered before a restore.
+        // Only the history shows what was answered before a restore.
         let lost_span = self.command_answers.archive.lost_span();
         let is_restored = lost_span.is_some_and(|span| span.is_recent(self.now()));
         let most = if is_restored { MAX_RESTORED_WAIT } else { MAX_OWED_WAIT };
@@ -98,8 +98,8 @@ impl Agent {
         None
     }
 
-    /// Never stale: a judgment, since it reads the context again; an owed answer; a post that was
-    /// begun.
+    /// Whether the step is stale. A judgment never is, since it reads the context again; nor is an owed answer or a
+    /// post that was begun.
     fn is_stale(&self, claim: &Claim, overdue: SignedDuration) -> bool {
         let is_begun = match &claim.event {
             Event::Judge(_) => true,

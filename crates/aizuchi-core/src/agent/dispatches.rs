@@ -1,5 +1,5 @@
-//! When requests to post were made. An item is committed as being sent before its request is made, and typing may come
-//! between, so that moment alone does not tell how long its post can still arrive.
+//! When requests to post were made. An item is committed as `sending` before its request is made, and typing may come
+//! between, so the time of the commit alone does not tell how long the post can still arrive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,14 +10,13 @@ use parking_lot::Mutex;
 use crate::clock::Clock;
 use crate::event::OutboxItem;
 
-/// By the time that has passed, since the wall clock may be set between a request and its lookup.
-/// Clones share what they know.
+/// Uses elapsed time, since the wall clock may be set between a request and its lookup. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Dispatches {
     clock: Clock,
-    /// No request of an earlier process was made later.
+    /// When this process started. Requests of earlier processes were made before that.
     started: SignedDuration,
-    /// The newest request for each item whose result is unknown, by its key.
+    /// The newest request with an unknown result for each item, by the item's key.
     requests: Arc<Mutex<HashMap<Arc<str>, SignedDuration>>>,
 }
 
@@ -26,17 +25,17 @@ impl Dispatches {
         Self { started: clock.elapsed(), clock, requests: Arc::default() }
     }
 
-    /// A request to post this item is about to be made.
+    /// Records that a request to post this item is about to be made.
     pub(super) fn begin(&self, item: &OutboxItem) {
         self.requests.lock().insert(item.key.clone(), self.clock.elapsed());
     }
 
-    /// The result is known.
+    /// Removes the request of an item whose result is known.
     pub(super) fn end(&self, item: &OutboxItem) {
         self.requests.lock().remove(&item.key);
     }
 
-    /// How long a request for this item may still succeed, if requests take no longer than `settle`.
+    /// Returns how long a request for this item may still succeed, if requests take no longer than `settle`.
     pub(super) fn until_settled(
         &self,
         item: &OutboxItem,

@@ -1,4 +1,5 @@
-//! Draft: a text, a reaction or an apology as a result that the store can commit, with its reason in the ledger.
+//! Draft: turns a text, a reaction or an apology into a result that the store can commit, with its reason in the
+//! ledger.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 
 impl Agent {
-    /// An apology whose row in the ledger says what is wrong with the model, if that is known.
+    /// Drafts an apology. Its ledger row names the problem with the model, if that is known.
     pub(super) fn apologize_for(
         &self,
         problem: Option<ModelProblem>,
@@ -48,8 +49,7 @@ impl Agent {
         ends: DecisionResult,
     ) -> StepResult {
         let metadata = DraftMetadata {
-            // The prompt held all owed messages that still exist; the others are owed nothing any
-            // more.
+            // The prompt contained all owed messages that still exist; the others are no longer owed an answer.
             owed: context.owed.clone(),
             about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
             lineage,
@@ -63,7 +63,8 @@ impl Agent {
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
 
-    /// A reply that is nothing but an emoji which the channel allows is a reaction to the only message that it answers.
+    /// If a reply consists only of an emoji that the channel allows, returns it as a reaction to the only message it
+    /// answers.
     pub(super) fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
         let [message] = context.messages_to_answer()[..] else { return None };
         let rulebook = self.rulebook();
@@ -72,7 +73,7 @@ impl Agent {
         Some(DraftContent::Reaction { emoji, on: message.id.clone() })
     }
 
-    /// The same draft, which somebody has to approve.
+    /// Turns a draft into a proposal, which a user has to approve.
     pub(super) fn as_proposal(&self, result: StepResult) -> StepResult {
         match result {
             StepResult::Drafted { draft, .. } => StepResult::Proposed(ProposedDraft {
@@ -98,7 +99,7 @@ impl Agent {
         }
     }
 
-    /// What made this message owe an answer.
+    /// Explains why this message is owed an answer.
     fn owed_reason(&self, message: &Message, context: &Context) -> String {
         let language = self.persona.language;
         let name = to_single_line(context.display_name(&message.author.id));
@@ -122,7 +123,7 @@ fn names_with_mark(text: &str, name: &str) -> bool {
     ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// The same draft, for this reason.
+/// Replaces a draft's reason.
 pub(super) fn with_reason(result: StepResult, why: String) -> StepResult {
     match result {
         StepResult::Drafted { mut draft, due } => {
@@ -133,7 +134,7 @@ pub(super) fn with_reason(result: StepResult, why: String) -> StepResult {
     }
 }
 
-/// The same draft, due at that time.
+/// Replaces a draft's due time.
 pub(super) fn with_due(result: StepResult, due: Timestamp) -> StepResult {
     match result {
         StepResult::Drafted { draft, .. } => StepResult::Drafted { draft, due },
@@ -141,7 +142,7 @@ pub(super) fn with_due(result: StepResult, due: Timestamp) -> StepResult {
     }
 }
 
-/// The same draft, which also settles these messages.
+/// Returns the same draft, which also settles these messages.
 pub(super) fn with_settled_messages(result: StepResult, settled: Vec<MessageId>) -> StepResult {
     match result {
         StepResult::Drafted { mut draft, due } => {
@@ -152,11 +153,11 @@ pub(super) fn with_settled_messages(result: StepResult, settled: Vec<MessageId>)
     }
 }
 
-/// The posts that a text is split into, as many as an answer may take.
+/// Splits a text into posts, at most as many as an answer may take.
 pub(super) fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -> Vec<String> {
     let longest = platform.max_post_length();
     let posts = split(text, longest).into_iter();
-    // What was code in the whole text may not be code in a part of it.
+    // What was code in the whole text may not be code in a part of it, so each part is screened.
     let screen = |post: String| screen_urls(&post, known, CodeBlocks::KeepUrls);
     limit_posts(posts.flat_map(|post| split(&screen(post), longest)).collect(), longest)
 }

@@ -1,4 +1,4 @@
-//! What all files have in common that are looked into: how one is fetched, and what a model's refusal says of it.
+//! What all file readers share: fetching a file, and interpreting a model's refusal.
 
 use jiff::Timestamp;
 use tracing::debug;
@@ -11,11 +11,11 @@ use crate::chat::{Message, Visibility};
 use crate::context::Context;
 use crate::decision::model_problem::ModelProblem;
 
-/// How much of a text is kept, in characters.
+/// The maximum length of a kept excerpt, in characters.
 pub(super) const MAX_EXCERPT_CHARS: usize = 3_000;
 
 impl Agent {
-    /// The content of a file. `None` if it cannot be had now.
+    /// Fetches the content of a file. Returns `None` if it is not available now.
     pub(super) async fn fetch_file(
         &self,
         message: &Message,
@@ -44,12 +44,12 @@ impl Agent {
     }
 }
 
-/// Whether everybody may read a message. What was heard in private stays private, also where the channel is public now.
+/// Whether every member may read a message. What was heard in private stays private, even if the channel is public now.
 pub(super) fn is_public(context: &Context, message: &Message) -> bool {
     context.visibility == Visibility::Public && !context.restricted_messages.contains(&message.id)
 }
 
-/// Whether a model that refuses for good refuses the file, and would take another one.
+/// Whether a model's permanent refusal is about the file, so that the model would take another one.
 pub(super) fn is_about_file(problem: Option<ModelProblem>) -> bool {
     match problem {
         None | Some(ModelProblem::RequestRejected | ModelProblem::Garbled) => true,

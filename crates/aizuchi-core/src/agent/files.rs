@@ -1,6 +1,6 @@
-//! Before the persona speaks, it is found out what is in the files that its reply may be about, once for each file. A
-//! picture goes to a model that sees, a recording to one that hears, a text file is read as it is. What became known travels
-//! in the outcome, and the store keeps it with the message.
+//! Reads the files that a reply may be about before the persona speaks, once per file. A picture goes to a vision
+//! model, a recording to a transcription model, and a text file is read as it is. The contents are part of the outcome,
+//! and the store keeps them with the message.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,32 +19,32 @@ use crate::context::Context;
 use crate::prompt::picture::Picture;
 use crate::web_access::charset;
 
-/// How many of the target's newest messages are looked through, besides those that are answered.
+/// How many of the target's newest messages are checked for files, besides those that are answered.
 const LOOKBACK: usize = 10;
-/// How many text files and PDFs are opened for one reply.
+/// The maximum number of text files and PDFs that are opened for one reply.
 const MAX_TEXT_FILES: usize = 3;
-/// In characters.
+/// The maximum length of a description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1_500;
 
-/// What is opened of the files that people send.
+/// Which of the files that users send are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSettings {
-    /// Whether the model that describes pictures gets those of private channels and direct messages.
+    /// Whether the vision model gets pictures from private channels and direct messages.
     pub describes_private: bool,
-    /// How many pictures are described for one reply.
+    /// The maximum number of pictures that are described for one reply.
     pub max_pictures: usize,
     pub max_picture_bytes: usize,
-    /// Whether the model that hears gets recordings of private channels and direct messages.
+    /// Whether the transcription model gets recordings from private channels and direct messages.
     pub transcribes_private: bool,
-    /// How many recordings are listened to for one reply.
+    /// The maximum number of recordings that are transcribed for one reply.
     pub max_recordings: usize,
     pub max_recording_bytes: usize,
     pub max_recording_seconds: u32,
-    /// Text files that are larger are not opened.
+    /// The maximum size of text files that are opened.
     pub max_text_bytes: usize,
-    /// PDFs that are larger are not opened.
+    /// The maximum size of PDFs that are opened.
     pub max_pdf_bytes: usize,
-    /// How long all of this may delay a reply.
+    /// How long reading files may delay a reply.
     pub time_limit: SignedDuration,
 }
 
@@ -66,8 +66,8 @@ impl Default for FileSettings {
 }
 
 impl Agent {
-    /// Finds out what is in the files that a reply may be about, adds it to the context, and to `read`. What cannot be
-    /// found out now stays unknown, since the reply can do without it.
+    /// Reads the files that a reply may be about, and adds their contents to the context and to `read`. Files that
+    /// cannot be read now stay unread, since the reply can do without them.
     pub(super) async fn read_files(
         &self,
         context: &mut Context,
@@ -78,7 +78,7 @@ impl Agent {
         let mut failed = Vec::new();
         for (message, attachment) in self.files_to_read(context) {
             let kind = attachment.kind();
-            // The call is in the ledger, and the next one would probably end in the same way.
+            // The failed call is in the ledger, and the next one would probably end the same way.
             if failed.contains(&kind) {
                 continue;
             }
@@ -92,7 +92,7 @@ impl Agent {
                 Ok(Some(content)) => content,
                 Ok(None) => continue,
                 Err(StepError::Superseded) => return Err(StepError::Superseded),
-                // Asked again for every answer, it would be paid for each time.
+                // Retried for every answer, the call would be paid for each time.
                 Err(StepError::Permanent { problem, .. }) if is_about_file(problem) => {
                     failure_of(kind)
                 }
@@ -109,8 +109,8 @@ impl Agent {
         Ok(())
     }
 
-    /// The files that nobody has looked into, those of the messages to answer first, then the newest. Text files come
-    /// first, since none waits for a model, and pictures last, since a recording takes the longest.
+    /// Returns the files that have not been read: those of the messages to answer first, then the newest. Text files
+    /// come first, since they do not wait for a model, and pictures last, since a recording takes the longest.
     fn files_to_read(&self, context: &Context) -> Vec<(Arc<Message>, Attachment)> {
         let FileSettings {
             max_pictures,
@@ -184,7 +184,7 @@ impl Agent {
         files
     }
 
-    /// What is in a file. `None` if that cannot be found out now.
+    /// Reads a file. Returns `None` if that is not possible now.
     async fn read_file(
         &self,
         context: &Context,
@@ -217,7 +217,7 @@ impl Agent {
         self.describe(context, message, picture, deadline, calls).await
     }
 
-    /// Asks the model that sees what a picture shows.
+    /// Asks the vision model to describe a picture.
     async fn describe(
         &self,
         context: &Context,
@@ -242,7 +242,7 @@ impl Agent {
     }
 }
 
-/// What is kept of a file that a model made nothing of. Asked again, it would be paid for again.
+/// Returns the content that is stored for a file that a model could not read. Another call would be paid for again.
 fn failure_of(kind: AttachmentKind) -> AttachmentContent {
     match kind {
         AttachmentKind::Audio => AttachmentContent::Unheard(UnheardReason::Failed),
@@ -253,7 +253,7 @@ fn failure_of(kind: AttachmentKind) -> AttachmentContent {
     }
 }
 
-/// Whether there is a model to which the files of a message may go.
+/// Whether a model exists that the files of a message may be sent to.
 fn may_go_to(
     model: Option<&Mind>,
     allows_private: bool,
@@ -263,14 +263,14 @@ fn may_go_to(
     model.is_some() && (allows_private || is_public(context, message))
 }
 
-/// Takes one of those that are left. Returns whether there was one.
+/// Decrements `left`. Returns whether it was above zero.
 fn take_one(left: &mut usize) -> bool {
     let has_one = *left > 0;
     *left = left.saturating_sub(1);
     has_one
 }
 
-/// The beginning of a text file. `None` if it is no text, or has none.
+/// Returns the beginning of a text file, or `None` if the file is not text or has no text.
 fn excerpt(bytes: &[u8]) -> Option<String> {
     let text = charset::decode_text(bytes).filter(|text| !text.contains('\0'))?;
     let text = to_visible_text(&text);

@@ -1,5 +1,5 @@
-//! Follow-up: whoever asked for a call that somebody had to allow hears what became of it. What a tool answered is told by
-//! the model, without further calls; everything else needs no model.
+//! Follow-up: tells the users who asked for a call that required consent how it ended. The model reports what a tool
+//! answered, without further calls; everything else needs no model.
 
 use serde_json::Value;
 
@@ -16,19 +16,19 @@ use crate::prompt::Prompt;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound};
 use crate::texts;
 
-/// What is to be told of calls that have come to an end.
+/// The ended calls that a reply has to report.
 #[derive(Default)]
 pub(super) struct EndedCalls(Vec<Consent>);
 
 impl Agent {
-    /// The calls of which those who are owed an answer have not heard.
+    /// Returns the ended calls that have not been reported to the users who are owed an answer.
     pub(super) async fn ended_calls(&self, context: &Context) -> Result<EndedCalls, StepError> {
         let mut ended = self.command_answers.archive.unsettled_consents().await?;
         ended.retain(|consent| {
             consent.conversation == context.conversation
                 && consent.state.is_final()
                 && consent.messages.iter().any(|message| context.owed.contains(message))
-                // What became known since is told by the next answer.
+                // The next answer reports what became known later.
                 && consent.revision <= context.revision
         });
         Ok(EndedCalls(ended))
@@ -40,17 +40,17 @@ impl EndedCalls {
         self.0.is_empty()
     }
 
-    /// Whether one of them was made for this message.
+    /// Whether a call was made for this message.
     pub(super) fn has_call_for(&self, message: &MessageId) -> bool {
         self.0.iter().any(|consent| consent.messages.contains(message))
     }
 
-    /// Whether nobody who is owed an answer waits for anything else.
+    /// Whether the users who are owed an answer wait for nothing else.
     pub(super) fn is_all_owed(&self, context: &Context) -> bool {
         !self.is_empty() && context.owed.iter().all(|message| self.has_call_for(message))
     }
 
-    /// How all of them ended, where the model cannot or may not tell it.
+    /// Returns one fixed sentence per call about how it ended, for when the model cannot or may not report it.
     pub(super) fn fixed_sentences(&self, language: Language) -> String {
         let sentences = self.0.iter().map(|consent| {
             sentence(consent, language).unwrap_or_else(|| untold_answer(consent, language))
@@ -58,7 +58,7 @@ impl EndedCalls {
         sentences.collect::<Vec<_>>().join("\n")
     }
 
-    /// The whole answer, if there is nothing to say but how the calls ended.
+    /// Returns the whole answer, if there is nothing to say except how the calls ended.
     pub(super) fn sentences(&self, context: &Context, language: Language) -> Option<String> {
         if !self.is_all_owed(context) {
             return None;
@@ -77,7 +77,7 @@ impl EndedCalls {
         calls.collect::<Vec<_>>().join("; ")
     }
 
-    /// What the model is told of them, instead of being offered tools. The addresses of what is shown may become links.
+    /// Adds the ended calls to the prompt, in place of tools. The URLs that are shown may become links.
     pub(super) fn add_to(&self, prompt: &mut Prompt, known: &mut KnownUrls, max_tokens: u64) {
         if self.is_empty() {
             return;
@@ -114,14 +114,14 @@ impl EndedCalls {
     }
 }
 
-/// How a call ended, where no model has to tell it.
+/// Returns how a call ended, unless a model has to report it.
 fn sentence(consent: &Consent, language: Language) -> Option<String> {
     let text: fn(Language, &str) -> String = match (consent.state, &consent.answer) {
         (ConsentState::Answered, Some(_)) => return None,
         (ConsentState::Answered, None) => texts::consents::answer_gone,
         (ConsentState::Unknown, _) => texts::consents::unknown,
         (ConsentState::Refused, _) => texts::consents::refused,
-        // The others are told when they have ended.
+        // Calls in the other states are reported once they have ended.
         (
             ConsentState::Lapsed
             | ConsentState::Drafted
@@ -134,7 +134,7 @@ fn sentence(consent: &Consent, language: Language) -> Option<String> {
     Some(text(language, &consent.tool))
 }
 
-/// That a call was made, without what came of it.
+/// Says that a call was made, without its answer.
 fn untold_answer(consent: &Consent, language: Language) -> String {
     match consent.answer.as_ref().is_some_and(|answer| answer.is_failure) {
         true => texts::consents::failure_untold(language, &consent.tool),
@@ -142,13 +142,13 @@ fn untold_answer(consent: &Consent, language: Language) -> String {
     }
 }
 
-/// Those that were called.
+/// Returns the arguments that the tool was called with.
 fn arguments(consent: &Consent) -> Value {
     let arguments = consent.arguments.as_deref().map(serde_json::from_str::<Value>);
     arguments.and_then(Result::ok).unwrap_or_default()
 }
 
-/// The messages behind a call: what it answered may repeat them.
+/// Returns the source messages of a call, which its answer may repeat.
 fn lineage(consent: &Consent) -> Lineage {
     let channel = &consent.conversation.channel;
     let mut messages = consent.lineage.messages.clone();

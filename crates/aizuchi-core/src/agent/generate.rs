@@ -1,5 +1,5 @@
-//! Generate: the model calls of a reply, with the tools that the model asks for in between, up to a text that may be
-//! posted.
+//! Generate: the model calls of a reply, with the tool calls that the model asks for in between, up to a text that may
+//! be posted.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,31 +25,31 @@ use crate::rules::MemoryRule;
 use crate::rules::place::Place;
 use crate::store::StoreError;
 
-/// How many rounds of tool calls a model gets before it has to answer in text.
+/// The maximum number of rounds of tool calls before a model has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
 
-/// What the mind generated.
+/// The result of the model calls for a reply.
 pub(super) enum Generated {
     Reply(GeneratedReply),
-    /// It has nothing to say, for this reason, and nobody waits for an answer.
+    /// The model has nothing to say, for this reason, and no user waits for an answer.
     Nothing(String),
 }
 
-/// The result of the model calls.
+/// A text that the model calls generated.
 pub(super) struct GeneratedReply {
     pub(super) text: String,
     /// Names the pages that were read for it, if the text names none of them.
     pub(super) sources: Option<String>,
-    /// The URLs of the text that may be live.
+    /// The URLs in the text that may be links.
     pub(super) known_urls: KnownUrls,
     pub(super) lineage: Lineage,
     pub(super) memo_changes: Vec<MemoChange>,
-    /// The calls that somebody has to allow.
+    /// The calls that a user has to allow.
     pub(super) wanted_calls: Vec<NewConsent>,
 }
 
 impl Agent {
-    /// Finds relevant old messages from every channel that is visible from here.
+    /// Finds relevant old messages in every channel that is visible from here.
     pub(super) async fn recall(&self, context: &Context) -> Vec<RecalledMessage> {
         let limit = self.settings.recall_limit;
         let messages = context.messages_to_answer();
@@ -70,7 +70,7 @@ impl Agent {
         let mut found = match self.store.recall(&query).await {
             Ok(found) => found,
             Err(error) => {
-                // Old messages are of use, but not worth an answer.
+                // Old messages are useful, but a reply does not have to fail without them.
                 warn!(error = %error, "searching old messages failed; replying without them");
                 Vec::new()
             }
@@ -86,7 +86,7 @@ impl Agent {
         found
     }
 
-    /// The URLs that a reply may show as links before it has used any tool.
+    /// Returns the URLs that a reply may show as links before it has used any tool.
     pub(super) fn known_urls(&self, context: &Context) -> KnownUrls {
         let mut known = KnownUrls::in_context(context);
         let rulebook = self.rulebook();
@@ -96,7 +96,7 @@ impl Agent {
         known
     }
 
-    /// The first prompt of a reply, and the tools that it may use. A preview has no decision.
+    /// Returns the first prompt of a reply and the tools that the reply may use. A preview has no decision.
     pub(super) async fn reply_prompt(
         &self,
         context: &Arc<Context>,
@@ -119,8 +119,8 @@ impl Agent {
         Ok((prompt.with_tools(specs), toolbox))
     }
 
-    /// Calls the model, runs the tools that it asks for, and repeats until it answers in text. All
-    /// of this takes no longer than two calls may take.
+    /// Calls the model, runs the tools that it asks for, and repeats until it answers in text. In total this takes no
+    /// longer than two calls may take.
     pub(super) async fn generate(
         &self,
         context: &Arc<Context>,
@@ -172,7 +172,7 @@ impl Agent {
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());
-            // Something on the web, or a tool of the operator's, may take long.
+            // A web request or an operator's tool may take long.
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
             let is_late = self.now() >= began + limit;
@@ -199,7 +199,7 @@ impl Agent {
     }
 }
 
-/// The text of the last response or, if that is empty, of the latest tool round that had any.
+/// Returns the text of the last response or, if that is empty, of the latest tool round that has a text.
 fn final_text(last: String, prompt: &Prompt) -> String {
     let before = prompt.tool_rounds.iter().rev().map(|round| &round.text);
     let mut all = std::iter::once(&last).chain(before);

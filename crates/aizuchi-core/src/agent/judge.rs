@@ -1,5 +1,5 @@
-//! Judge: decide whether to join in. Gates come first, then one model call, and one more if the
-//! response cannot be parsed. Anything but a clear yes is silence (invariants 7 and 8).
+//! Judge: decides whether to join in. Gates come first, then one model call, and one more if the response cannot be
+//! parsed. Anything but a clear yes is silence (invariants 7 and 8).
 
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ use crate::rules::{ChannelRules, Mode};
 use crate::texts;
 use aizuchi_structure::cues::Cues;
 
-/// A second look is no sooner than this: hardly anything has changed by then.
+/// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
-/// In characters. The prompt asks for one sentence.
+/// The maximum length of a reason, in characters. The prompt asks for one sentence.
 const MAX_REASON_CHARS: usize = 500;
 
 impl Agent {
@@ -52,7 +52,7 @@ impl Agent {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
-        // Whether anybody waits is what a second look asks the judge.
+        // A second look asks the judge whether anyone still waits, so the NothingOpen gate is skipped.
         let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
         let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
         let gate_result = gate_input.check_before_judging(&gates);
@@ -64,7 +64,7 @@ impl Agent {
             let why = texts::judging::message_deleted(self.persona.language);
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
-        // A second look is what the judge asked for.
+        // The judge itself asked for the second look.
         let may_skip = claim.second_looks == 0 && Gate::is_learned_from(mode);
         if may_skip && self.settings.keeps_moments {
             let (moment, check) = self.check_learned_gate(&gate_input);
@@ -90,7 +90,7 @@ impl Agent {
             let channel = &conversation.channel;
             match state {
                 ConversationState::Ending => {
-                    // The sentence is required as it is; elsewhere fields say what a message is about.
+                    // The required log sentence, verbatim; elsewhere fields say what a message is about.
                     debug!(
                         channel = %channel,
                         "Intervention blocked for channel {channel}: conversation is ending"
@@ -101,7 +101,7 @@ impl Agent {
                 }
                 ConversationState::Misunderstanding | ConversationState::Conflict => {
                     let state = state.name();
-                    // Required as it is, too.
+                    // Also a required log sentence.
                     debug!(
                         state,
                         "Conversation state detected: {state}, proceeding to LLM judgment"
@@ -112,7 +112,7 @@ impl Agent {
             options.judge_options.known_state = Some(state);
         }
         let judgment = self.request_judgment(&context, &options, &mut calls).await?;
-        // A fallback may have judged in the place of the model that was to be asked.
+        // A fallback may have judged instead of the model that was selected.
         if let (Some(moment), Some(attempt)) = (&mut evaluation.moment, calls.attempts.last()) {
             moment.judge = attempt.model.clone();
         }
@@ -127,7 +127,7 @@ impl Agent {
         self.apply_verdict(claim, judgment, verdict, &context)
     }
 
-    /// Loads what a judge looks at, and the options of its prompt.
+    /// Loads the context for a judge, and the options of its prompt.
     pub(super) async fn load_judge_context(
         &self,
         conversation: &ConversationId,
@@ -142,7 +142,7 @@ impl Agent {
         let longest_rest = waits.longest_rest();
         options.judge_options = JudgeOptions { mode, known_state: None, reactions, longest_rest };
         if let Some(intervention) = &mut context.circumstances.last_intervention {
-            // One more: the intervention itself is the last of them.
+            // One more, because the intervention itself is the last of them.
             let max_messages = facilitation.compare_window + 1;
             let surplus = intervention.messages_before.len().saturating_sub(max_messages);
             intervention.messages_before.drain(..surplus);
@@ -156,7 +156,7 @@ impl Agent {
         Ok((Arc::new(context), options))
     }
 
-    /// What the gate that was learned for the workspace says, and what it will learn from.
+    /// Returns the verdict of the workspace's learned gate, and the features that it will learn from.
     fn check_learned_gate(&self, input: &GateInput<'_>) -> (MomentFeatures, LearnedCheck) {
         let judge = self.judge_mind(input.context).models.name();
         let features = features::of(input);
@@ -173,8 +173,8 @@ impl Agent {
         gate.check(&judge, features, draw)
     }
 
-    /// From which confidence on words are welcome often enough in the channel, if its rules ask for that and it is above
-    /// what they demand anyway.
+    /// Returns the confidence from which posts are welcome often enough in the channel, if its rules ask for that and
+    /// it is above the confidence that they require anyway.
     fn welcome_threshold(&self, context: &Context, rules: &ChannelRules) -> Option<f64> {
         let (tolerance, conversation) = (rules.tolerance?, &context.conversation);
         let known = self.learned_gates.labels.read(&conversation.workspace)?;
@@ -226,7 +226,7 @@ impl Agent {
         }))
     }
 
-    /// The same, with where the confidence that was missing comes from if somebody has ordered it.
+    /// Adds the source of the confidence threshold to the reason, if a user's order set it.
     fn with_source(&self, why: String, silence: SilenceReason, context: &Context) -> String {
         if silence != SilenceReason::LowConfidence {
             return why;
@@ -242,9 +242,9 @@ impl Agent {
         }
     }
 
-    /// When to look once more, if this verdict of silence is not the last word: the judge may ask for it, and a yes
-    /// that was not sure enough may be by then. Without a delay that is after one more wait. The same messages are
-    /// looked at again once at most.
+    /// Returns when to look a second time after a verdict of silence: the judge may ask for it, and a yes with too
+    /// little confidence may be confident enough by then. Without a delay, it is after one more wait. The same messages
+    /// are looked at a second time at most once.
     fn second_look_due(
         &self,
         claim: &Claim,
@@ -279,7 +279,7 @@ impl Agent {
         DecisionClosing::new(DecisionResult::ChoseSilence, why)
     }
 
-    /// The closing of a decision that a gate settled, perhaps because of a limit.
+    /// Returns the closing of a decision that a gate settled, perhaps because of a limit.
     pub(super) fn close_by_gate(&self, gate: Gate, limit: Option<Limit>) -> DecisionClosing {
         let ended = match gate {
             Gate::Muted => DecisionResult::Muted,
@@ -341,8 +341,8 @@ impl Agent {
     }
 }
 
-/// Parses a judge's response: one JSON object, perhaps with text or a code fence around it. The
-/// error does not repeat the response, which may hold chat text.
+/// Parses a judge's response: one JSON object, perhaps with text or a code fence around it. The error does not repeat
+/// the response, which may contain chat text.
 pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, String> {
     #[derive(Deserialize)]
     struct RawJudgment {
@@ -409,7 +409,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
     })
 }
 
-/// In tenths, rounded up: nothing is quite impossible.
+/// Converts a rate to percent with one decimal, rounded up: nothing is quite impossible.
 fn to_percent(rate: f64) -> f64 {
     (rate * 1000.0).ceil() / 10.0
 }
@@ -438,7 +438,8 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// The message that the model named by its printed time and author. Of several of one second it is the one that asks.
+/// Finds the message that the model named by its printed time and author. If several have the same second, the one that
+/// asks is chosen.
 fn find_message<'p>(about: Option<&str>, prompt: &'p Prompt) -> Option<&'p Arc<Message>> {
     let named = about?.replace("**", "");
     let named = named.trim().trim_end_matches(':');
@@ -451,13 +452,14 @@ fn find_message<'p>(about: Option<&str>, prompt: &'p Prompt) -> Option<&'p Arc<M
     std::iter::once(newest).chain(others).find(asks).or(Some(newest))
 }
 
-/// What a yes is about that names no message.
+/// Returns the message that a yes is about if it names none.
 fn newest_open_question(context: &Context) -> Option<&Arc<Message>> {
     let analysis = ConversationAnalysis::new(context);
     analysis.open_questions().next_back().map(|question| question.message)
 }
 
-/// Why the persona stayed silent, for users. `least` is from which confidence on words are welcome often enough.
+/// Explains to users why the persona stayed silent. `least` is the confidence from which posts are welcome often
+/// enough.
 fn silence_reason(
     silence: SilenceReason,
     judgment: &Judgment,

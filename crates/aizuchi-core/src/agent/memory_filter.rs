@@ -1,6 +1,7 @@
-//! What may become a memory or a memo: facts about people and things. A member may tell the model that summarizes the talk what later
-//! readers should do, and a memory is read in other channels, weeks later, as if it were true. So directives and texts that look
-//! like tool calls are refused, and addresses and mentions are taken out. Letters count as what they look like.
+//! What may become a memory or a memo: facts about people and things. A member may tell the model that summarizes the
+//! conversation what later readers should do, and a memory is read in other channels, weeks later, as if it were true.
+//! So directives and texts that look like tool calls are refused, and URLs and mentions are removed. Look-alike letters
+//! are treated as the letters they resemble.
 
 use std::sync::LazyLock;
 
@@ -11,7 +12,8 @@ use crate::persona::Language;
 use crate::prompt::inert::{to_inert_text, to_plain_characters};
 use crate::texts;
 
-/// What tells a reader what to do. They are matched in lower case, with `assistant` in the place of the persona's name.
+/// Patterns of texts that tell a reader what to do. They are matched in lower case, with `assistant` in place of the
+/// persona's name.
 const DIRECTIVES: [&str; 13] = [
     r"\b(?:ignore|disregard|override|forget)\b.{0,40}\b(?:instructions?|rules|prompts?|above|previous|earlier)\b",
     r"\bsystem prompt\b|システムプロンプト",
@@ -38,7 +40,7 @@ static TOOL_NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is valid")
 });
 
-/// URLs, also without a scheme, and mail addresses. They may hold the letters of Europe.
+/// URLs, even without a scheme, and mail addresses. They may contain European letters.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let letters = r"a-z\u{c0}-\u{24f}\u{370}-\u{52f}";
     let host = format!(r"(?:[{letters}0-9-]+\.)+[{letters}]{{2,}}");
@@ -49,12 +51,12 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("the pattern is valid")
 });
 
-/// Mentions as users and platforms write them. The name stays.
+/// Mentions as users and platforms write them. The name is kept.
 static MENTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<[@#!]&?([^<>\s]*)>|[@＠]([\w\p{Han}])").expect("the pattern is valid")
 });
 
-/// The text of a memory entry as it may be kept, or `None` if it is refused.
+/// Returns the text of a memory entry as it may be kept, or `None` if it is refused.
 pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<String> {
     let text = to_single_line(text);
     if text.is_empty() || !is_fact(&text, persona_name) {
@@ -70,7 +72,7 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
     Some(MENTION.replace_all(&text, "$1$2").trim().to_owned())
 }
 
-/// Whether a text tells no reader what to do and looks like no tool call.
+/// Whether a text does not tell readers what to do and does not look like a tool call.
 pub fn is_fact(text: &str, persona_name: &str) -> bool {
     let plain = to_plain_characters(text);
     [text, &plain].iter().all(|text| !is_directive(text, persona_name) && !is_like_call(text))
@@ -83,7 +85,7 @@ fn is_directive(text: &str, persona_name: &str) -> bool {
     DIRECTIVE.is_match(&named)
 }
 
-/// Whether the text holds the name of a tool, a JSON object or a mark of a chat template.
+/// Whether the text contains the name of a tool, a JSON object or a chat template's marker.
 fn is_like_call(text: &str) -> bool {
     TOOL_NAME.is_match(text) || text.contains("{\"") || to_inert_text(text) != text
 }

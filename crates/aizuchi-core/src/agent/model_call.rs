@@ -1,6 +1,5 @@
-//! One model call: it has a timeout, is cancelled when the step is superseded, and is recorded in
-//! the ledger however it ends. If the model has no usable answer, further requests follow, each of
-//! which is reserved and recorded by itself.
+//! One model call: it has a timeout, is cancelled when the step is superseded, and is recorded in the ledger however it
+//! ends. If the model has no usable answer, further requests follow, each of which is reserved and recorded separately.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,12 +19,12 @@ use crate::prompt::budget::TrimmedSection;
 /// The recorded error of a request that was dropped before it ended.
 const ABANDONED: &str = "the call was given up";
 
-/// A request that was sent. If it is dropped before it has ended, because its step is, it is recorded all the same: the
-/// model may charge for it.
+/// A request that was sent. If it is dropped before it ends, because its step was dropped, it is recorded anyway: the
+/// provider may charge for it.
 struct RequestInFlight<'a> {
     agent: &'a Agent,
     attempts: &'a mut Attempts,
-    /// The record if it does not end. `None` once it has.
+    /// The record for a request that is dropped. `None` once the request has ended.
     unfinished: Option<Attempt>,
 }
 
@@ -56,7 +55,7 @@ impl Agent {
         Ok(self.call_model_within(limit, mind, prompt, calls).await?.text)
     }
 
-    /// Calls a model, if the budget allows it, and returns the whole response, if it comes within `limit`.
+    /// Calls a model, if the budget allows it, and returns the whole response, if it arrives within `limit`.
     pub(super) async fn call_model_within(
         &self,
         limit: SignedDuration,
@@ -70,7 +69,7 @@ impl Agent {
             let waiting = self.clock.sleep_until(self.now() + next.wait);
             unless_superseded(calls.superseded, waiting).await?;
             self.reserve(&*next.llm, prompt, calls).await?;
-            // The wait for a reservation before the first request takes nothing from the time for the answer.
+            // Waiting for a reservation before the first request does not count against the time for the answer.
             let deadline = *deadline.get_or_insert(self.now() + limit);
             match self.request(&*next.llm, deadline, prompt, calls).await? {
                 Ok(response) => {
@@ -111,7 +110,7 @@ impl Agent {
         let ended = Attempt { latency, exchange, ..unfinished };
         let attempt = match &outcome {
             Ok(Ok(response)) => {
-                // What a picture or a recording takes says nothing of texts.
+                // The tokens of a picture or a recording say nothing about those of texts.
                 let is_text = prompt.picture.is_none() && prompt.recording.is_none();
                 if !response.usage.is_estimated && is_text {
                     let reported = response.usage.input_tokens;
@@ -134,7 +133,7 @@ impl Agent {
         outcome
     }
 
-    /// The record of a request that never ends. It has probably used its input tokens, so they are booked.
+    /// Returns the record of a request that never ends. Its input tokens have probably been used, so they are counted.
     fn unfinished_attempt(&self, llm: &dyn Llm, prompt: &Prompt, began: Timestamp) -> Attempt {
         Attempt {
             verb: prompt.verb.name().into(),
@@ -153,8 +152,8 @@ impl Agent {
         }
     }
 
-    /// The prompt and the response, with their lineage. The lineage is recorded even if the texts
-    /// are not kept.
+    /// Returns the prompt and the response with their lineage. The lineage is recorded even if the texts are not
+    /// stored.
     fn exchange(&self, prompt: &Prompt, response: Option<&LlmResponse>) -> Arc<ModelExchange> {
         let lineage = prompt.lineage();
         if !lineage.memories.is_empty() {
@@ -172,7 +171,7 @@ impl Agent {
     }
 
     fn record_attempt(&self, attempt: Attempt, attempts: &mut Attempts) {
-        // Not entered: lines of the log belong to the step.
+        // The span is not entered: log lines belong to the step.
         let span = info_span!(
             "model call",
             verb = &*attempt.verb,
@@ -196,7 +195,7 @@ fn omission(trimmed: &TrimmedSection) -> PromptOmission {
     PromptOmission { section: trimmed.section.into(), count: trimmed.count, tokens: trimmed.tokens }
 }
 
-/// Does the work, unless a new message makes it obsolete.
+/// Runs `work`, unless a new message makes it obsolete.
 pub(super) async fn unless_superseded<T>(
     superseded: &CancellationToken,
     work: impl Future<Output = T>,
@@ -207,7 +206,7 @@ pub(super) async fn unless_superseded<T>(
     }
 }
 
-/// The usage of a request that was cut short.
+/// Estimates the usage of a request that was cut short.
 fn estimated_usage(llm: &dyn Llm, prompt: &Prompt) -> Usage {
     if !llm.uses_tokens() {
         return Usage::default();
@@ -216,7 +215,7 @@ fn estimated_usage(llm: &dyn Llm, prompt: &Prompt) -> Usage {
 }
 
 impl LlmError {
-    /// The tokens that the failed call used.
+    /// Returns the tokens that the failed call used.
     fn usage(&self, llm: &dyn Llm, prompt: &Prompt) -> Usage {
         match self {
             LlmError::TimedOut(_) => estimated_usage(llm, prompt),

@@ -1,5 +1,5 @@
-//! Post: the only act with an effect outside. The claim has already committed the outbox item as
-//! being sent. Whatever the platform answers, the item is posted at most once (invariant 6).
+//! Post: the only action with an effect outside the process. The claim has already committed the outbox item as
+//! `sending`. Whatever the platform answers, the item is posted at most once (invariant 6).
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -18,8 +18,7 @@ use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts;
 
-/// How often a post is attempted while the platform is busy: for an owed answer, and for an
-/// unsolicited post.
+/// The maximum number of attempts to post while the platform is busy, for an owed answer and for an unsolicited post.
 const MAX_OWED_POSTS: u32 = 10;
 const MAX_UNSOLICITED_POSTS: u32 = 6;
 /// When a post's outcome is unknown, it is usually in the platform's history already.
@@ -27,8 +26,8 @@ const FIRST_LOOKUP_DELAY: SignedDuration = SignedDuration::from_secs(2);
 /// After a suspension this long (a sleeping laptop, a paused container) another process may have
 /// become the active one.
 const MAX_SUSPENSION: SignedDuration = SignedDuration::from_secs(10);
-/// After this many lookups, an item whose outcome stays unknown is given up. The limits are high,
-/// since every kill of the process during a post leaves such an item behind.
+/// The number of lookups after which an item with an unknown outcome is given up. The limits are high, since every kill
+/// of the process during a post leaves such an item behind.
 const MAX_OWED_LOOKUPS: u32 = 90;
 const MAX_UNSOLICITED_LOOKUPS: u32 = 30;
 
@@ -91,23 +90,23 @@ impl Agent {
         if changed {
             let why = texts::replies::source_changed(self.persona.language);
             if item.id != item.first_in_draft {
-                // The persona has spoken, and the rest of what it had to say is gone.
+                // The persona has already posted a part of the draft; the rest is dropped.
                 return Ok(StepResult::Silent(DecisionClosing {
                     settled_messages: item.metadata.owed.clone(),
                     ..DecisionClosing::new(DecisionResult::Spoke, why)
                 }));
             }
-            // An owed answer is drafted anew.
+            // An owed answer is drafted again.
             return Ok(StepResult::Withdrawn { why: why.to_owned() });
         }
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
         if self.now() > typing_ended + MAX_SUSPENSION {
-            // The process was suspended, and another one may have posted the item since.
+            // The process was suspended, and another process may have posted the item in the meantime.
             return Ok(StepResult::Retry { due: self.now() });
         }
         self.dispatches.begin(item);
         let answer = self.clock.timeout(self.settings.post_timeout, platform.post(item)).await;
-        // Where the outcome is unknown the request may still take effect, so the lookup needs to know when it was made.
+        // If the outcome is unknown, the request may still take effect, so the lookup needs to know when it was made.
         if !matches!(answer, Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_)) {
             self.dispatches.end(item);
         }
@@ -124,7 +123,7 @@ impl Agent {
             Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_) => Ok(StepResult::Retry {
                 due: self.now() + platform.in_flight_timeout().min(FIRST_LOOKUP_DELAY),
             }),
-            // It may have no right to react. Users who wait for an answer get it in a message.
+            // The persona may not be allowed to react. Users who wait for an answer get it as a message.
             Ok(Err(PlatformError::Refused(why))) if claim.is_owed && item.reaction_to.is_some() => {
                 warn!(error = %why, "the platform refuses a reaction; posting its emoji instead");
                 Ok(StepResult::Drafted { draft: as_message(item), due: self.now() })
@@ -135,8 +134,8 @@ impl Agent {
         }
     }
 
-    /// Shows the typing indicator and returns when typing was due to end. This comes before the
-    /// last check, so the check sees what users did meanwhile.
+    /// Shows the typing indicator and returns when typing was due to end. This comes before the last check, so the
+    /// check sees what users did in the meantime.
     async fn simulate_typing(&self, item: &OutboxItem) -> Timestamp {
         let Ok(platform) = self.platforms.for_workspace(&item.conversation.workspace) else {
             return self.now();
@@ -152,8 +151,7 @@ impl Agent {
         typing_ended
     }
 
-    /// Finds out whether an earlier call has posted the item. It is posted again only if it surely
-    /// is not there.
+    /// Finds out whether an earlier call has posted the item. It is posted again only if it is certainly missing.
     async fn reconcile(&self, claim: &Claim, item: &OutboxItem) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
         // Before the lookup, since a request may take effect during it.
@@ -187,15 +185,15 @@ impl Agent {
         }
     }
 
-    /// Whether a message behind the text was edited or deleted since. The text may repeat it.
+    /// Whether a source message of the text was edited or deleted after the draft. The text may repeat it.
     async fn has_changed_since(&self, item: &OutboxItem) -> Result<bool, StoreError> {
         let metadata = &item.metadata;
         let conversation = &item.conversation;
         self.store.has_changed_since(conversation, metadata.seen_revision, &metadata.lineage).await
     }
 
-    /// The last check before posting: may the persona still speak, does a user still wait for this,
-    /// and is the message it is about still open? Once a part of the draft is posted, the rest is
+    /// Does the last check before posting: whether the persona may still speak, whether a user still waits for the
+    /// answer, and whether the message that it is about is still open. Once a part of the draft is posted, the rest is
     /// posted too.
     fn may_still_post(
         &self,
@@ -229,7 +227,7 @@ impl Agent {
             return Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         if gate_input.mode() == Mode::Propose && !metadata.is_approved {
-            // It was drafted before the channel got this mode.
+            // The item was drafted before the channel got this mode.
             return Some(StepResult::Silent(self.close_by_gate(Gate::ChannelMode, None)));
         }
         let has_moved_on = context.newest_message_revision > metadata.seen_revision;
@@ -259,14 +257,14 @@ impl Agent {
         (has_moved_on && is_first).then(|| StepResult::Redraft { due: self.now() })
     }
 
-    /// A message that is missing from a full window may only have scrolled out of it.
+    /// Whether a message is present. A message that is missing from a full window may only have scrolled out of it.
     pub(super) fn is_message_present(&self, context: &Context, message: &MessageId) -> bool {
         let is_full = context.target_messages().len() >= self.settings.limits.channel_messages;
         is_full || context.target_message(message).is_some()
     }
 }
 
-/// A reaction's emoji as a message of its own.
+/// Turns a reaction into a message that consists of its emoji.
 fn as_message(item: &OutboxItem) -> Draft {
     let metadata = DraftMetadata { ends: DecisionResult::Spoke, ..(*item.metadata).clone() };
     Draft { content: DraftContent::Text(vec![item.text.to_string()]), metadata }

@@ -1,4 +1,4 @@
-//! The prompts that models would get now, for an operator who wants to read them.
+//! The prompts that would be sent to models now, for an operator who wants to read them.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
 use crate::prompt::{Prompt, PromptVerb};
 
 impl Agent {
-    /// The prompts about a conversation: several, if there is too much to remember at once, and
-    /// none, if there is nothing new. `remember` previews a thread's memory, or a channel's
-    /// short-term memory.
+    /// Returns the prompts about a conversation: several if there is too much to remember at once, and none if there is
+    /// nothing new. `remember` previews a thread's memory, or a channel's short-term memory.
     pub async fn preview_prompts(
         &self,
         verb: PromptVerb,

@@ -14,14 +14,14 @@ use crate::chat::{Message, is_blank, to_visible_text};
 use crate::documents::{DocumentError, DocumentText, is_pdf};
 
 impl Agent {
-    /// Whether there is somebody who reads such a file.
+    /// Whether a PDF reader is available and the attachment is a PDF within the size limit.
     pub(super) fn may_read_pdf(&self, attachment: &Attachment) -> bool {
         let max_bytes = self.settings.files.max_pdf_bytes as u64;
         let fits = max_bytes > 0 && attachment.size_bytes <= max_bytes;
         fits && self.documents.is_some() && attachment.is_pdf()
     }
 
-    /// The beginning of a PDF. `None` if that cannot be found out now.
+    /// Reads the beginning of a PDF. Returns `None` if that is not possible now.
     pub(super) async fn read_pdf(
         &self,
         message: &Arc<Message>,
@@ -40,7 +40,7 @@ impl Agent {
         if !left.is_positive() {
             return Ok(None);
         }
-        // Others may be read at the same time, and this one waits for them.
+        // Other PDFs may be being read, and this one waits for them.
         let reading = self.clock.timeout(left, documents.pdf_text(bytes));
         let Ok(read) = unless_superseded(calls.superseded, reading).await? else {
             return Ok(None);

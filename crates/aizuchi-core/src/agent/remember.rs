@@ -1,7 +1,6 @@
-//! Remember: fold messages into memory. New messages of a channel or thread become its short-term
-//! memory. A channel's short-term memory is merged into its long-term memory, and the memories of
-//! public channels into the workspace's. If this fails, the old memory stays and the job is
-//! retried.
+//! Remember: folds messages into memory. New messages of a channel or thread become its short-term memory. A channel's
+//! short-term memory is merged into its long-term memory, and the memories of public channels into the workspace's. If
+//! this fails, the old memory stays and the job is retried.
 
 mod parse;
 mod gather;
@@ -41,7 +40,7 @@ pub struct MemorySettings {
     pub long_term_max_tokens: u32,
     /// How many versions of a memory are kept.
     pub kept_versions: usize,
-    /// How many tokens of messages one call folds at most.
+    /// The maximum number of tokens of messages that one call folds.
     pub max_fold_tokens: u64,
 }
 
@@ -57,11 +56,11 @@ impl Default for MemorySettings {
     }
 }
 
-/// How often a memory job is attempted before it waits for the next interval.
+/// The maximum number of attempts before a memory job waits for the next interval.
 const MAX_ATTEMPTS_PER_TURN: u32 = 4;
-/// A job that was claimed this often and never completed waits for the next interval.
+/// The number of claims without a completion after which a job waits for the next interval.
 const MAX_ATTEMPTS: u32 = 20;
-/// How many levels deep long input is folded in parts.
+/// The maximum depth to which long input is folded in parts.
 const MAX_FOLD_DEPTH: usize = 4;
 
 impl Agent {
@@ -76,7 +75,7 @@ impl Agent {
         }
     }
 
-    /// The agent that speaks the language of what is remembered.
+    /// Returns the agent for the language of what is remembered.
     async fn memory_speaker(&self, key: &MemoryKey) -> Result<&Agent, StoreError> {
         let (channel, thread) = match &key.scope {
             MemoryScope::Workspace => return Ok(self),
@@ -92,7 +91,7 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> MemoryJobOutcome {
         if job.attempt > MAX_ATTEMPTS {
-            // The job may be what crashes the process.
+            // This job may be what crashes the process.
             return self.retry_memory_later();
         }
         let result = self.build_memory(job, attempts).await;
@@ -114,10 +113,10 @@ impl Agent {
                 )
             }
             Err(StepError::AwaitingBudget { wait }) => {
-                // Nothing was tried, so no attempt counts.
+                // No model was called, so this does not count as an attempt.
                 (MemoryJobResult::Retry(RetryTiming::NextInterval), now + wait)
             }
-            // Over budget, the memory stays as it is until there is budget again.
+            // If the budget is used up, the memory stays as it is until there is budget again.
             Err(
                 StepError::Superseded
                 | StepError::OverBudget(_)
@@ -133,7 +132,7 @@ impl Agent {
         }
     }
 
-    /// The outcome of a job that did not complete.
+    /// Returns the outcome of a job that did not complete.
     pub fn retry_memory_later(&self) -> MemoryJobOutcome {
         let settings = &self.settings.memory;
         let next_due = self.now() + settings.interval;
@@ -145,7 +144,7 @@ impl Agent {
         }
     }
 
-    /// The owner of a memory job's calls. A memory of the whole workspace is no channel's cost.
+    /// Returns the owner of a memory job's calls. A memory of the whole workspace is not charged to a channel.
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
         let rulebook = self.rulebook();
@@ -201,7 +200,7 @@ impl Agent {
         }))
     }
 
-    /// Folds sources into entries that are short enough, in parts if one call cannot take them all.
+    /// Folds sources into entries that are short enough, in parts if they do not fit into one call.
     async fn fold(
         &self,
         key: &MemoryKey,
@@ -225,7 +224,7 @@ impl Agent {
         Err(StepError::permanent("there is too much to remember at once".to_owned()))
     }
 
-    /// The prompts that would be sent for a memory now.
+    /// Returns the prompts that would be sent for a memory now.
     pub(super) async fn memory_prompts(&self, key: &MemoryKey) -> Result<Vec<Prompt>, StepError> {
         let gathered = self.gather(key).await?;
         let max_tokens = self.settings.memory.max_fold_tokens;
@@ -250,7 +249,7 @@ impl Agent {
         };
         let is_split = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
         let max_tokens = if is_split { max_tokens.div_ceil(2) } else { max_tokens };
-        // What is pinned takes its part, as long as some is left.
+        // Pinned entries count toward the limit, but at least a third of it remains for the others.
         let pinned: u64 = kept.pinned.iter().map(|entry| tokens::estimate(&entry.text)).sum();
         let pinned = u32::try_from(pinned).unwrap_or(u32::MAX);
         let max_tokens = max_tokens.saturating_sub(pinned).max(max_tokens.div_ceil(3));
@@ -301,7 +300,7 @@ impl Agent {
     }
 }
 
-/// The rules of the channel or thread that a memory is of, or of its workspace.
+/// Returns the rules of the channel or thread that a memory belongs to, or of its workspace.
 fn memory_rules<'a>(
     rulebook: &'a Rulebook,
     key: &MemoryKey,
@@ -313,7 +312,7 @@ fn memory_rules<'a>(
     }
 }
 
-/// The channel or thread that a memory is of. `None`: it is the whole workspace's.
+/// Returns the channel or thread that a memory belongs to, or `None` for a memory of the whole workspace.
 fn place_of_memory<'a>(
     key: &'a MemoryKey,
     name: &'a str,
@@ -327,7 +326,7 @@ fn place_of_memory<'a>(
     Some(Place { thread, ..Place::new(&key.workspace, channel, name, visibility) })
 }
 
-/// The entries that the memory holds already.
+/// Returns the entries that the memory already has.
 fn existing_entries(sources: &[MemorySource]) -> Vec<MemoryEntry> {
     let entries = sources.iter().filter_map(|source| match source {
         MemorySource::Entry(KnownEntry { owner: EntryOwner::SameMemory, entry }) => {

@@ -1,5 +1,4 @@
-//! Reply: draft a text. Posting is a separate event, so a platform error does not cost a second
-//! model call.
+//! Reply: drafts a text. Posting is a separate event, so a platform error does not cost a second model call.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts;
 
-/// How often an owed answer is redrafted because a message behind it changed.
+/// How often an owed answer is redrafted because one of its source messages changed.
 const MAX_REDRAFTS: u32 = 3;
 
 impl Agent {
@@ -52,7 +51,7 @@ impl Agent {
         if claim.is_owed
             && context.owed.iter().all(|message| context.target_message(message).is_none())
         {
-            // None of the questions is available any more.
+            // None of the questions is available anymore.
             return Ok(self.close_deleted(&context));
         }
         let ended = match claim.is_owed {
@@ -69,7 +68,7 @@ impl Agent {
             let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);
             return match gate_result.limit {
                 Some(_) => self.tell_of_ended_calls(refused, &ended, &context),
-                // Nothing may be said there.
+                // The message may not be answered there.
                 None => Ok(refused),
             };
         }
@@ -77,13 +76,12 @@ impl Agent {
         if !claim.is_owed
             && let Some(withdrawn) = self.check_intent(claim, &context).await?
         {
-            // What arrived after the verdict is still to be judged.
+            // Messages that arrived after the verdict still have to be judged.
             trace.seen_revision = context.intent.as_ref().map(|intent| intent.seen_revision);
             return Ok(withdrawn);
         }
         if claim.redrafts > MAX_REDRAFTS {
-            // A message behind the draft changes every time. The user who waits gets an apology
-            // instead.
+            // A source message changes before every post. The user who waits gets an apology instead.
             let apology = self.draft_apology(&context);
             let told = self.tell_of_ended_calls(apology, &ended, &context)?;
             return Ok(with_settled_messages(told, settled));
@@ -145,7 +143,7 @@ impl Agent {
                     false => with_due(result, due),
                 }
             }
-            // The budget is not used up; only this decision has taken too many calls.
+            // The budget is not used up; only this decision has made too many calls.
             Err(StepError::OverBudget(Limit::CallsPerDecision)) if claim.is_owed => {
                 let why =
                     texts::judging::limit_reason(self.persona.language, Limit::CallsPerDecision);
@@ -168,7 +166,7 @@ impl Agent {
         Ok(with_settled_messages(result, settled))
     }
 
-    /// Checks the gates again: what was allowed at the judgment may not be any more.
+    /// Checks the gates again: what was allowed at the judgment may no longer be.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
@@ -179,8 +177,8 @@ impl Agent {
         (gate_input.mode(), gate_result)
     }
 
-    /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told,
-    /// once an hour.
+    /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told so, at most once an
+    /// hour.
     fn refuse_by_gate(
         &self,
         claim: &Claim,
@@ -235,8 +233,8 @@ impl Agent {
         })
     }
 
-    /// Takes the messages out of this reply, and their commands, that were probably answered after the backup was made
-    /// from which the store was restored.
+    /// Removes messages and commands from this reply that were probably answered after the backup from which the store
+    /// was restored.
     async fn take_answered_before_restore(
         &self,
         context: &mut Context,
@@ -249,7 +247,7 @@ impl Agent {
         Ok(answered)
     }
 
-    /// The result for a reply of which every message was answered before the restore.
+    /// Returns the result for a reply whose messages were all answered before the restore.
     pub(super) fn close_answered_before_restore(&self, answered: Vec<MessageId>) -> StepResult {
         let why = texts::replies::answered_before_restore(self.persona.language);
         StepResult::Silent(DecisionClosing {
@@ -258,8 +256,8 @@ impl Agent {
         })
     }
 
-    /// Takes messages of users over their hourly answer limit out of this reply. They are settled
-    /// together with it and get no answer of their own. Whoever waits to hear of a call that was allowed hears of it.
+    /// Removes messages of users over their hourly answer limit from this reply. They are settled together with it and
+    /// get no answer of their own. Messages that wait for the result of an allowed call are kept.
     fn drop_rate_limited(&self, context: &mut Context, ended: &EndedCalls) -> Vec<MessageId> {
         let rulebook = self.rulebook();
         let is_over_limit = |message: &MessageId| {
@@ -272,7 +270,8 @@ impl Agent {
         settled
     }
 
-    /// What a reply without a model comes to, with how calls ended: a call that is not told of would be asked for again.
+    /// Adds how calls ended to the result of a reply without a model: a call that is not reported would be requested
+    /// again.
     fn tell_of_ended_calls(
         &self,
         result: StepResult,

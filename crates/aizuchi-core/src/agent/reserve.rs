@@ -1,5 +1,5 @@
-//! Reserve: before each model call, what it may cost at most is held against the limits. The store decides, so calls
-//! that are made at the same time count each other, in this process and in others.
+//! Reserve: before each model call, the most that it may cost is reserved against the limits. The reservation is made
+//! in the store, so concurrent calls count against each other, in this process and in others.
 
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use crate::llm::Llm;
 use crate::prompt::Prompt;
 use crate::rules::{BudgetLimits, ChannelRules};
 
-/// How long a claim that has made a call waits for calls in flight, in all.
+/// The total time that a claim which has already made a call waits for calls in flight.
 const BUDGET_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 
 /// The model calls that are made for one claim.
@@ -40,7 +40,7 @@ impl<'a> Calls<'a> {
 }
 
 impl Agent {
-    /// The owner of the calls for a step.
+    /// Returns the owner of a step's model calls.
     pub(super) fn call_owner(&self, claim: &Claim, context: &Context) -> CallOwner {
         let conversation = claim.event.conversation();
         let is_unsolicited = !claim.is_owed;
@@ -60,7 +60,7 @@ impl Agent {
         }
     }
 
-    /// The limits of a call for a channel with these rules, or for the whole workspace.
+    /// Returns the limits of a call for a channel with these rules, or for the whole workspace.
     pub(super) fn call_limits(&self, rules: Option<&ChannelRules>) -> CallLimits {
         let rulebook = self.rulebook();
         CallLimits {
@@ -74,7 +74,8 @@ impl Agent {
     }
 
     /// Reserves what a call of this model may cost. If calls in flight may use up the rest of the budget, it waits for
-    /// them: for a while here if the claim has made a call already, which would have to be repeated, and else as a step.
+    /// them: here for a limited time if the claim has already made a call that would have to be repeated, otherwise by
+    /// rescheduling the step.
     pub(super) async fn reserve(
         &self,
         llm: &dyn Llm,
@@ -108,8 +109,8 @@ impl Agent {
         }
     }
 
-    /// The most that a call may cost: its prompt and the longest response, or what such a call has lately used if
-    /// that is more. Before the first one it is a whole prompt budget.
+    /// Estimates the maximum cost of a call: its prompt and the longest response, or what such calls have lately used
+    /// if that is more. Before the first call, the prompt counts as a full prompt budget.
     fn estimated_cost(&self, llm: &dyn Llm, prompt: &Prompt) -> CallCost {
         let output_tokens = llm.max_output_tokens(prompt);
         let (model, verb) = (llm.model(), prompt.verb.name());
@@ -122,7 +123,7 @@ impl Agent {
         CallCost { tokens, micros: price.map_or(0, |price| price.micros) }
     }
 
-    /// How long a step waits for calls in flight: long enough that many waiting steps are no load.
+    /// Returns how long a step waits for calls in flight: long enough that many waiting steps cause little load.
     fn budget_wait(&self, token: i64) -> SignedDuration {
         let jitter = seeded_random(self.seed, &[&token.to_string(), "budget"]);
         duration_from_seconds(2.0 + 3.0 * jitter)
@@ -137,7 +138,7 @@ fn cost_so_far(attempts: &Attempts) -> CallCost {
     }
 }
 
-/// The author of everything new, if it is one user's.
+/// Returns the author of all new messages, if they have only one.
 pub(super) fn sole_author(context: &Context) -> Option<UserId> {
     let new = context
         .target_messages()
@@ -149,7 +150,7 @@ pub(super) fn sole_author(context: &Context) -> Option<UserId> {
 }
 
 impl StepError {
-    /// The limit that stopped the work, if one did.
+    /// Returns the limit that stopped the work, if any.
     pub(super) fn limit(&self) -> Option<Limit> {
         match self {
             StepError::OverBudget(limit) => Some(*limit),

@@ -1,5 +1,5 @@
-//! Which agent handles a step: the one that speaks the language of its conversation, or the one of the demo, where the
-//! built-in mind plays.
+//! Selects the agent that handles a step: the one for the conversation's language, or the demo's agent, which uses the
+//! built-in mind.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::spoken_language::{language_rule, written_language};
 use crate::store::StoreError;
 
 impl Agent {
-    /// The agent that speaks the language of a conversation.
+    /// Returns the agent for the language of a conversation.
     pub(super) async fn speaker(
         &self,
         conversation: &ConversationId,
@@ -41,7 +41,7 @@ impl Agent {
         })
     }
 
-    /// The same agent in another language.
+    /// Returns a copy of this agent for another language.
     pub fn in_language(&self, language: Language, prompts: PromptBuilder) -> Self {
         let translate = |persona: &Persona| Arc::new(Persona { language, ..persona.clone() });
         let mind =
@@ -58,8 +58,9 @@ impl Agent {
         self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
     }
 
-    /// The same agent with the built-in mind, for the demo: a play is the same whatever model is connected, and costs
-    /// nothing. What its judge says teaches nothing about that of the model.
+    /// Returns a copy of this agent with the built-in mind, for the demo: the demo runs the same with any connected
+    /// model, and costs nothing. The built-in judge's verdicts say nothing about the connected judge, so nothing is
+    /// learned from them.
     pub fn for_demo(&self, prompts: PromptBuilder) -> Self {
         let minds = Minds::from_llm(Arc::new(BuiltinMind), &self.persona);
         self.variant(minds, self.persona.clone(), prompts, Arc::default())
@@ -81,7 +82,7 @@ impl Agent {
             metrics: self.metrics.clone(),
             prompt_builder: prompts.into(),
             learned_gates,
-            // What is learned of a model's tokens in one language says little of another.
+            // Token corrections that were learned in one language say little about another.
             token_corrections: TokenCorrections::default(),
             state_cache: StateCache::default(),
             deferrals: self.deferrals.clone(),

@@ -1,5 +1,5 @@
-//! The state of a conversation, named by a separate call to a small model: one word, once for each
-//! state of the messages.
+//! The state of a conversation, named in one word by a separate call to a small model, once for each state of the
+//! messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::context::state::ConversationState;
 use crate::context::{Context, StateHash};
 use crate::decision::AttemptResult;
 
-/// How many conversations' states are cached.
+/// The maximum number of conversations whose state is cached.
 const MAX_CACHED: usize = 1024;
 
 /// The last state of each conversation, with a hash of the messages that it was named for.
@@ -63,7 +63,7 @@ impl Agent {
                 | StepError::OverBudget(_)),
             ) => return Err(error),
             Err(StepError::Retryable { error, .. } | StepError::Permanent { error, .. }) => {
-                // The sentence is required as it is.
+                // The required log sentence, verbatim.
                 error!(error = %error, "Error in conversation state analysis: {error}");
                 return Ok(ConversationState::Active);
             }

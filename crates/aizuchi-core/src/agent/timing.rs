@@ -1,5 +1,4 @@
-//! When to post unasked. A delay is the due time of a step, so a new message can cancel it and it
-//! survives a restart.
+//! When to post unasked. A delay is the due time of a step, so a new message can cancel it and it survives a restart.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,13 +12,12 @@ use crate::rhythm::typing::typing_time;
 use crate::rhythm::visibility_window::time_until_scrolled_out;
 use crate::rules::{Mode, PostTiming};
 
-/// How long before the planned time the reply is drafted: a model call takes seconds, and typing
-/// takes time.
+/// How long before the planned time the reply is drafted: a model call takes seconds, and typing takes time.
 const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 
 impl Agent {
-    /// The result of a verdict to join in. If the judge names a delay, that is the delay; for
-    /// `null`, the timing setting decides.
+    /// Returns the result of a verdict to join in. If the judge names a delay, that is the delay; for `null`, the
+    /// timing setting decides.
     pub(super) fn schedule_reply(
         &self,
         claim: &Claim,
@@ -30,7 +28,7 @@ impl Agent {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
         let timing = self.settings.post_timing(&context.conversation.workspace, gate_input.rules);
-        // Whoever approves it takes the time that a user would.
+        // The user who approves the proposal adds a delay of their own.
         let is_proposed = gate_input.mode() == Mode::Propose;
         let post_at = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
@@ -52,7 +50,7 @@ impl Agent {
         StepResult::Join { judgment, state: context.state_hash(), due }
     }
 
-    /// From when on it waits: from now on, and where there are other companions from when it was due to judge, which is the
+    /// Returns when the delay begins: now or, if there are other companions, when the judgment was due, which is the
     /// same for all of them, however long their models take.
     fn begin_of_delay(&self, claim: &Claim, context: &Context) -> Timestamp {
         if context.companions.is_empty() {
@@ -62,10 +60,9 @@ impl Agent {
         newest.map_or(claim.due, |message| claim.due.max(message.at))
     }
 
-    /// How much longer a user would take to reply. Reply delays are learned from one message to the
-    /// next, so what counts as elapsed is the time since the newest message, not since the one to
-    /// be answered. Where a new message does not restart the wait, the delay ends before the
-    /// message scrolls out of sight.
+    /// Returns how much longer a user would take to reply. Reply delays are learned from one message to the next, so
+    /// the elapsed time is counted from the newest message, not from the one to be answered. If a new message does not
+    /// restart the wait, the delay ends before the message scrolls out of sight.
     fn human_delay(
         &self,
         judgment: &Judgment,
@@ -90,17 +87,17 @@ impl Agent {
         };
         // If the decision is judged again after a newer message, a new delay is drawn.
         let newest = newest.map_or("", |message| message.id.as_str());
-        // Not of the decision's number: replays of two versions would draw differently after the first decision that only
-        // one of them makes.
+        // The seed does not use the decision's number: replays of two versions would draw differently after the first
+        // decision that only one of them makes.
         let conversation = context.conversation.to_string();
-        // Companions draw the same, so that the one that is first in their order is first in time, too.
+        // Companions draw the same delay, so that the first in their order is also the first in time.
         let seed = if context.companions.is_empty() { self.seed } else { 0 };
         let draw = seeded_random(seed, &[&conversation, newest, "delay"]);
         context.circumstances.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 
-    /// When to post a text whose draft was begun at `began`: at the planned time, but no sooner
-    /// than a user could have typed it. Owed answers do not wait.
+    /// Returns when to post a text whose draft was begun at `began`: at the planned time, but no sooner than a user
+    /// could have typed it. Owed answers do not wait.
     pub(super) fn due_after_typing(
         &self,
         claim: &Claim,
@@ -115,7 +112,7 @@ impl Agent {
     }
 }
 
-/// `None` if the message has scrolled out of sight already: posting sooner would not help.
+/// Returns `None` if the message has already scrolled out of sight: posting sooner would not help.
 fn remaining_visible_time(
     judgment: &Judgment,
     context: &Context,

@@ -1,4 +1,4 @@
-//! The tools of a reply: search, memos, the web and those that the operator lends. A model's tool calls are untrusted
+//! The tools of a reply: search, memos, the web and the operator's external tools. A model's tool calls are untrusted
 //! input. Each call gets a result, and no call can do more than the tools allow.
 
 mod arguments;
@@ -49,9 +49,9 @@ use crate::store::{Store, StoreError};
 use crate::texts;
 use crate::web_access::{OfferedWebTools, WebTools};
 
-/// How many calls of one response are run; the rest are skipped.
+/// The maximum number of calls that are run from one response; the rest are skipped.
 const MAX_CALLS: usize = 8;
-/// The descriptions of the operator's tools take no more than this part of a prompt.
+/// The descriptions of the operator's tools get at most one part in this many of a prompt.
 const EXTERNAL_DIVISOR: u64 = 4;
 
 /// Settings of the tools.
@@ -60,38 +60,38 @@ pub struct ToolSettings {
     /// The time zone of the dates on memos.
     pub zone: TimeZone,
     pub web: WebTools,
-    /// What the operator lends.
+    /// The operator's external tools.
     pub external: Option<Arc<dyn ExternalTools>>,
-    /// How long somebody may take to allow a call of a tool that may write.
+    /// How long a user may take to allow a call of a tool that may write.
     pub consent_lifetime: SignedDuration,
 }
 
 impl ToolSettings {
-    /// Search and memos.
+    /// Returns the settings for search and memos only.
     pub fn new(zone: TimeZone) -> Self {
         let consent_lifetime = SignedDuration::from_hours(1);
         Self { zone, web: WebTools::default(), external: None, consent_lifetime }
     }
 
-    /// The definitions of the tools that every model gets.
+    /// Returns the definitions of the tools that every model gets.
     pub fn specs(language: Language) -> Vec<ToolSpec> {
         Self::specs_with(language, OfferedWebTools::default())
     }
 
-    /// The definitions of the tools where these of the web are offered.
+    /// Returns the definitions of the tools if these web tools are offered.
     pub fn specs_with(language: Language, web: OfferedWebTools) -> Vec<ToolSpec> {
         let offered = TOOLS.into_iter().filter(|tool| tool.is_offered(web));
         offered.map(|tool| tool.spec(language)).collect()
     }
 
-    /// The names of all tools but the operator's.
+    /// Returns the names of all tools except the operator's.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TOOLS.into_iter().map(Tool::name)
     }
 }
 
 impl Agent {
-    /// Prepares the tools for one reply, if tools are enabled. What they look up counts for its decision.
+    /// Prepares the tools for one reply, if tools are enabled. Their lookups count toward the limits of its decision.
     pub(super) async fn toolbox(
         &self,
         context: &Context,
@@ -166,7 +166,7 @@ impl Agent {
     }
 }
 
-/// The tools that replies get in a channel: none that reads or keeps anything, where nothing is remembered.
+/// Returns the tools that replies get in a channel: if nothing is remembered there, no tool reads or writes memory.
 fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
     let is_offered = |tool: &Tool| {
         let is_for_memory = rules.memory == MemoryRule::Off && tool.is_for_memory();
@@ -175,7 +175,7 @@ fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
     TOOLS.into_iter().filter(is_offered).collect()
 }
 
-/// The user whose information this reply may put into memos.
+/// Returns the user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
     let about =
@@ -186,7 +186,7 @@ fn requesting_user(context: &Context) -> Option<UserId> {
 
 /// The tools of one reply, with the memo changes made so far.
 pub(super) struct Toolbox {
-    /// Those of this program. The others do not exist for the model.
+    /// This program's own tools that are offered. Any other does not exist for the model.
     offered: Vec<Tool>,
     rulebook: Arc<Rulebook>,
     notebook: Notebook,
@@ -194,17 +194,17 @@ pub(super) struct Toolbox {
     external: ExternalSession,
     store: Arc<dyn Store>,
     conversation: ConversationId,
-    /// Of the channel.
+    /// The channel's visibility.
     visibility: Visibility,
-    /// When the reply was begun. Search does not find newer messages: if one were deleted, there
-    /// would be no record that this reply had seen it.
+    /// When the reply was begun. Search does not return newer messages: if one were deleted, there would be no record
+    /// that this reply had seen it.
     began: Timestamp,
-    /// The messages that the prompt holds already.
+    /// The messages that the prompt already contains.
     prompt_messages: Vec<MessageRef>,
-    /// Those messages, and the search results.
+    /// The messages of the prompt and the search results.
     seen_messages: Vec<Arc<Message>>,
-    /// The URLs of the prompt, of visible memos, of search results, of what was found and read on the web and of what external
-    /// tools answered. Other results may repeat what the model asked for.
+    /// The URLs in the prompt, in visible memos, in search results, in what was found and read on the web and in the
+    /// answers of external tools. Other results may repeat what the model asked for.
     known_urls: KnownUrls,
     secrets: SecretScanner,
     language: Language,
@@ -249,17 +249,17 @@ impl Toolbox {
         self.notebook.changes(&self.seen_messages)
     }
 
-    /// The calls that somebody has to allow.
+    /// Returns the calls that a user has to allow.
     pub(super) fn wanted_calls(&self) -> Vec<NewConsent> {
         self.external.wanted_calls()
     }
 
-    /// The URLs that the reply may show as links.
+    /// Returns the URLs that the reply may show as links.
     pub(super) fn known_urls(&self) -> &KnownUrls {
         &self.known_urls
     }
 
-    /// A text of a memo, which other channels may read later, and whose URLs may be links from then on.
+    /// Screens a text of a memo, which other channels may read later and whose URLs may become links there.
     fn screen(&self, text: &str) -> String {
         let (known, code) = (&self.known_urls, CodeBlocks::LoseUrls);
         outgoing::screen(text, known, code, &self.secrets, self.language)
@@ -270,7 +270,7 @@ impl Toolbox {
         texts.all(|text| is_fact(text, &self.persona_name))
     }
 
-    /// The result for the model, and its lineage. What is cut to fit takes no more than `tokens_left`.
+    /// Returns the result for the model, and its lineage. A result that can be cut takes at most `tokens_left`.
     async fn run_call(
         &mut self,
         call: &ToolCall,

@@ -1,4 +1,4 @@
-//! Listen: a recording goes to a model that writes down what is said in it.
+//! Listen: sends a recording to a model that transcribes it.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::context::Context;
 use crate::decision::{Attempt, Usage};
 use crate::prompt::recording::AudioRecording;
 
-/// In characters.
+/// The maximum length of a transcript, in characters.
 const MAX_TRANSCRIPT_CHARS: usize = 3_000;
-/// With less time left for it, a recording waits for the next answer: it would probably be paid for in vain.
+/// With less time left, a recording waits for the next answer: the call would probably be paid for in vain.
 const MIN_TIME: SignedDuration = SignedDuration::from_secs(10);
 
 impl Agent {
-    /// What is said in a recording. `None` if that cannot be found out now.
+    /// Transcribes a recording. Returns `None` if that is not possible now.
     pub(super) async fn listen(
         &self,
         context: &Context,

@@ -1,4 +1,5 @@
-//! Withdraw: end a reply that nobody needs any more, because the message that it answers was changed, retracted or taken up.
+//! Withdraw: ends a reply that is no longer needed, because the message that it answers was changed, retracted or taken
+//! up.
 
 use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, to_single_line};
@@ -10,8 +11,8 @@ use crate::rules::Mode;
 use crate::texts::{self, Name};
 
 impl Agent {
-    /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. Where
-    /// that is unclear, the judge looks again.
+    /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. If that is
+    /// unclear, the judge looks again.
     pub(super) async fn check_intent(
         &self,
         claim: &Claim,
@@ -36,9 +37,9 @@ impl Agent {
         Ok(has_changed.then(|| self.withdraw_answered()))
     }
 
-    /// Withdraws an unsolicited reply to `about` if that was taken up. `seen_revision` is what the model has seen:
-    /// while nobody has written since, its word stands. Where it is unclear the judge looks again; if it has already,
-    /// the more probable counts.
+    /// Withdraws an unsolicited reply to `about` if that message was taken up. `seen_revision` is what the model has
+    /// seen: while nothing has been written since, its verdict stands. If it is unclear whether the message was taken
+    /// up, the judge looks again; if it has already done so, the more probable case counts.
     pub(super) fn check_standing(
         &self,
         claim: &Claim,
@@ -62,7 +63,7 @@ impl Agent {
         let may_look_again = claim.second_looks == 0 && !is_facilitator;
         let why = match ConversationAnalysis::new(context).standing(about) {
             Standing::Open => return None,
-            // It has no word there before there are enough messages.
+            // A facilitator does not speak in a thread before it has enough messages.
             Standing::InThread if is_facilitator && thread_length < min_messages => return None,
             Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
                 return Some(StepResult::LookAgain { due: self.now() });

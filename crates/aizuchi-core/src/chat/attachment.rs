@@ -1,4 +1,4 @@
-//! Files that were sent with a message. A file is known by its name until somebody needs what is in it.
+//! Files that were sent with a message. Only a file's name is known until its content is needed.
 
 use std::sync::Arc;
 
@@ -6,68 +6,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{MessageId, to_single_line};
 
-/// In characters. A longer name is cut.
+/// The maximum length of a name, in characters. A longer one is cut.
 const MAX_NAME_CHARS: usize = 200;
 const MAX_ALT_TEXT_CHARS: usize = 1_000;
 
 /// A file of a message. It is part of the message: edited, deleted and seen with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The platform's id. Unique within the message.
+    /// The platform's id, unique within the message.
     pub id: Arc<str>,
-    /// On one line. Empty if the platform does not tell.
+    /// On one line. Empty if the platform does not provide it.
     pub name: Arc<str>,
-    /// Such as `image/png`, in lower case. Empty if the platform does not tell.
+    /// The media type, such as `image/png`, in lower case. Empty if the platform does not provide it.
     pub media_type: Arc<str>,
-    /// 0 if the platform does not tell.
+    /// 0 if the platform does not provide it.
     #[serde(default)]
     pub size_bytes: u64,
-    /// How long a recording is, rounded up, if the platform tells. Its sender may have made that up.
+    /// The duration of a recording, rounded up, if the platform provides it. Its sender may have made it up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u32>,
-    /// What its sender says of it, on one line.
+    /// The sender's description, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<Arc<str>>,
-    /// Where the platform has it. For its adapter alone: nobody else may read it, and no model gets it.
+    /// Where the platform stores it. For its adapter only: no one else may read it, and no model gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Arc<str>>,
-    /// What is in it, once that is known.
+    /// The content, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<AttachmentContent>,
 }
 
-/// What is known of the inside of a file.
+/// The known content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentContent {
-    /// What a model saw in it.
+    /// A model's description of a picture.
     Description(Arc<str>),
-    /// How it begins, if it is text.
+    /// The beginning of a text.
     Excerpt(Arc<str>),
-    /// What is said in it, as a model heard it.
+    /// A model's transcript of a recording.
     Transcript(Arc<str>),
-    /// Nobody will listen to it, for this reason.
+    /// It will not be transcribed, for this reason.
     Unheard(UnheardReason),
-    /// It was looked at, and nothing could be told of it.
+    /// It was opened, but its content could not be determined.
     Unreadable,
 }
 
-/// Why there is no transcript of a recording, and never will be.
+/// Why a recording has no transcript, and never will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnheardReason {
     /// It is longer than the settings allow.
     TooLong,
-    /// Its content is no recording that models know.
+    /// Its content is not a recording in a known format.
     NoRecording,
-    /// The model heard nobody speak.
+    /// The model heard no speech.
     NoWords,
-    /// The model refused it, or made nothing of it. Another try would be paid for again.
+    /// The model refused it, or returned nothing usable. Another attempt would be paid for again.
     Failed,
 }
 
 impl AttachmentContent {
-    /// Whether somebody knows what is in the file.
+    /// Whether the content of the file is known.
     pub fn is_known(&self) -> bool {
         match self {
             AttachmentContent::Description(_)
@@ -78,7 +78,7 @@ impl AttachmentContent {
     }
 }
 
-/// What became known of a file, to be kept with its message.
+/// The content that was read from a file, to be stored with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadAttachment {
     pub message: MessageId,
@@ -88,7 +88,8 @@ pub struct ReadAttachment {
 }
 
 impl ReadAttachment {
-    /// Adds it to the files of its message, if the file is among them and nothing is known of it. Returns whether it is.
+    /// Adds the content to the files of its message, if the file is among them and is unread. Returns whether it was
+    /// added.
     pub fn add_to(&self, attachments: &mut [Attachment]) -> bool {
         let is_it = |attachment: &&mut Attachment| attachment.id == self.attachment;
         let unread = attachments.iter_mut().find(is_it).filter(|attachment| attachment.is_unread());
@@ -98,19 +99,19 @@ impl ReadAttachment {
     }
 }
 
-/// What a file is for people.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
     Picture,
     Audio,
     Video,
-    /// Its content can be read as it is.
+    /// Text that can be read as it is.
     Text,
     Other,
 }
 
-/// The endings of names that tell a kind where no media type does.
+/// File extensions that determine the kind if there is no media type.
 const ENDINGS: [(AttachmentKind, &[&str]); 4] = [
     (AttachmentKind::Picture, &["png", "jpg", "jpeg", "gif", "webp", "heic", "bmp", "svg"]),
     (AttachmentKind::Audio, &["mp3", "m4a", "ogg", "oga", "opus", "wav", "flac"]),
@@ -137,7 +138,7 @@ const TEXT_TYPES: [&str; 8] = [
 ];
 
 impl Attachment {
-    /// A file as a platform describes it. What the platform does not tell is empty.
+    /// Creates a file as a platform describes it. Missing values are empty.
     pub fn new(id: &str, name: &str, media_type: &str, size_bytes: u64) -> Self {
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
         Self {
@@ -152,13 +153,13 @@ impl Attachment {
         }
     }
 
-    /// The same file with what its sender says of it, unless that is empty.
+    /// Returns the same file with its sender's description, unless that is empty.
     pub fn with_alt_text(self, alt_text: &str) -> Self {
         let alt_text = shown_line(alt_text, MAX_ALT_TEXT_CHARS);
         Self { alt_text: (!alt_text.is_empty()).then(|| alt_text.into()), ..self }
     }
 
-    /// The same file with how long it is. What cannot be a time is none.
+    /// Returns the same file with its duration. An invalid duration is ignored.
     pub fn with_seconds(self, seconds: Option<f64>) -> Self {
         let is_time = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
         // A number that is too large becomes the largest one.
@@ -184,20 +185,20 @@ impl Attachment {
         known.map_or(AttachmentKind::Other, |(kind, _)| *kind)
     }
 
-    /// Whether it is a PDF, as far as its type or, without one, its name tells.
+    /// Whether it is a PDF, by its type or, without one, its name.
     pub fn is_pdf(&self) -> bool {
         let has_ending = || self.name.to_lowercase().ends_with(".pdf");
         let is_untold = ["", "application/octet-stream"].contains(&&*self.media_type);
         *self.media_type == *"application/pdf" || is_untold && has_ending()
     }
 
-    /// Whether nobody has looked into it yet.
+    /// Whether it has not been read yet.
     pub fn is_unread(&self) -> bool {
         self.content.is_none()
     }
 }
 
-/// The media type of a picture that models can see, by its first bytes: what a server says of a file may be wrong.
+/// Returns the media type of a picture that models can see, by its first bytes, since a server may report a wrong type.
 pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
@@ -208,13 +209,13 @@ pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The names of files as search finds them, with spaces between them.
+/// Returns the names of files as search finds them, separated by spaces.
 pub fn searched_names(attachments: &[Attachment]) -> String {
     let names = attachments.iter().map(|attachment| &*attachment.name);
     names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The files that an edited message has now, with what is known of those that it had before.
+/// Returns the files that an edited message has now, with the known content of those that it had before.
 pub fn after_edit(before: &[Attachment], now: &[Attachment]) -> Vec<Attachment> {
     let with_content = |attachment: &Attachment| {
         let known = before.iter().find(|known| known.id == attachment.id);

@@ -1,5 +1,5 @@
-//! What "forget that" means: the entry or memo that the command quotes, or else that is told by the message to which it
-//! replies, or by what the persona said last.
+//! Resolves "forget that": the entry or memo that the command quotes, or else the one that is repeated by the message to
+//! which it replies, or by the persona's last post.
 
 use std::collections::BTreeSet;
 
@@ -19,32 +19,32 @@ use crate::store::query::{MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
 use crate::store::{Store, StoreError};
 
-/// How many messages before the command the persona's post may be.
+/// The maximum number of messages between the persona's post and the command.
 const MAX_MESSAGES: usize = 20;
-/// How many of the newest changes are searched for those of a command.
+/// The maximum number of newest changes that are searched for those of a command.
 const MAX_CHANGES: usize = 500;
-/// A quotation of a part of an entry has this many characters; those of a script without spaces count twice.
+/// The minimum length in characters of a quoted part of an entry; characters of a script without spaces count twice.
 const MIN_PART: usize = 6;
-/// A post says an entry if it has this share of the entry's words, and that many.
+/// A post repeats an entry if it contains this share of the entry's words, and at least this many.
 const MIN_SHARE: f64 = 0.7;
 const MIN_WORDS: usize = 3;
-/// So many different things are too many to choose from; more are not looked for.
+/// The maximum number of different things to choose from; more are not looked for.
 pub const MAX_CHOICES: usize = 10;
 
-/// What is to be forgotten.
+/// What the command refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ForgetTargets {
-    /// Nothing that may be known here says it.
+    /// No entry or memo that may be known here matches.
     Nothing,
-    /// All of these say what the first one says.
+    /// All of these say the same thing as the first one.
     One(Vec<Item>),
-    /// Different things, each once, [`MAX_CHOICES`] at most.
+    /// Different things, each listed once, at most [`MAX_CHOICES`].
     Several(Vec<Item>),
-    /// These were removed for this very command. Empty: a memo, whose words are gone.
+    /// The entries that were already removed by this command. Empty for a memo, whose text is gone.
     Forgotten(Vec<Item>),
 }
 
-/// How surely a text says what an entry says.
+/// How closely a text matches an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     Words,
@@ -52,20 +52,20 @@ enum Likeness {
     Whole,
 }
 
-/// What the command refers to.
+/// The texts that a command refers to.
 struct Reference {
     quotations: Vec<ComparedText>,
-    /// If nothing is quoted.
+    /// The post referred to, if nothing is quoted.
     post: Option<ComparedText>,
 }
 
-/// A text as entries are compared with it.
+/// A text that is prepared for comparison with entries.
 struct ComparedText {
     text: NormalizedText,
     words: BTreeSet<String>,
 }
 
-/// What a command means, among what may be known in its conversation.
+/// Resolves what a command refers to, among what may be known in its conversation.
 pub async fn meant(
     store: &dyn Store,
     archive: &dyn Archive,
@@ -81,7 +81,7 @@ pub async fn meant(
     Ok(choose(&known, &reference))
 }
 
-/// What of all that is known says the same as this, and may be forgotten by the user.
+/// Returns everything that says the same as this and that the user may have forgotten.
 pub async fn doubles_of(
     store: &dyn Store,
     archive: &dyn Archive,
@@ -93,7 +93,7 @@ pub async fn doubles_of(
     Ok(known)
 }
 
-/// What is pinned is for admins.
+/// Whether the user may have an item forgotten. Pinned items are reserved for admins.
 pub fn may_forget(request: &CommandRequest, item: &Item) -> bool {
     match item {
         Item::Entry { key, entry, .. } => asker(request).may_remove(key, entry),
@@ -101,7 +101,7 @@ pub fn may_forget(request: &CommandRequest, item: &Item) -> bool {
     }
 }
 
-/// The order that removes something, in the user's name.
+/// Returns the order that removes an item, signed by the user.
 pub fn order(request: &CommandRequest, item: Item) -> Order {
     let by = signature(request).into();
     match item {
@@ -116,7 +116,7 @@ pub fn order(request: &CommandRequest, item: Item) -> Order {
     }
 }
 
-/// How the journal names who gave this command, and which it was.
+/// Returns the signature that identifies this command and its user in the journal.
 fn signature(request: &CommandRequest) -> String {
     asker::sign(&request.user, request.at)
 }
@@ -125,7 +125,7 @@ fn asker(request: &CommandRequest) -> Asker {
     Asker { channel: request.conversation.channel.clone(), role: request.role }
 }
 
-/// What the reference is most like. Of two things that are equally like it, neither is taken.
+/// Chooses what the reference matches best. If different things match equally well, none is chosen.
 fn choose(known: &[Item], reference: &Reference) -> ForgetTargets {
     let like = known.iter().filter_map(|item| Some((reference.likeness(item)?, item)));
     let like: Vec<(Likeness, &Item)> = like.collect();
@@ -183,7 +183,7 @@ impl ComparedText {
         Self { text: NormalizedText::new(text), words: content_words(text) }
     }
 
-    /// How a quotation is like the text of an entry.
+    /// Returns how a quotation matches an entry's text.
     fn quotes(&self, entry: &Self) -> Option<Likeness> {
         match self.text == entry.text {
             true => Some(Likeness::Whole),
@@ -194,7 +194,7 @@ impl ComparedText {
         }
     }
 
-    /// How a post tells what an entry says.
+    /// Returns how a post matches an entry's text.
     fn tells(&self, entry: &Self) -> Option<Likeness> {
         if self.text.contains(&entry.text) && is_telling(&entry.text) {
             return Some(Likeness::Whole);
@@ -205,13 +205,14 @@ impl ComparedText {
     }
 }
 
-/// Whether a text is long enough to be found within others.
+/// Whether a text is long enough to be searched for in others.
 fn is_telling(text: &NormalizedText) -> bool {
     let characters = text.as_str().chars();
     characters.map(|character| 1 + usize::from(is_unspaced(character))).sum::<usize>() >= MIN_PART
 }
 
-/// The message to which the command replies, or else what the persona said last before it, which may be several posts.
+/// Returns the message to which the command replies, or else the persona's last post before it, which may have several
+/// parts.
 async fn post_before(
     archive: &dyn Archive,
     request: &CommandRequest,
@@ -240,7 +241,7 @@ async fn post_before(
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 
-/// What was removed for the command.
+/// Returns the removals that were made for the command.
 async fn removals(
     archive: &dyn Archive,
     request: &CommandRequest,
@@ -251,8 +252,8 @@ async fn removals(
     Ok(changes)
 }
 
-/// The entries that were removed and may be known where the command was given, as far as versions that hold them are
-/// kept.
+/// Returns the removed entries that may be known where the command was given, as far as the versions that contain them
+/// are kept.
 async fn removed_entries(
     archive: &dyn Archive,
     request: &CommandRequest,

@@ -1,4 +1,5 @@
-//! Commands that were heard and not carried out, because they were read too late. The journal of orders has those that were.
+//! Commands that were heard but not carried out, because they arrived too late. The journal of orders lists those that
+//! were carried out.
 
 use jiff::Timestamp;
 
@@ -9,12 +10,12 @@ use crate::store::StoreError;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::texts;
 
-/// How many of the newest orders of a workspace are searched for that of a command that is answered.
+/// The maximum number of a workspace's newest orders that are searched for a command's order.
 const MAX_ORDERS: usize = 100;
 
 impl CommandReplies {
-    /// The answer to a command, with a sentence before it if the command was left out. Answers about standing orders and
-    /// settings say so themselves.
+    /// Puts a notice before the answer if the command was not carried out. Answers about standing orders and settings
+    /// include such a notice themselves.
     pub(super) async fn with_what_was_left_out(
         &self,
         request: &CommandRequest,
@@ -46,13 +47,13 @@ impl CommandReplies {
         if !is_recorded || !request.is_allowed() || !self.orders_of(request).await?.is_empty() {
             return Ok(false);
         }
-        // It shortens no mute, so it may have had nothing to do.
+        // `stop` never shortens a mute, so it may have had nothing to do.
         let orders = self.store.orders(&request.conversation.workspace).await?;
         let is_muted = orders.channel_mute(&request.conversation.channel, now).is_some();
         Ok(request.command != Command::Stop || !is_muted)
     }
 
-    /// What this command has ordered, as the journal has it.
+    /// Returns the orders that this command gave, according to the journal.
     pub(super) async fn orders_of(
         &self,
         request: &CommandRequest,

@@ -1,4 +1,4 @@
-//! The answers to `memory`, which shows what is remembered under headings, each thing once, and to `forget that`.
+//! The answers to `memory`, which lists what is remembered under headings without duplicates, and to `forget that`.
 
 use crate::chat::Visibility;
 use crate::command::CommandRequest;
@@ -11,9 +11,9 @@ use crate::persona::Language;
 use crate::store::StoreError;
 use crate::texts;
 
-/// The longest answer, in characters: what fits on a screen.
+/// The maximum length of an answer, in characters: it fits on a screen.
 const MAX_LENGTH: usize = 1500;
-/// The longest quotation of one of them.
+/// The maximum length of one quoted item.
 const MAX_QUOTE_LENGTH: usize = 200;
 
 impl CommandReplies {
@@ -31,7 +31,7 @@ impl CommandReplies {
         Ok(screen_stored(&sections.join("\n\n"), language))
     }
 
-    /// What became of what was to be forgotten.
+    /// Describes the result of `forget that`.
     pub(super) async fn forget_that_text(
         &self,
         request: &CommandRequest,
@@ -58,7 +58,7 @@ impl CommandReplies {
     }
 }
 
-/// A memo's words are gone, and only the user knows them.
+/// Confirms that a memo was forgotten. Its text is gone, so it is quoted from the command.
 fn forgot_memo(request: &CommandRequest, language: Language) -> String {
     match Quoted::split(&request.text).quotations.first() {
         Some(quotation) => {
@@ -69,13 +69,13 @@ fn forgot_memo(request: &CommandRequest, language: Language) -> String {
     }
 }
 
-/// Each on a line of its own.
+/// Quotes each item on its own line.
 fn quote(items: &[Item]) -> String {
     let line = |item: &Item| format!("> {}", truncate(&item.line(), MAX_QUOTE_LENGTH));
     items.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A section for each layer that holds something. What a short one leaves is for those behind it.
+/// Returns a section for each layer that is not empty. Space that a short section leaves is used for the later ones.
 fn sections(once: &[Remembered], visibility: Visibility, language: Language) -> Vec<String> {
     let lines = |layer: Layer| -> Vec<String> {
         let of_layer = once.iter().filter(|it| it.layer == layer);
@@ -94,7 +94,8 @@ fn sections(once: &[Remembered], visibility: Visibility, language: Language) -> 
     layers.iter().enumerate().map(section).collect()
 }
 
-/// As many lines as fit, and at least one: the newest, or of memos, which begin with the most important, the first.
+/// Returns as many lines as fit, and at least one: the newest ones or, for memos, which begin with the most important,
+/// the first ones.
 fn shorten(lines: &[String], layer: Layer, max_length: usize, language: Language) -> String {
     let keeps_first = layer == Layer::Memos;
     let mut length = 0;

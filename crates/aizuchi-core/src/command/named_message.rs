@@ -1,4 +1,4 @@
-//! Which message a question why names: "why did you not answer my question about the pump?".
+//! Finds the message that a question about a silence names: "why did you not answer my question about the pump?".
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::store::query::{MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
 use aizuchi_structure::cues::Cues;
 
-/// How far back it is looked for.
+/// The maximum number of messages that are searched.
 const MAX_MESSAGES: usize = 200;
-/// What such a question is made of, besides the words of the message. Japanese words are told apart by pairs of kanji.
+/// Words of such a question that do not describe the message. Japanese words are distinguished by pairs of kanji.
 const OWN_WORDS: &str = "answer answered answering reply replied respond responded react reacted ignore ignored silent \
     quiet asked ask asking question questions message earlier before 質問 返事 返信 反応 無視 発言 投稿";
-/// What names a question of the one who asks.
+/// Phrases that refer to the user's own question.
 const OWN_QUESTION: [&str; 10] = [
     "my question",
     "my message",
@@ -29,8 +29,8 @@ const OWN_QUESTION: [&str; 10] = [
     "この質問",
 ];
 
-/// The newest message before the request that has the most of the words by which it is named, or else the newest question
-/// of the one who asks, if that is meant.
+/// Returns the newest message before the request that has the most of the words by which it is named, or else the
+/// user's newest question, if that is meant.
 pub async fn named_message(
     archive: &dyn Archive,
     request: &CommandRequest,
@@ -66,6 +66,6 @@ pub async fn named_message(
         }
         false => shared(stored) > 0,
     };
-    // Of equals, the newest.
+    // If several match equally well, the newest.
     Ok(earlier.iter().filter(is_meant).max_by_key(|stored| shared(stored)).cloned())
 }

@@ -20,9 +20,9 @@ use crate::persona::spelling::spellings;
 use crate::rules::Mode;
 
 impl Command {
-    /// The command that a message consists of, if any. `name` is the persona's name, which a mention leaves at
-    /// the beginning or end. In a direct message it may be left out, except for “why?”, which is then part of
-    /// the conversation.
+    /// Parses the command that a message consists of, if any. `name` is the persona's name, which a mention leaves at
+    /// the beginning or end. In a direct message it may be left out, except for “why?”, which is then part of the
+    /// conversation.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
         if Self::forgets_quotation(text, name) {
             return Some(Command::ForgetThat);
@@ -36,8 +36,8 @@ impl Command {
         command.or_else(|| Self::silenced_by_name(&text, &name))
     }
 
-    /// Whether a text has what it quotes forgotten: `forget that` below lines that begin with `>`, or with the words in
-    /// quotation marks.
+    /// Whether a text asks to forget what it quotes: `forget that` below lines that begin with `>`, or with the quoted
+    /// text in quotation marks.
     fn forgets_quotation(text: &str, name: &str) -> bool {
         let Quoted { rest, quotations } = Quoted::split(text);
         if quotations.is_empty() {
@@ -52,7 +52,7 @@ impl Command {
         !is_question(order) && candidate_forms(order).iter().any(is_meant)
     }
 
-    /// What a message orders that tells the persona by its name to be silent: for how long, if it says that.
+    /// Returns the command if a message tells the persona by name to be silent, with the duration if it names one.
     pub fn silenced_by_name(text: &str, name: &str) -> Option<Command> {
         let clauses = normalize(text);
         let clauses = clauses.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
@@ -65,8 +65,8 @@ impl Command {
         Self::stops_by_name(text, name).then(|| mutes.unwrap_or(Command::Stop))
     }
 
-    /// Whether a message tells the persona by its name to be silent, whatever it says behind that: "shut up Aizuchi, nobody
-    /// asked you", 「Aizuchi、黙れ」.
+    /// Whether a message tells the persona by name to be silent, whatever follows: "shut up Aizuchi, nobody asked you",
+    /// 「Aizuchi、黙れ」.
     pub fn stops_by_name(text: &str, name: &str) -> bool {
         let text = normalize(text);
         let mut clauses = text.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
@@ -78,7 +78,7 @@ impl Command {
             stops(clause)
                 && !candidate_forms(clause).iter().any(|form| VAGUE.contains(&form.as_str()))
         };
-        // "be quiet for an hour": for how long makes it plain.
+        // "be quiet for an hour": the duration makes it unambiguous.
         let mutes = |clause: &str| {
             matches!(Self::parse(clause), Some(Command::Mute { duration: Some(_), .. }))
         };
@@ -100,7 +100,7 @@ impl Command {
             })
     }
 
-    /// The same for a text that can only be a command.
+    /// Parses a text that can only be a command.
     pub fn parse(order: &str) -> Option<Self> {
         if Self::forgets_quotation(order, "") {
             return Some(Command::ForgetThat);
@@ -123,7 +123,7 @@ impl Command {
         if let Some(command) = forms.iter().find_map(|form| polite_order_to_be_silent(form)) {
             return Some(command);
         }
-        // A question whether it can be muted does not mute it.
+        // A question about whether it can be muted does not mute it.
         match is_question(&order) {
             true => question,
             false => question
@@ -133,14 +133,15 @@ impl Command {
     }
 }
 
-/// "why did you not answer my question about the pump?", 「なんでポンプの質問に答えなかったの？」.
+/// Whether the text asks why there was no answer: "why did you not answer my question about the pump?",
+/// 「なんでポンプの質問に答えなかったの？」.
 fn asks_why_silent(bare: &str) -> bool {
     let holds = |words: &[&str]| words.iter().any(|word| bare.contains(word));
     WHY_SILENT.iter().any(|start| bare.starts_with(start)) || holds(&NAZE) && holds(DID_NOT_ANSWER)
 }
 
-/// "can you be quiet?", 「黙ってくれる？」, 「30分黙っててもらえる？」: the form of a question that is none. Without a time it is the
-/// order to stop, so that "can you mute?" stays a question.
+/// Parses a polite request: "can you be quiet?", 「黙ってくれる？」, 「30分黙っててもらえる？」. It has the form of a question, but is none.
+/// Without a duration it must be an order to stop, so that "can you mute?" stays a question.
 fn polite_order_to_be_silent(form: &str) -> Option<Command> {
     const BEFORE: [&str; 5] = ["can you ", "could you ", "will you ", "would you ", "just "];
     const BEHIND: [&str; 8] = [
@@ -163,7 +164,7 @@ fn polite_order_to_be_silent(form: &str) -> Option<Command> {
     if STOP.contains(&order) { Some(Command::Stop) } else { mutes() }
 }
 
-/// 「ちょっと静かにして」 is the same order as 「静かにして」.
+/// Removes a softener: 「ちょっと静かにして」 is the same order as 「静かにして」.
 fn without_softener(form: &str) -> &str {
     let softeners = ["ちょっと", "少し", "すこし"];
     softeners.iter().find_map(|word| form.strip_prefix(word)).map_or(form, str::trim_start)
@@ -189,7 +190,7 @@ fn parse_order(form: &str) -> Option<Command> {
     }
 }
 
-/// `forget me, yes`, `はい、私のことを忘れて`.
+/// Whether the user confirms: `forget me, yes`, `はい、私のことを忘れて`.
 fn is_sure_to_be_forgotten(form: &str) -> bool {
     let rest = |sure: &str| form.strip_suffix(sure).or_else(|| form.strip_prefix(sure));
     let mut rests = SURE.iter().filter_map(|sure| rest(sure));
@@ -200,7 +201,7 @@ fn is_sure_to_be_forgotten(form: &str) -> bool {
     })
 }
 
-/// A short text that begins like a command and ends in something else. Longer ones are conversation.
+/// Recognizes a short text that begins like a command and ends differently. Longer ones are conversation.
 fn near_miss(text: &str) -> Option<NearMiss> {
     const MAX_WORDS: usize = 2;
     const MAX_JAPANESE: usize = 8;
@@ -242,7 +243,7 @@ fn parse_mode(text: &str) -> Option<Command> {
     }
 }
 
-/// `mute`, `mute for 2h`, `unmute everywhere`, `2時間ミュート`, `30分だけ静かに`.
+/// Parses `mute`, `mute for 2h`, `unmute everywhere`, `2時間ミュート`, `30分だけ静かに`.
 fn parse_mute(text: &str) -> Option<Command> {
     let (text, scope) = match EVERYWHERE.iter().find(|word| text.contains(**word)) {
         Some(word) => (text.replacen(word, " ", 1), MuteScope::Workspace),
@@ -254,7 +255,7 @@ fn parse_mute(text: &str) -> Option<Command> {
     }
     let rest = MUTE.iter().find_map(|word| {
         let beside = text.strip_prefix(word).or_else(|| text.strip_suffix(word))?;
-        // A Latin word must not continue.
+        // A Latin word must end here.
         let is_cut = word.is_ascii()
             && beside.starts_with(|character: char| character.is_ascii_alphabetic());
         (!is_cut).then_some(beside)
@@ -274,7 +275,7 @@ fn parse_mute(text: &str) -> Option<Command> {
     }
 }
 
-/// Lower case, with ASCII digits and quotes and single spaces.
+/// Converts to lower case, ASCII digits and quotes, and single spaces.
 fn normalize(text: &str) -> String {
     let characters = text.chars().map(|character| match character {
         '０'..='９' => char::from(b'0' + (character as u32 - '０' as u32) as u8),
@@ -289,7 +290,7 @@ fn normalize(text: &str) -> String {
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What a normalized message says besides the persona's name, and how it spells that.
+/// Returns the text of a normalized message without the persona's name, and the spelling of the name.
 fn addressed_order(text: &str, name: &str) -> (String, String) {
     let names = spellings(name);
     let mentioned = names.iter().find(|spelling| text.contains(&format!("@{}", spelling.text)));
@@ -301,7 +302,7 @@ fn addressed_order(text: &str, name: &str) -> (String, String) {
 fn without_name(text: &str, name: &str) -> String {
     let marks = [' ', ',', ':', '、', '，', '：'];
     let begun = text.strip_prefix('@').unwrap_or(text).trim_start().strip_prefix(name);
-    // A Latin name must not continue; 相槌さん names 相槌.
+    // A Latin name must end here; 相槌さん names 相槌.
     let begun = begun.filter(|rest| {
         !rest.starts_with(|character: char| {
             character.is_ascii_alphanumeric() || "-_.".contains(character)
@@ -316,14 +317,15 @@ fn without_name(text: &str, name: &str) -> String {
     ended.map_or(text, |text| text.trim_end_matches(marks)).to_owned()
 }
 
-/// The text without marks around it, followed by its forms without polite endings, and all of these without an opening.
+/// Returns the text without surrounding marks, followed by its forms without polite endings, each also without an
+/// opening.
 fn candidate_forms(text: &str) -> Vec<String> {
     let mut text = text.trim_matches(END_MARKS);
     text = text.strip_prefix("please ").unwrap_or(text);
     let mut forms = vec![text.to_owned()];
     while let Some(shorter) = POLITE_ENDINGS.iter().find_map(|word| {
         let shorter = text.strip_suffix(word)?;
-        // A Latin ending must be a word of its own, and politeness alone is not a command.
+        // A Latin ending must be a separate word, and politeness alone is not a command.
         let is_cut = word.is_ascii() && !shorter.ends_with(' ');
         (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
     }) {

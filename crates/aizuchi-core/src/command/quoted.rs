@@ -1,12 +1,12 @@
-//! What a command quotes: lines that begin with `>`, and text in quotation marks.
+//! The quotations in a command: lines that begin with `>`, and text in quotation marks.
 
-/// Opening and closing marks.
+/// Opening and closing quotation marks.
 const MARKS: [(char, char); 5] = [('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('«', '»')];
 
-/// A text and what it quotes.
+/// A text, separated from its quotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoted {
-    /// What is left without the quotations.
+    /// The text without the quotations.
     pub rest: String,
     pub quotations: Vec<String>,
 }
@@ -28,7 +28,7 @@ impl Quoted {
         quoted
     }
 
-    /// Takes what stands between marks out of a line.
+    /// Extracts the text between quotation marks from a line.
     fn take_marked(&mut self, line: &str) {
         let mut left = line;
         while let Some((before, quotation, behind)) = first_quotation(left) {
@@ -41,7 +41,7 @@ impl Quoted {
     }
 }
 
-/// What stands before, in and behind the first pair of marks.
+/// Splits a text into the parts before, inside and after the first pair of quotation marks.
 fn first_quotation(text: &str) -> Option<(&str, &str, &str)> {
     let opening = |character: char| MARKS.iter().find(|(open, _)| *open == character);
     let (at, (open, close)) = text

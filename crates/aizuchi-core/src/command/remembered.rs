@@ -9,7 +9,7 @@ use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, Memor
 use crate::store::archive::Archive;
 use crate::store::{Store, StoreError};
 
-/// How many of a channel's threads may have what is to be forgotten: those that were active last.
+/// The maximum number of a channel's most recently active threads that are searched for what is to be forgotten.
 const MAX_THREADS: usize = 50;
 
 /// An entry or a memo that may be known in a conversation.
@@ -26,13 +26,13 @@ pub enum Item {
 }
 
 impl Item {
-    /// As it is shown, on a single line.
+    /// Returns the item as it is shown, on a single line.
     pub fn line(&self) -> String {
         match self {
             Item::Entry { entry, .. } => format!("{}: {}", entry.date, entry.text),
             Item::Memo { memo, .. } => {
                 let content = to_single_line(&memo.content);
-                // The built-in mind names a memo by its beginning.
+                // The built-in mind uses the beginning of a memo as its name.
                 match content.starts_with(&memo.name) {
                     true => content,
                     false => format!("{}: {content}", memo.name),
@@ -55,8 +55,8 @@ impl Item {
     }
 }
 
-/// What `memory` shows in a conversation: of its thread, its channel and the whole workspace, the nearest layer first
-/// and the oldest first in each.
+/// Returns what `memory` shows in a conversation: the memories of its thread, its channel and the whole workspace,
+/// nearest layer first, and oldest first within each.
 pub async fn remembered_in(
     store: &dyn Store,
     archive: &dyn Archive,
@@ -65,7 +65,7 @@ pub async fn remembered_in(
     let ConversationId { workspace, channel, .. } = conversation;
     let mut memories = store.memories(workspace).await?;
     memories.retain(|memory| memory.key.channel().is_none_or(|other| other == channel));
-    // The channel's before the workspace's, which repeats them.
+    // The channel's memories come before the workspace's, which repeat them.
     memories.sort_by(|one, other| other.key.scope.cmp(&one.key.scope));
     memories.extend(thread_memory(archive, conversation).await?);
     let layered = |memory: &Memory| {
@@ -80,8 +80,8 @@ pub async fn remembered_in(
     Ok(remembered)
 }
 
-/// All that may be known in a conversation, as prompts there may hold it: also what came from other public channels and
-/// from the channel's other threads.
+/// Returns everything that may be known in a conversation, as prompts there may contain it, including what came from
+/// other public channels and from the channel's other threads.
 pub async fn known_in(
     store: &dyn Store,
     archive: &dyn Archive,
@@ -98,7 +98,7 @@ pub async fn known_in(
     Ok(known)
 }
 
-/// The memory of the conversation's thread.
+/// Returns the memory of the conversation's thread.
 async fn thread_memory(
     archive: &dyn Archive,
     ConversationId { workspace, channel, thread }: &ConversationId,
@@ -109,7 +109,7 @@ async fn thread_memory(
     Ok(archive.memory_versions(&key).await?.pop())
 }
 
-/// The entries of a memory that may be known in a channel.
+/// Returns the entries of a memory that may be known in a channel.
 fn known_entries(memory: &Memory, channel: &ChannelId) -> Vec<Item> {
     let is_own = memory.key.channel() == Some(channel);
     let known = memory.entries.iter().filter(|entry| is_own || entry.is_public());
@@ -130,7 +130,7 @@ async fn known_memos(
     Ok(visible.map(|(id, memo)| Item::Memo { id, memo }).collect())
 }
 
-/// Each of them once, where it stands first.
+/// Removes duplicates, and keeps the first of each.
 pub fn without_doubles(remembered: Vec<Remembered>) -> Vec<Remembered> {
     let mut once: Vec<Remembered> = Vec::new();
     for found in remembered {

@@ -27,9 +27,9 @@ use crate::store::query::DecisionQuery;
 use crate::store::{Store, StoreError};
 use crate::texts;
 
-/// How many of a channel's newest decisions are searched for the one in question.
+/// The maximum number of a channel's newest decisions that are searched for the one in question.
 const MAX_DECISIONS: usize = 50;
-/// The longest quotation of a message that is asked about, in characters.
+/// The maximum length of a quotation of the message that was asked about, in characters.
 const MAX_QUOTE_LENGTH: usize = 80;
 
 pub struct CommandReplies {
@@ -39,14 +39,14 @@ pub struct CommandReplies {
     pub persona: Arc<Persona>,
     /// The users' time zone.
     pub zone: TimeZone,
-    /// The workspace in which everybody is an admin.
+    /// The workspace in which every user is an admin.
     pub admins_workspace: WorkspaceId,
-    /// Tells what a drafted order would have changed, if anything can.
+    /// Reports what a drafted order would have changed, if that is possible.
     pub standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
 }
 
 impl CommandReplies {
-    /// The answer at once.
+    /// Returns the answer at once, without a trial.
     pub async fn reply_to(
         &self,
         request: &CommandRequest,
@@ -55,7 +55,7 @@ impl CommandReplies {
         self.reply_with(request, now, None).await
     }
 
-    /// The answer where nobody waits with a request open: the draft of an order is tried for it, if it may be.
+    /// Returns the answer for chat, where no request is held open: a drafted order is tried first, if that is allowed.
     pub async fn reply_in_chat(
         &self,
         request: &CommandRequest,
@@ -83,7 +83,7 @@ impl CommandReplies {
             Command::Why => self.explain(request, &renderer).await?,
             Command::Memory => self.memory_text(request, language).await?,
             Command::Status => {
-                // What it does when it may speak is no help while it may not.
+                // While it is muted, what it would otherwise do is of no interest.
                 let manner = match self.mute_text(&orders, request, &renderer) {
                     Some(mute) => mute,
                     None => renderer.mode(self.effective_mode(request, &orders).await?),
@@ -154,13 +154,13 @@ impl CommandReplies {
         })
     }
 
-    /// The notice that the persona posts when it joins a channel.
+    /// Returns the notice that the persona posts when it joins a channel.
     pub fn join_notice(&self, mode: Mode) -> String {
         let Persona { name, language, .. } = &*self.persona;
         texts::commands::join_notice(*language, name, texts::commands::manner(*language, mode))
     }
 
-    /// Why it spoke or stayed silent: about the message that the request names, or else the last time.
+    /// Explains why it spoke or stayed silent: about the message that the request names, or else the last time.
     async fn explain(
         &self,
         request: &CommandRequest,
@@ -198,7 +198,7 @@ impl CommandReplies {
         Ok(screen_stored(&text, language))
     }
 
-    /// The newest decision about the conversation, or else about its channel. Decisions about commands do not
+    /// Returns the newest decision about the conversation, or else about its channel. Decisions about commands do not
     /// count.
     async fn last_decision(
         &self,
@@ -219,7 +219,7 @@ impl CommandReplies {
         })
     }
 
-    /// The language of the command's own words, where it is not set.
+    /// Returns the configured language, or that of the command's text if none is set.
     pub(super) async fn language_for(
         &self,
         request: &CommandRequest,
@@ -236,8 +236,8 @@ impl CommandReplies {
         })
     }
 
-    /// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
-    /// not change it.
+    /// Says that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would not
+    /// change it.
     fn mute_text(
         &self,
         orders: &OrdersInForce,
@@ -257,7 +257,7 @@ impl CommandReplies {
         Some(renderer.muted(mute, MuteScope::Channel, self.role_for(role, request)))
     }
 
-    /// The role that a user has to have been given for something that needs `role`.
+    /// Returns the role that a user must have been given for something that needs `role`.
     fn role_for(&self, role: Role, request: &CommandRequest) -> Role {
         match request.conversation.workspace == self.admins_workspace {
             true => Role::Member,
@@ -282,7 +282,7 @@ impl CommandReplies {
             || orders.opted_out.contains(&request.user)
     }
 
-    /// A user's order takes precedence over the settings.
+    /// Returns the mode in force. A user's order takes precedence over the settings.
     async fn effective_mode(
         &self,
         request: &CommandRequest,
@@ -301,19 +301,19 @@ impl CommandReplies {
     }
 }
 
-/// Whether the user had been forgotten so shortly before this request that nothing was done.
+/// Whether the user was already forgotten so shortly before this request that nothing was done.
 fn was_forgotten_before(orders: &OrdersInForce, request: &CommandRequest) -> bool {
     let last = orders.forgotten.iter().find(|(user, _)| *user == request.user);
     last.is_some_and(|(_, asked)| asked.as_millisecond() != request.at.as_millisecond())
 }
 
-/// A text of a model as it was stored, perhaps by a version that screened less. None of its URLs is live.
+/// Screens a model's text that was stored, perhaps by a version that screened less. None of its URLs becomes a link.
 pub(super) fn screen_stored(text: &str, language: Language) -> String {
     let (known, secrets) = (KnownUrls::default(), SecretScanner::default());
     outgoing::screen(text, &known, CodeBlocks::LoseUrls, &secrets, language)
 }
 
-/// Whether a decision is made, and not about a command.
+/// Whether a decision is closed and is not about a command.
 fn is_about_messages(decision: &Decision) -> bool {
     decision.closed.is_some() && decision.gate != Some(Gate::Command)
 }

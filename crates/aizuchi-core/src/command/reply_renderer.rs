@@ -1,4 +1,4 @@
-//! Composes the answers to commands that hold times, names or several sentences.
+//! Composes the answers to commands that contain times, names or several sentences.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,7 +22,7 @@ pub struct ReplyRenderer<'a> {
 }
 
 impl ReplyRenderer<'_> {
-    /// Why the persona spoke last, or said nothing.
+    /// Explains why the persona last spoke, or stayed silent.
     pub fn explain_decision(&self, decision: &Decision) -> String {
         let language = self.language;
         let at = self.format_time(decision.closed.unwrap_or(decision.opened));
@@ -35,7 +35,7 @@ impl ReplyRenderer<'_> {
         let why = with_end_mark(why, texts::commands::full_stop(language));
         let did = texts::commands::decision_result(language, decision.ended);
         match (decision.gate, decision.ended) {
-            // What failed or was said may have passed a gate before.
+            // A decision that failed or ended in a post may have passed a gate before.
             (
                 Some(_),
                 Some(
@@ -48,7 +48,7 @@ impl ReplyRenderer<'_> {
         }
     }
 
-    /// Why it stayed silent where a gate settled a message and no decision covers it.
+    /// Explains the silence if a gate settled a message and no decision covers it.
     pub fn explain_gate(&self, at: Timestamp, gate: Gate) -> String {
         let language = self.language;
         let why = texts::judging::gate_reason(language, gate);
@@ -57,18 +57,18 @@ impl ReplyRenderer<'_> {
         texts::commands::last_decision_by_gate(language, &self.format_time(at), did, &why)
     }
 
-    /// How it takes part.
+    /// Describes how the persona takes part.
     pub fn mode(&self, mode: Mode) -> String {
         let manner = texts::commands::manner(self.language, mode);
         texts::commands::in_mode(self.language, manner)
     }
 
-    /// It is not muted; its mode may still keep it quiet.
+    /// Says that it is not muted; its mode may still keep it quiet.
     pub fn not_muted(&self, mode: Mode) -> String {
         format!("{}{}", texts::commands::not_muted(self.language), self.mode(mode))
     }
 
-    /// Until when it is muted, and how those who have the role `lifted_by` can unmute it.
+    /// Says until when it is muted, and how users with the role `lifted_by` can unmute it.
     pub fn muted(&self, mute: Mute, scope: MuteScope, lifted_by: Role) -> String {
         let (language, until) = (self.language, self.format_until(mute));
         let (silence, order) = match scope {
@@ -87,7 +87,7 @@ impl ReplyRenderer<'_> {
         silence + &lifting
     }
 
-    /// The requesting user may not revoke an admin's order.
+    /// Says that it is still muted, because the requesting user may not revoke an admin's order.
     pub fn still_muted(&self, mute: Mute) -> String {
         texts::commands::muted_by_admin(self.language, &self.format_until(mute))
     }
@@ -99,14 +99,14 @@ impl ReplyRenderer<'_> {
         texts::commands::until(self.language, &self.format_time(mute.until))
     }
 
-    /// As users there would write it: with the date only if it is another day.
+    /// Formats a time as users there would write it: with the date only if it is another day.
     fn format_time(&self, at: Timestamp) -> String {
         let (at, now) = (at.to_zoned(self.zone.clone()), self.now.to_zoned(self.zone.clone()));
         let shape = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
         at.strftime(shape).to_string()
     }
 
-    /// The list of commands.
+    /// Returns the list of commands.
     pub fn help(&self, role: Role) -> String {
         let help = texts::commands::help(self.language, self.name);
         match role {

@@ -1,5 +1,5 @@
-//! Commands about settings of a thread, a channel or the workspace: what they come to, and the answers. Members narrow what
-//! holds; the rest is for admins, within what the config allows.
+//! Commands about settings of a thread, a channel or the workspace: their effects and the answers. Members may only
+//! narrow the rules in force; the rest is reserved for admins, within what the config allows.
 
 use crate::chat::{Channel, Visibility};
 use crate::command::parse::setting::WrittenSetting;
@@ -17,22 +17,22 @@ use crate::store::StoreError;
 use crate::store::order::Order;
 use crate::texts;
 
-/// Why nothing comes of a command about settings.
+/// Why a command about settings has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingRefusal {
     /// The command is about something else.
     NoSetting,
     NotInThread,
-    /// Threads have no such setting.
+    /// Threads do not have this setting.
     NotOfThreads,
     NoSuchChannel,
     NoSuchModel,
-    /// Members have set as much elsewhere as they may.
+    /// Members have reached the maximum number of settings elsewhere.
     TooMany,
 }
 
-/// The change that a command makes, and the order to store for it. `name` is the persona's, and `find` finds a public channel
-/// of the workspace by its name.
+/// Returns the change that a command makes, and the order to store for it. `name` is the persona's, and `find` finds a
+/// public channel of the workspace by name.
 pub fn to_order(
     request: &CommandRequest,
     name: &str,
@@ -42,7 +42,7 @@ pub fn to_order(
     let Command::ChangeSetting(wanted) = request.command else {
         return Err(SettingRefusal::NoSetting);
     };
-    // A slash command has no name before it.
+    // A slash command does not begin with the persona's name.
     let written = WrittenSetting::parse_message(&request.text, name);
     let written = written.or_else(|| WrittenSetting::parse_message(&request.text, ""));
     let mut written = written.ok_or(SettingRefusal::NoSetting)?;
@@ -93,7 +93,7 @@ pub fn to_order(
 }
 
 impl CommandReplies {
-    /// What became of a change, and how it is undone.
+    /// Describes the result of a change, and how to undo it.
     pub(super) async fn setting_text(
         &self,
         request: &CommandRequest,
@@ -175,7 +175,7 @@ impl CommandReplies {
         Ok(screen_stored(&text, language))
     }
 
-    /// The settings that hold where a command was given, each with where it comes from.
+    /// Lists the settings that apply where a command was given, each with its source.
     pub(super) async fn settings_text(
         &self,
         request: &CommandRequest,
@@ -200,7 +200,8 @@ impl CommandReplies {
     }
 }
 
-/// Whether a change is carried out and still stands. One that was ordered while the program was away is not carried out.
+/// Whether a change was carried out and is still in force. One that was ordered while the program was down is not
+/// carried out.
 fn is_in_force(
     change: &SettingChange,
     orders: &[SettingOverride],
@@ -214,7 +215,7 @@ fn is_in_force(
     }
 }
 
-/// A value as the config would have it.
+/// Formats a value as the config would write it.
 pub fn value_text(language: Language, value: Option<PlaceSetting>) -> String {
     match value {
         Some(value) => value.to_string(),
@@ -222,7 +223,7 @@ pub fn value_text(language: Language, value: Option<PlaceSetting>) -> String {
     }
 }
 
-/// Where a value comes from.
+/// Describes the source of a value.
 pub fn source_text(language: Language, source: SettingSource<'_>) -> String {
     match source {
         SettingSource::Ordered(SettingOverride { scope, .. }) => {
@@ -246,7 +247,7 @@ fn scope_text(language: Language, scope: &SettingScope) -> &'static str {
     }
 }
 
-/// The command that takes a change back.
+/// Returns the command that undoes a change.
 fn undo_text(language: Language, kind: SettingKind, written: &WrittenSetting) -> String {
     let word = texts::settings::command_word(language, kind);
     match (written.target, &written.channel) {
@@ -301,7 +302,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a member's order in a thread, where these are in force.
+    /// Returns the result of a member's order in a thread, if these orders are in force.
     fn ordered(
         orders: &[SettingOverride],
         (channel, thread): (&str, usize),
@@ -325,7 +326,7 @@ mod tests {
             text: text.into(),
             reply_to: None,
         };
-        // Not by `with_orders`, which has rules ready for each thread.
+        // `with_orders` is not used, because it precomputes the rules of each thread.
         let ordered = [(workspace, orders.to_vec())].into_iter().collect();
         let rulebook = Rulebook { ordered, ..Rulebook::default() };
         to_order(&request, "Aizuchi", &rulebook, |_| None).map(|_| ())

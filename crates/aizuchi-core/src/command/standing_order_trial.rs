@@ -1,5 +1,5 @@
-//! The port that tells what the draft of an order would have changed: the moments at which somebody judged lately are
-//! judged again with it. Nothing is posted for that, and nothing follows the draft.
+//! The port for trying a drafted order: moments that users recently judged are judged again with it, to see what it
+//! would have changed. Nothing is posted, and the draft does not take effect.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,13 +12,13 @@ use crate::clock::Clock;
 use crate::standing_order::{StandingOrder, StandingOrderEffect};
 use crate::store::StoreError;
 
-/// A trial that takes longer is given up, since the step that waits for it holds its conversation.
+/// The maximum duration of a trial, since the step that waits for it holds its conversation.
 pub const LONGEST_TRIAL: SignedDuration = SignedDuration::from_secs(60);
 
 #[async_trait]
 pub trait StandingOrderTrial: Send + Sync {
-    /// Tries a draft in the channel of a conversation. No model is asked any more once `stop` is cancelled. The same draft
-    /// may be tried again, if the step that answers for it is done again.
+    /// Tries a draft in the channel of a conversation. No further model calls are made once `stop` is cancelled. The
+    /// same draft may be tried again, if the step that answers the command is repeated.
     async fn try_draft(
         &self,
         conversation: &ConversationId,
@@ -26,14 +26,14 @@ pub trait StandingOrderTrial: Send + Sync {
         stop: &CancellationToken,
     ) -> Result<StandingOrderTrialOutcome, StoreError>;
 
-    /// The address of the page on which the drafts of a conversation's channel can be tried, if it is that for those who
-    /// read there.
+    /// Returns the URL of the page for trying the drafts of a conversation's channel, if the users who read there may
+    /// open it.
     fn page(&self, _: &ConversationId) -> Option<String> {
         None
     }
 }
 
-/// What one step may try: one draft, while nothing supersedes the step, and no longer than its lease allows for.
+/// The trial that one step may make: one draft, while nothing supersedes the step, and within its lease.
 pub struct StepTrial<'a> {
     trial: &'a dyn StandingOrderTrial,
     clock: &'a Clock,
@@ -51,7 +51,7 @@ impl<'a> StepTrial<'a> {
         Self { trial, clock, superseded, is_used: AtomicBool::new(false) }
     }
 
-    /// Tries the first draft that it is asked about, and allows no other.
+    /// Tries the first draft that is passed to it, and refuses any other.
     pub async fn try_draft(
         &self,
         conversation: &ConversationId,
@@ -65,26 +65,26 @@ impl<'a> StepTrial<'a> {
         tried.unwrap_or(Ok(StandingOrderTrialOutcome::Unanswered))
     }
 
-    /// The same address as [`StandingOrderTrial::page`].
+    /// Returns the same URL as [`StandingOrderTrial::page`].
     pub fn page(&self, conversation: &ConversationId) -> Option<String> {
         self.trial.page(conversation)
     }
 }
 
-/// What came of a trial.
+/// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandingOrderTrialOutcome {
     Tried(StandingOrderEffect),
-    /// The settings let the chat have no model asked, or this step has tried a draft already.
+    /// The settings forbid model calls from the chat, or this step has already tried a draft.
     NotAllowed,
-    /// The built-in rules judge, and they read no orders.
+    /// The built-in rules judge, and they do not read orders.
     NoModel,
-    /// Nobody knows what asking would cost.
+    /// The cost of the calls is unknown.
     Unpriced,
-    /// It would cost more than is left.
+    /// The calls would cost more than is left of the budget.
     OverBudget,
-    /// The model answered nothing.
+    /// The model did not answer.
     Unanswered,
-    /// In so many days no judge was asked here.
+    /// No judge was asked here within this many days.
     NothingToTry(i64),
 }

@@ -1,5 +1,5 @@
-//! Commands about standing orders: what they come to, and the answers. Whoever gives one reaches no further than where
-//! they give it: an order for a channel is given in that channel, and one for all channels where everybody can read it.
+//! Commands about standing orders: their effects and the answers. A user can only give orders where they are: an order
+//! for a channel is given in that channel, and one for all channels where everyone can read it.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::{GivenOrder, OrderKind};
 use crate::texts;
 
-/// Why nothing comes of a command about standing orders.
+/// Why a command about standing orders has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandingOrderRefusal {
     NoText,
     TooLong,
     NotInThread,
-    /// What is said there is for those who are there.
+    /// An order for all channels is only given where everyone can read it.
     NotPublic,
     TooMany,
-    /// No order of this number holds here.
+    /// No order of this number applies here.
     NoSuchOrder(i64),
-    /// There is no draft of this number here.
+    /// No draft here has this number.
     NoSuchDraft(i64),
-    /// It holds for all channels.
+    /// It applies to all channels, so only admins may change it.
     ForAdmins,
     /// The command is about something else.
     NoOrder,
 }
 
-/// The order to store for a command about standing orders. `name` is the persona's.
+/// Returns the order to store for a command about standing orders. `name` is the persona's.
 pub fn to_order(
     request: &CommandRequest,
     orders: &OrdersInForce,
@@ -104,7 +104,7 @@ pub fn to_order(
     }
 }
 
-/// What an order says, and who gives it.
+/// Returns the text of an order, and who gives it.
 fn words(
     request: &CommandRequest,
     name: &str,
@@ -113,7 +113,7 @@ fn words(
     Ok((written_text(request, name)?, by))
 }
 
-/// What an order is for, or the one that it changes.
+/// Returns the scope of an order, or the order that it changes.
 fn find_target(
     request: &CommandRequest,
     orders: &OrdersInForce,
@@ -141,7 +141,7 @@ fn find_target(
     }
 }
 
-/// Whether there are as many of these orders, or drafts, in a scope as there may be.
+/// Whether a scope has the maximum number of these orders or drafts.
 fn is_full(orders: &[StandingOrder], scope: &StandingOrderScope) -> bool {
     orders.iter().filter(|order| order.scope == *scope).count() >= MAX_PER_SCOPE
 }
@@ -150,7 +150,7 @@ fn written_text(
     request: &CommandRequest,
     name: &str,
 ) -> Result<StandingOrderText, StandingOrderRefusal> {
-    // A slash command has no name before it.
+    // A slash command does not begin with the persona's name.
     let written = WrittenStandingOrder::parse(&request.text, name);
     let written = written.or_else(|| WrittenStandingOrder::parse(&request.text, ""));
     StandingOrderText::parse(written.map_or("", |written| written.text)).map_err(|problem| {
@@ -168,7 +168,7 @@ fn thread_scope(
     Ok(StandingOrderScope::Thread(channel.clone(), thread))
 }
 
-/// One of the orders that hold here, or of their drafts, which the user may change.
+/// Finds an order that applies here, or a draft of one, which the user may change.
 fn find<'a>(
     request: &CommandRequest,
     mut here: impl Iterator<Item = &'a StandingOrder>,
@@ -196,8 +196,8 @@ fn find_draft<'a>(
 }
 
 impl CommandReplies {
-    /// What became of an order that was given, drafted, kept, changed or dropped. A draft is tried, if there is something
-    /// to try it with.
+    /// Describes the effect of giving, drafting, keeping, changing or dropping an order. A draft is tried, if a trial
+    /// is available.
     pub(super) async fn standing_order_text(
         &self,
         request: &CommandRequest,
@@ -213,7 +213,7 @@ impl CommandReplies {
         if let Some(draft) = drafted {
             let told = self.trial_text(request, draft, language, trial).await?;
             let scope = scope_text(language, &draft.scope);
-            // The rest is no text of theirs, and may name a page.
+            // The rest is not the user's text, and may contain the URL of a page.
             let text = screen_stored(draft.text.as_str(), language);
             return Ok(texts::commands::order_drafted(
                 language,
@@ -245,7 +245,8 @@ impl CommandReplies {
         Ok(screen_stored(&text, language))
     }
 
-    /// Whether this command has discarded a draft. A draft leaves nothing behind, and the journal has who discarded it.
+    /// Whether this command has discarded a draft. A discarded draft is not kept, but the journal records who discarded
+    /// it.
     async fn has_dropped_draft(
         &self,
         request: &CommandRequest,
@@ -259,7 +260,7 @@ impl CommandReplies {
         Ok(self.orders_of(request).await?.iter().any(is_this))
     }
 
-    /// What a draft would have changed here, or where that can be found out.
+    /// Describes what a draft would have changed here, or where users can find out.
     async fn trial_text(
         &self,
         request: &CommandRequest,
@@ -296,7 +297,7 @@ impl CommandReplies {
         })
     }
 
-    /// The orders that hold in a conversation, each with who gave it.
+    /// Lists the orders that apply in a conversation, each with the user who gave it.
     pub(super) async fn standing_orders_text(
         &self,
         request: &CommandRequest,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::chat::{ChannelId, Message, MessageId};
 
-/// Messages of one channel. A thread's parent, if known, is both at the top level and at the head of its
-/// thread, but counts once.
+/// The messages of one channel. A thread's parent, if known, is both at the top level and first in its thread, but
+/// counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelMessages {
     pub channel_id: ChannelId,
@@ -35,8 +35,8 @@ impl ChannelMessages {
         }
     }
 
-    /// Sorts messages of a channel, which may come in any order. A message outside threads goes to the top
-    /// level, and also to the head of its thread if any reply is among the messages.
+    /// Sorts messages of a channel, which may be in any order. A message outside threads goes to the top level, and
+    /// also to the start of its thread if any reply is among the messages.
     pub fn from_messages(
         channel_id: ChannelId,
         channel_name: Arc<str>,
@@ -66,14 +66,14 @@ impl ChannelMessages {
         sorted
     }
 
-    /// Every message once, oldest first.
+    /// Returns every message once, oldest first.
     pub fn all_messages(&self) -> Vec<Arc<Message>> {
         let mut all: Vec<Arc<Message>> = self.iter().cloned().collect();
         all.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
         all
     }
 
-    /// A thread's messages, parent first; empty if none is known.
+    /// Returns a thread's messages, parent first; empty if none is known.
     pub fn thread(&self, id: &MessageId) -> &[Arc<Message>] {
         let thread = self.thread_messages.iter().find(|thread| thread.id == *id);
         thread.map_or(&[], |thread| &thread.messages)
@@ -83,12 +83,12 @@ impl ChannelMessages {
         self.thread_messages.len()
     }
 
-    /// The number of messages; a parent counts once.
+    /// Returns the number of messages; a parent counts once.
     pub fn total_message_count(&self) -> usize {
         self.iter().count()
     }
 
-    /// Every message once, in no particular order.
+    /// Returns every message once, in no particular order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let replies = |thread: &'_ ThreadMessages| {
             let parent = thread.id.clone();
@@ -97,7 +97,7 @@ impl ChannelMessages {
         let threads = self.thread_messages.iter();
         let in_threads =
             threads.flat_map(move |thread| thread.messages.iter().filter(replies(thread)));
-        // A parent is at the top level already.
+        // Parents are already at the top level.
         self.top_level_messages.iter().chain(in_threads)
     }
 

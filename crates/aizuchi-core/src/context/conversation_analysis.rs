@@ -1,4 +1,4 @@
-//! Who waits for an answer in a conversation, who talks with whom, and what became of each question: the structure of
+//! Who waits for an answer in a conversation, who talks with whom, and the status of each question: the structure of
 //! the conversation ([`aizuchi_structure`]) in terms of its messages and users.
 
 use std::collections::BTreeSet;
@@ -12,25 +12,27 @@ use crate::context::message_structure::{MessageStructure, passes_question_on};
 use aizuchi_structure::Uptake;
 use aizuchi_structure::cues::Cues;
 
-/// Questions further up than this are history.
+/// The number of newest messages in which questions are analyzed. Earlier ones are history.
 const MAX_MESSAGES: usize = 25;
-/// From this probability on a question counts as open.
+/// The probability from which a question counts as open.
 const OPEN: f32 = 0.5;
-/// Nobody waits for anything if no question is open with at least this probability. Of the moments at which somebody
+/// No user waits for anything if no question is open with at least this probability. Of the moments at which a user
 /// waits (`docs/internals/eval.md`), 2.5 % on IRC and 7.3 % on Slack are below 0.2.
 const SETTLED: f32 = 0.15;
-/// A statement that begins something may call for a word, or for a nod, if it is about people rather than things.
+/// The cues by which a statement that begins something may call for a post or a reaction: it is about people rather
+/// than things.
 const CALLING: Cues = Cues::TROUBLE
     .union(Cues::FIRST_PERSON)
     .union(Cues::GREETING)
     .union(Cues::TO_ALL)
     .union(Cues::GOOD_NEWS);
-/// What a verdict was about is surely taken up below the first and surely open above the second.
+/// The message that a verdict was about is certainly taken up below the first probability, and certainly open above the
+/// second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// What counts as recent activity.
+/// The period that counts as recent activity.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
 /// Two users are in an exchange if this many of the newest human messages are theirs.
 const EXCHANGE_MESSAGES: usize = 4;
@@ -38,18 +40,18 @@ const EXCHANGE_MESSAGES: usize = 4;
 /// An analysis of the newest messages of a context's target.
 #[derive(Debug)]
 pub struct ConversationAnalysis<'a> {
-    /// Found when they are first asked for: a gate needs only those of new messages.
+    /// Computed on first use: a gate needs only those of new messages.
     questions: OnceLock<Vec<QuestionAnalysis<'a>>>,
     context: &'a Context,
     target: &'a [Arc<Message>],
     talk: Arc<MessageStructure>,
     /// The index in `target` of the first message of `talk`.
     first: usize,
-    /// What became at the top level of the message that opened the target, if that is a thread.
+    /// The uptake at the top level of the message that opened the target, if that is a thread.
     above: Option<UptakeAbove>,
 }
 
-/// What became of the message that opened a thread, by what stands below it in the channel.
+/// The uptake of the message that opened a thread, by the messages below it in the channel.
 #[derive(Debug)]
 struct UptakeAbove {
     open: f32,
@@ -62,40 +64,40 @@ pub struct QuestionAnalysis<'a> {
     pub message: &'a Arc<Message>,
     /// The number of messages after it.
     pub messages_since: usize,
-    /// The probability that its author waits for anybody's answer; for a plea somewhat less.
+    /// The probability that its author waits for anyone's answer; for a plea somewhat less.
     pub open: f32,
     pub status: QuestionStatus,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuestionStatus {
-    /// It addresses the channel, and most probably no user has taken it up.
+    /// The question addresses the channel, and most probably no user has taken it up.
     Open,
-    /// It addresses this user.
+    /// The question addresses this user.
     Directed(UserId),
     /// This user has taken it up, with this probability.
     TakenUp(UserId, f32),
-    /// Its author is content.
+    /// The author is satisfied.
     Resolved,
-    /// It is part of its author's exchange with this user.
+    /// The question is part of its author's exchange with this user.
     AuthorInExchange(UserId),
-    /// Users go on with it in its thread, where it is judged.
+    /// Users continue in the question's thread, where it is judged.
     InThread,
 }
 
-/// Whether what a verdict was about still waits, after users have gone on.
+/// Whether the message that a verdict was about is still open, after users have written more.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     Open,
     ProbablyOpen,
     ProbablyTakenUp,
-    /// By this user, with this probability; without a user if its author is content.
+    /// Taken up by this user, with this probability; without a user if the author is satisfied.
     TakenUp(Option<(UserId, f32)>),
-    /// Users go on with it in its thread, where it is judged.
+    /// Users continue in its thread, where it is judged.
     InThread,
 }
 
-/// How a message relates to those before it, in probabilities.
+/// How a message relates to those before it, as probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Relation {
     /// It begins something new.
@@ -108,7 +110,7 @@ pub struct Relation {
     pub to_persona: f32,
 }
 
-/// How busy it was within the last five minutes.
+/// The activity within the last five minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentActivity {
     pub messages: usize,
@@ -124,7 +126,7 @@ impl<'a> ConversationAnalysis<'a> {
         Self { questions: OnceLock::new(), context, target, talk, first, above }
     }
 
-    /// All questions and pleas, oldest first.
+    /// Returns all questions and pleas, oldest first.
     pub fn questions(&self) -> &[QuestionAnalysis<'a>] {
         self.questions.get_or_init(|| {
             let newest = self.target.len().saturating_sub(MAX_MESSAGES).max(self.first);
@@ -137,7 +139,7 @@ impl<'a> ConversationAnalysis<'a> {
         })
     }
 
-    /// Questions and pleas to the channel that most probably no user has taken up, oldest first.
+    /// Returns the questions and pleas to the channel that most probably no user has taken up, oldest first.
     pub fn open_questions(&self) -> impl DoubleEndedIterator<Item = &QuestionAnalysis<'a>> {
         self.questions().iter().filter(|question| question.status == QuestionStatus::Open)
     }
@@ -147,7 +149,7 @@ impl<'a> ConversationAnalysis<'a> {
         human_authors(self.target.iter()).len() > 1
     }
 
-    /// Two users who talk with each other, if all of the newest messages are theirs and reply to one another.
+    /// Returns two users who talk with each other, if all of the newest messages are theirs and reply to one another.
     pub fn exchange_partners(&self) -> Option<[&'a UserId; 2]> {
         let newest = (self.first..self.target.len()).rev();
         let mut newest: Vec<usize> =
@@ -177,13 +179,13 @@ impl<'a> ConversationAnalysis<'a> {
         RecentActivity { messages: recent.len(), users: human_authors(recent.into_iter()).len() }
     }
 
-    /// What the form of a message of the target tells.
+    /// Returns the cues in the form of a message of the target.
     pub fn cues(&self, message: &Message) -> Cues {
         let index = self.talk.index_of(&message.id);
         index.map_or(Cues::empty(), |index| self.talk.structure().utterances()[index].cues)
     }
 
-    /// How a message of the target relates to those before it.
+    /// Returns how a message of the target relates to those before it.
     pub fn relation(&self, message: &Message) -> Option<Relation> {
         let index = self.talk.index_of(&message.id)?;
         let structure = self.talk.structure();
@@ -195,7 +197,7 @@ impl<'a> ConversationAnalysis<'a> {
         })
     }
 
-    /// The probability that a message of the target belongs to what began with an earlier one.
+    /// Returns the probability that a message of the target belongs to what an earlier one began.
     pub fn belonging(&self, message: &Message, start: &Message) -> f32 {
         let (index, start) = (self.talk.index_of(&message.id), self.talk.index_of(&start.id));
         match (index, start) {
@@ -206,15 +208,15 @@ impl<'a> ConversationAnalysis<'a> {
         }
     }
 
-    /// The number of messages after the persona's last one.
+    /// Returns the number of messages after the persona's last one.
     pub fn messages_since_own(&self) -> Option<usize> {
         let mut messages = self.target.iter().rev();
         messages.position(|message| message.author.kind == AuthorKind::Persona)
     }
 
-    /// Whether surely no user waits for anything that was not judged before: no new question is open, not even
-    /// improbably, and each other new message goes on with something, has been taken up, or calls for no word. What
-    /// opened the thread is judged there until somebody answers.
+    /// Whether certainly no user waits for anything that has not been judged: no new question is open, even with a
+    /// small probability, and each other new message continues something, has been taken up, or needs no reply. The
+    /// message that opened the thread is judged there until it is answered.
     pub fn is_settled(&self, is_new: impl Fn(&Message) -> bool) -> bool {
         let mut new = (self.first..self.target.len()).filter(|index| {
             let message = &self.target[*index];
@@ -224,7 +226,7 @@ impl<'a> ConversationAnalysis<'a> {
         new.all(|index| self.is_settled_message(index - self.first))
     }
 
-    /// `index` is in the structure.
+    /// Whether nothing in this message still waits for an answer. `index` is in the structure.
     fn is_settled_message(&self, index: usize) -> bool {
         let structure = self.talk.structure();
         let above = self.above_of(&self.target[index + self.first]);
@@ -246,10 +248,10 @@ impl<'a> ConversationAnalysis<'a> {
             && (goes_on || !calls_for_a_word || structure.uptake(index).open < OPEN || in_thread())
     }
 
-    /// Whether this message of the target still waits for a word. One that is not there any more does not.
+    /// Returns whether this message of the target is still open. A message that no longer exists is not.
     pub fn standing(&self, message: &MessageId) -> Standing {
         let Some(index) = self.talk.index_of(message) else {
-            // In a long thread it may stand above what is analyzed.
+            // In a long thread it may be before the analyzed messages.
             let is_present = self.context.target_message(message).is_some();
             return match is_present {
                 true => Standing::ProbablyTakenUp,
@@ -277,7 +279,7 @@ impl<'a> ConversationAnalysis<'a> {
         }
     }
 
-    /// What the persona has said since it was addressed by this message, which is an answer. `index` is in the
+    /// Returns what the persona has posted since this message addressed it, which is an answer. `index` is in the
     /// structure.
     fn answer_to(&self, index: usize) -> Option<&Arc<Message>> {
         let index = index + self.first;
@@ -288,13 +290,13 @@ impl<'a> ConversationAnalysis<'a> {
         later.filter(|_| self.target[index].is_addressed())
     }
 
-    /// What became of a message at the top level, if it opened the thread.
+    /// Returns the uptake of a message at the top level, if it opened the thread.
     fn above_of(&self, message: &Message) -> Option<&UptakeAbove> {
         let opens = Some(&message.id) == self.context.conversation.thread.as_ref();
         self.above.as_ref().filter(|_| opens)
     }
 
-    /// `index` is in `target`.
+    /// Analyzes a question or plea. `index` is in `target`.
     fn question(&self, index: usize) -> QuestionAnalysis<'a> {
         let message = &self.target[index];
         let structure = self.talk.structure();
@@ -344,7 +346,7 @@ impl<'a> ConversationAnalysis<'a> {
     }
 }
 
-/// `None` if the target is no thread, or nothing stands below its message in the channel.
+/// Returns `None` if the target is not a thread, or no message is below its parent in the channel.
 fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     let parent = context.conversation.thread.as_ref()?;
     let messages = &context.conversation_history.top_level_messages;
@@ -355,7 +357,7 @@ fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     Some(UptakeAbove { open: uptake.open, taken_by })
 }
 
-/// Who took a question up, unless its author's own words settled it.
+/// Returns the user who took a question up, unless its author's own messages settled it.
 fn taker(uptake: &Uptake) -> Option<(usize, f32)> {
     uptake.taken_by.filter(|(_, probability)| *probability > OPEN || uptake.content < OPEN)
 }
@@ -366,7 +368,7 @@ pub fn is_closing(cues: Cues) -> bool {
         && !cues.intersects(Cues::ASKS | Cues::TROUBLE | Cues::AGAIN)
 }
 
-/// The user with the last word in the thread under a message, if that answers it.
+/// Returns the user with the last message in the thread under a message, if that answers it.
 fn answerer_in_thread<'a>(parent: &Message, context: &'a Context) -> Option<&'a UserId> {
     let thread = context.conversation_history.thread(&parent.id);
     let is_answered = context.is_answered_in_thread(parent);
@@ -386,7 +388,7 @@ mod tests {
     use crate::chat::{Author, ChannelId, ConversationId, MessageId, WorkspaceId};
     use crate::context::channel_messages::ChannelMessages;
 
-    /// Messages ten seconds apart. `bot` and `aizuchi` are not humans.
+    /// Returns a context of messages ten seconds apart. `bot` and `aizuchi` are not humans.
     fn context(messages: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
@@ -422,7 +424,7 @@ mod tests {
         ("gus", "今日は雨です"),
     ];
 
-    /// What became of the first question in `messages`, after a crowd.
+    /// Returns the status of the first question in `messages`, after a crowd.
     fn status(messages: &[(&str, &str)]) -> String {
         let context = context(&[&CROWD[..], messages].concat());
         let analysis = ConversationAnalysis::new(&context);
@@ -454,7 +456,7 @@ mod tests {
             (vec![("bob", "hm"), ("ann", "dan、鍵はどこですか")], "put to dan"),
             (vec![("ann", "who has the key?"), ("dan", "ann: ask eve")], "taken up by dan"),
             (vec![("花子", "鍵はどこですか"), ("dan", "花子さん、棚です")], "taken up by dan"),
-            // Nobody is named.
+            // No user is named.
             (
                 vec![
                     ("ann", "anyone free for lunch?"),

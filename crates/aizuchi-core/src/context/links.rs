@@ -6,28 +6,28 @@ use aizuchi_structure::LINKS_VERSION;
 
 use crate::chat::MessageId;
 
-/// The links of one message. They are found when it is heard, kept with it, and made anew when it or a message before
-/// it is edited or deleted.
+/// The links of one message. They are determined when it is heard, stored with it, and determined again when it or an
+/// earlier message is edited or deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageLinks {
     /// The probability that it begins something new.
     pub begins: f32,
-    /// The messages that it may reply to, each with the probability.
+    /// The messages that it may reply to, with their probabilities.
     pub parents: BTreeMap<MessageId, f32>,
     pub source: LinkSource,
 }
 
-/// Who says what a message replies to.
+/// The source of a message's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkSource {
-    /// The platform. This is certain, and stays.
+    /// The platform. Such links are certain, and are kept.
     Platform,
     /// The shipped models of this version ([`LINKS_VERSION`]).
     Models(u32),
 }
 
 impl MessageLinks {
-    /// The links of a message that replies to `parent`, as the platform says.
+    /// Returns the links of a message that replies to `parent` according to the platform.
     pub fn reply_to(parent: MessageId) -> Self {
         Self { begins: 0.0, parents: BTreeMap::from([(parent, 1.0)]), source: LinkSource::Platform }
     }
@@ -36,7 +36,7 @@ impl MessageLinks {
 impl LinkSource {
     pub const SHIPPED: Self = Self::Models(LINKS_VERSION);
 
-    /// The number that the store keeps: 0 for the platform.
+    /// Returns the version number that the store keeps: 0 for the platform.
     pub fn version(self) -> u32 {
         match self {
             Self::Platform => 0,
@@ -51,7 +51,7 @@ impl LinkSource {
         }
     }
 
-    /// Whether links from here still hold.
+    /// Whether links from this source are still valid.
     pub fn is_current(self) -> bool {
         self == Self::Platform || self == Self::SHIPPED
     }

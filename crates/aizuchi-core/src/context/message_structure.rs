@@ -16,15 +16,15 @@ use aizuchi_structure::names::NameIndex;
 use aizuchi_structure::utterance::Utterance;
 use aizuchi_structure::{ConversationStructure, FittedModels};
 
-/// How many messages are kept. The oldest of them only give context.
+/// The maximum number of messages. The oldest of them only provide context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
 const MAX_CACHED_STRUCTURES: usize = 64;
 /// Users who have left keep their numbers, up to this many for each user who is present.
 const MAX_USERS_KEPT: usize = 8;
 
-/// Whether a post of the persona's hands a question to the others and answers nothing: it asks them all, and tells
-/// nothing besides what it quotes.
+/// Whether a post of the persona's passes a question on to the others and answers nothing: it asks them all, and says
+/// nothing apart from what it quotes.
 pub fn passes_question_on(text: &str) -> bool {
     const ANSWERS: Cues = Cues::ADVICE.union(Cues::CODE).union(Cues::ADDRESS).union(Cues::NUMBER);
     let cues = Cues::from_text(&without_quotations(text));
@@ -45,7 +45,7 @@ fn without_quotations(text: &str) -> String {
     outside.collect()
 }
 
-/// The newest messages of a conversation.
+/// The structure of the newest messages of a conversation.
 #[derive(Debug)]
 pub struct MessageStructure {
     structure: ConversationStructure<'static>,
@@ -55,14 +55,14 @@ pub struct MessageStructure {
     readings: Readings,
 }
 
-/// The numbers that the structure knows users by: their places.
+/// The numbers by which the structure identifies users: their indexes.
 #[derive(Clone, Debug, Default)]
 struct UserNumbers {
     users: Vec<UserId>,
     numbers: HashMap<UserId, u32>,
 }
 
-/// A talk and what it was made from. It keeps no text alive.
+/// A cached structure and the messages that it was made from. It keeps no text alive.
 #[derive(Debug)]
 struct CachedStructure {
     talk: Arc<MessageStructure>,
@@ -76,9 +76,9 @@ struct StructuredMessage {
     id: MessageId,
     at: Timestamp,
     is_own: bool,
-    /// Its links, if the platform gave them.
+    /// The links that the platform gave, if any.
     given_links: Option<MessageLinks>,
-    /// Its links are in the store, or on their way there.
+    /// Whether its links are in the store, or about to be.
     is_stored: bool,
 }
 
@@ -94,16 +94,16 @@ impl Default for MessageStructure {
     }
 }
 
-/// The talks of targets that a replay analyzed lately. A state of a conversation has most of its messages in common with
-/// the state before, and its talk goes on from there. A full cache begins anew.
+/// A cache of the structures of targets that a replay analyzed recently. A state of a conversation has most of its
+/// messages in common with the previous state, so its structure is continued from there. A full cache is cleared.
 ///
-/// A running program has none: it would hold what was edited, deleted or forgotten since.
+/// A running program has no such cache: it would keep what has since been edited, deleted or forgotten.
 #[derive(Debug, Default)]
 pub struct StructureCache {
-    /// The texts of these talks.
+    /// The readings of the texts of these structures.
     pub readings: Readings,
     talks: CachedStructures,
-    /// The talks of the top level as contexts of threads have it. The key is without the thread.
+    /// The structures of the top level as contexts of threads have it. The key is without the thread.
     above: CachedStructures,
 }
 
@@ -111,7 +111,7 @@ pub struct StructureCache {
 struct CachedStructures(Mutex<HashMap<ConversationId, Arc<CachedStructure>>>);
 
 impl StructureCache {
-    /// A cache that also keeps the texts that were read lately.
+    /// Returns a cache that also caches recently read texts.
     pub fn new() -> Self {
         Self { readings: Readings::kept(), ..Self::default() }
     }
@@ -131,18 +131,18 @@ impl CachedStructures {
     }
 }
 
-/// The structure of a context's target, found when it is first asked for. It is no part of what the context says.
+/// The structure of a context's target, computed on first use. It is not part of the context's content.
 #[derive(Debug, Default)]
 pub struct SharedStructure {
     found: OnceLock<FoundStructure>,
-    /// The same of the top level, where the target is a thread.
+    /// The structure of the top level, if the target is a thread.
     above: OnceLock<FoundStructure>,
     cache: Option<Arc<StructureCache>>,
 }
 
 type FoundStructure = (Arc<MessageStructure>, StructureSource);
 
-/// What a talk was made from, to tell whether the context still holds it.
+/// What a structure was made from, to tell whether the context still has the same messages.
 #[derive(Debug)]
 struct StructureSource {
     messages: Vec<Arc<Message>>,
@@ -151,7 +151,7 @@ struct StructureSource {
 }
 
 impl SharedStructure {
-    /// The structure may go on from what is cached, and is cached itself.
+    /// Returns a structure that may be continued from the cache, and is cached itself.
     pub fn cached_in(cache: Arc<StructureCache>) -> Self {
         Self { cache: Some(cache), ..Self::default() }
     }
@@ -161,7 +161,7 @@ impl SharedStructure {
     }
 }
 
-/// The talk of these messages of a context, found when it is first asked for.
+/// Returns the structure of these messages of a context, computed on first use.
 fn get_or_find(
     found: &OnceLock<FoundStructure>,
     messages: &[Arc<Message>],
@@ -188,7 +188,7 @@ impl StructureSource {
     }
 }
 
-/// A copy is there to be changed.
+/// A copy starts without a structure, since it is made to be changed.
 impl Clone for SharedStructure {
     fn clone(&self) -> Self {
         Self { cache: self.cache.clone(), ..Self::default() }
@@ -202,12 +202,12 @@ impl PartialEq for SharedStructure {
 }
 
 impl MessageStructure {
-    /// A talk without any messages yet.
+    /// Returns a structure without any messages.
     pub fn reading_with(readings: Readings) -> Self {
         Self { readings, ..Self::default() }
     }
 
-    /// The newest messages of a context's target.
+    /// Returns the structure of the newest messages of a context's target.
     pub fn from_context(context: &Context) -> Arc<Self> {
         let target = context.target_messages();
         get_or_find(&context.talk.found, target, context, || {
@@ -216,7 +216,7 @@ impl MessageStructure {
         })
     }
 
-    /// The newest messages of the top level of a context whose target is a thread.
+    /// Returns the structure of the newest messages of the top level of a context whose target is a thread.
     pub fn above_target(context: &Context) -> Arc<Self> {
         let messages = &context.conversation_history.top_level_messages;
         get_or_find(&context.talk.above, messages, context, || {
@@ -226,7 +226,7 @@ impl MessageStructure {
         })
     }
 
-    /// Goes on from what is known of the conversation, if its messages and names allow that.
+    /// Continues the cached structure of the conversation, if its messages and names allow that.
     fn of_known(
         cache: Option<&CachedStructures>,
         conversation: &ConversationId,
@@ -235,14 +235,14 @@ impl MessageStructure {
     ) -> Arc<Self> {
         let names = names_of(messages, context);
         let Some(cache) = cache else { return Arc::new(Self::of_named(messages, &names, context)) };
-        // They are looked up once.
+        // The links are looked up only once.
         let links: Vec<Option<&Arc<MessageLinks>>> =
             messages.iter().map(|message| stored_links(message, context)).collect();
         let known = cache.get(conversation);
         let continued =
             known.as_ref().and_then(|known| known.continued(messages, &links, &names, context));
         let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(messages, &names, context)));
-        // A longer one begins somewhere within the messages.
+        // The structure of more messages begins in the middle of them, so it is not cached.
         if messages.len() <= MAX_MESSAGES {
             let messages = messages
                 .iter()
@@ -258,7 +258,7 @@ impl MessageStructure {
         talk
     }
 
-    /// The newest of these messages of a context's channel.
+    /// Returns the structure of the newest of these messages of a context's channel.
     pub fn of_messages(messages: &[Arc<Message>], context: &Context) -> Self {
         Self::of_named(messages, &names_of(messages, context), context)
     }
@@ -278,7 +278,7 @@ impl MessageStructure {
         talk
     }
 
-    /// The same without the first `count` messages.
+    /// Returns the structure without the first `count` messages.
     fn without_first(&self, count: usize) -> Self {
         Self {
             structure: self.structure.slice(count..self.structure.len()),
@@ -289,7 +289,7 @@ impl MessageStructure {
         }
     }
 
-    /// From now on these users may be addressed, and no others.
+    /// Replaces the users who may be addressed.
     fn replace_names(&mut self, names: &BTreeMap<&UserId, &str>) {
         let mut index = NameIndex::default();
         for (user, name) in names {
@@ -298,7 +298,7 @@ impl MessageStructure {
         self.names = Arc::new(index);
     }
 
-    /// Adds the next message of a context, with the links that the store has of it.
+    /// Adds the next message of a context, with its links from the store.
     pub fn push_stored(&mut self, message: &Message, context: &Context) {
         let links = stored_links(message, context);
         self.push(message, links.map(|links| &**links));
@@ -307,7 +307,7 @@ impl MessageStructure {
         }
     }
 
-    /// Learns a user's name.
+    /// Adds a user's name.
     pub fn add_user(&mut self, user: &UserId, name: &str) {
         let number = number(&mut self.users, user);
         if !self.names.knows(number) {
@@ -315,8 +315,8 @@ impl MessageStructure {
         }
     }
 
-    /// Adds the next message, with the links that it is known to have. The names of those that it may address are
-    /// known by now.
+    /// Adds the next message, with its known links. The names of the users that it may address must already have been
+    /// added.
     pub fn push(&mut self, message: &Message, links: Option<&MessageLinks>) {
         let author = number(&mut self.users, &message.author.id);
         let mentioned = message.mentions.iter().filter_map(|mention| match mention {
@@ -332,7 +332,7 @@ impl MessageStructure {
         let passes_on = is_own && passes_question_on(&message.text);
         let utterance = Utterance { is_bot, passes_on, ..utterance };
         let is_known = |parent: &MessageId| self.index_of(parent).is_some();
-        // A reply to a message that is not here any more may still go on with what is.
+        // A reply to a message that is no longer here may still continue something that is.
         let is_usable = |links: &&MessageLinks| {
             links.source != LinkSource::Platform || links.parents.keys().any(is_known)
         };
@@ -361,7 +361,7 @@ impl MessageStructure {
         }
     }
 
-    /// The links that are not in the store yet, by message. They count as stored from now on.
+    /// Returns the links that are not stored yet, by message. They count as stored from now on.
     pub fn take_unstored_links(&mut self) -> Vec<(MessageId, MessageLinks)> {
         let unstored = (0..self.messages.len()).filter(|index| !self.messages[*index].is_stored);
         let unstored: Vec<usize> = unstored.collect();
@@ -388,7 +388,7 @@ impl MessageStructure {
         &self.structure
     }
 
-    /// When the newest message was written.
+    /// Returns when the newest message was written.
     pub fn newest_at(&self) -> Option<Timestamp> {
         self.messages.last().map(|message| message.at)
     }
@@ -397,7 +397,7 @@ impl MessageStructure {
         self.messages.iter().rposition(|other| other.id == *message)
     }
 
-    /// The probability that a message replies to one of the persona's that has these cues.
+    /// Returns the probability that a message replies to one of the persona's that has these cues.
     pub fn replied_to_persona(&self, index: usize, cues: Cues) -> f32 {
         let parents = self.structure.parents(index).filter(|(parent, _)| {
             self.messages[*parent].is_own
@@ -416,8 +416,8 @@ impl MessageStructure {
 }
 
 impl CachedStructure {
-    /// The talk of messages that goes on from this one. `None` if that might differ from one that is made anew. `links` are
-    /// those that the store has of them.
+    /// Returns the structure of messages that continues this one, or `None` if it might differ from a structure that is
+    /// made from scratch. `links` are their links from the store.
     fn continued(
         &self,
         target: &[Arc<Message>],
@@ -435,11 +435,11 @@ impl CachedStructure {
         type Now<'a> = (&'a Arc<Message>, &'a Option<&'a Arc<MessageLinks>>);
         let is_same = |((known, links), (message, stored)): (&Known, Now<'_>)| {
             let is_same_links = match (links, *stored) {
-                // Links of a platform are found anew once the message that they name is gone.
+                // A platform's links are replaced once the message that they name is gone.
                 (Some(one), Some(other)) => {
                     Arc::ptr_eq(one, other) && (begin == 0 || one.source != LinkSource::Platform)
                 }
-                // They were found with the messages above.
+                // These links were found with the help of earlier messages.
                 (None, None) => begin == 0,
                 (Some(_), None) | (None, Some(_)) => false,
             };
@@ -482,7 +482,7 @@ impl CachedStructure {
         self.names.len() == names.len() && self.names.iter().zip(names).all(is_same)
     }
 
-    /// The names in lower case that came or went.
+    /// Returns the names, in lower case, that were added or removed.
     fn changed_names(&self, names: &BTreeMap<&UserId, &str>) -> Vec<String> {
         let before: BTreeMap<&UserId, &str> =
             self.names.iter().map(|(user, name)| (user, &**name)).collect();
@@ -496,12 +496,12 @@ impl CachedStructure {
     }
 }
 
-/// The users whom these messages may address, with their names.
+/// Returns the users whom these messages may address, with their names.
 fn names_of<'c>(
     messages: &'c [Arc<Message>],
     context: &'c Context,
 ) -> BTreeMap<&'c UserId, &'c str> {
-    // A few users write most messages, and hashing an id is quicker than looking for it among the names.
+    // A few users write most messages, and hashing an id is faster than searching for it among the names.
     let mut seen = HashSet::new();
     let authors = messages.iter().map(|message| &message.author.id);
     let authors = authors.filter(|author| seen.insert(*author));
@@ -510,7 +510,7 @@ fn names_of<'c>(
     named.chain(nameless.map(|author| (author, author.as_str()))).collect()
 }
 
-/// The links that the store has of a message. The parent of a thread begins it, whatever it is in the channel.
+/// Returns the links that the store has of a message. The parent of a thread begins it, whatever it is in the channel.
 fn stored_links<'c>(message: &Message, context: &'c Context) -> Option<&'c Arc<MessageLinks>> {
     let is_here = message.conversation == context.conversation;
     context.links.get(&message.id).filter(|_| is_here)

@@ -1,18 +1,19 @@
-//! How many of the newest messages a context holds. If its first message dropped out with each new one, a prompt would
-//! share none of its messages with the prompt before, and a provider's cache could not reuse them. So the first message
-//! stays for a while, and then many drop out at once.
+//! The number of newest messages in a context. If the first message dropped out with each new one, a prompt would share
+//! no messages with the previous prompt, and a provider's prefix cache could not reuse them. So the first message stays
+//! for a while, and then many drop out at once.
 //!
-//! Where a window begins follows from the messages alone: it is a number of whole steps away from one of them, the anchor,
-//! which their times choose. So it is the same after a restart and in every store. Messages that are backfilled before it do
-//! not move it. A deletion does if the message was the anchor, if it stood between the anchor and where the window begins, or
-//! if that has just moved: about one in six of the deletions among the least number of messages.
+//! The start of a window follows from the messages alone: it is a whole number of steps away from one of them, the
+//! anchor, which is chosen by the messages' times. So it is the same after a restart and in every store. Backfilled
+//! messages before it do not move it. A deletion moves it if the message was the anchor or was between the anchor and
+//! the start of the window, or if the window has just moved: about one in six deletions among the least number of
+//! messages.
 
 use jiff::Timestamp;
 
-/// The anchor is one of this many times as many messages as a window holds at least, or as drop out of it at once. Among
-/// more it stays longer, and all of them are read.
+/// The anchor is chosen among this many times the minimum number of messages in a window, or the number that drop out
+/// at once. Among more messages it stays longer, but all of them have to be read.
 const LOOKBACK_FACTOR: usize = 4;
-/// These two turn times into numbers without any order. The statement that reads a context has them, too.
+/// These two constants scramble times into numbers without any order. The statement that reads a context repeats them.
 const ANCHOR_FACTOR: i64 = 7919;
 const ANCHOR_MODULUS: i64 = 1_000_003;
 
@@ -25,22 +26,23 @@ pub struct MessageWindow {
 }
 
 impl MessageWindow {
-    /// Always this many messages.
+    /// Returns a window of always this many messages.
     pub fn exact(messages: usize) -> Self {
         Self { least: messages, step: 1 }
     }
 
-    /// At least this many messages, and at most half as many more.
+    /// Returns a window of at least this many messages, and at most half as many more.
     pub fn stepped(least: usize) -> Self {
         Self { least, step: least / 2 + 1 }
     }
 
-    /// At least this many messages, of which so many drop out at once.
+    /// Returns a window of at least this many messages, where `step` messages drop out at once.
     pub fn with_step(least: usize, step: usize) -> Self {
         Self { least, step: step.max(1) }
     }
 
-    /// How many of the newest messages have to be known to tell where the window begins. It holds no more than these.
+    /// Returns the number of newest messages that have to be known to determine the start of the window, which is its
+    /// maximum size.
     pub fn reach(self) -> usize {
         match self.step {
             1 => self.least,
@@ -51,7 +53,7 @@ impl MessageWindow {
         }
     }
 
-    /// How many messages the window holds, if there are that many. Takes the times of the messages, the newest first.
+    /// Returns the size of the window, if there are that many messages. Takes the times of the messages, newest first.
     pub fn size(self, newest_first: impl Iterator<Item = Timestamp>) -> usize {
         let newest = newest_first.take(self.reach()).zip(1_usize..);
         let anchor = newest.min_by_key(|(at, place)| (anchor_order(*at), *place));
@@ -59,7 +61,7 @@ impl MessageWindow {
     }
 }
 
-/// The message with the smallest number is the anchor.
+/// Returns the number that orders candidates: the message with the smallest one is the anchor.
 fn anchor_order(at: Timestamp) -> i64 {
     at.as_millisecond() % ANCHOR_MODULUS * ANCHOR_FACTOR % ANCHOR_MODULUS
 }
@@ -68,7 +70,7 @@ fn anchor_order(at: Timestamp) -> i64 {
 mod tests {
     use super::*;
 
-    /// When messages were written, one every `pause` milliseconds or a little later.
+    /// Returns the times of messages, one every `pause` milliseconds or a little later.
     fn times(messages: usize, pause: i64) -> Vec<Timestamp> {
         let begin = 1_767_600_000_000;
         let jitter = |number: i64| number * number * 7717 % 2000;
@@ -78,7 +80,7 @@ mod tests {
         (0..messages as i64).map(at).collect()
     }
 
-    /// The sizes of the window while these messages are heard.
+    /// Returns the sizes of the window as these messages are heard.
     fn sizes(window: MessageWindow, messages: usize, pause: i64) -> Vec<usize> {
         let times = times(messages, pause);
         let size = |heard: usize| window.size(times[..heard].iter().rev().copied()).min(heard);
@@ -111,7 +113,7 @@ mod tests {
             let sizes = sizes(MessageWindow::stepped(50), 2000, pause);
             let firsts: Vec<usize> = (1..).zip(sizes).map(|(heard, size)| heard - size).collect();
             let moves = firsts.windows(2).filter(|pair| pair[0] != pair[1]).count();
-            // Every 26 messages, and where the anchor changes.
+            // Every 26 messages, and when the anchor changes.
             assert!((75..=110).contains(&moves), "{moves} moves, {pause} ms");
         }
     }
@@ -128,7 +130,7 @@ mod tests {
             }
             let firsts: Vec<usize> = (1..).zip(sizes).map(|(heard, size)| heard - size).collect();
             let moves = firsts.windows(2).filter(|pair| pair[0] != pair[1]).count();
-            // Some more where the anchor changes.
+            // A few more when the anchor changes.
             assert!(moves <= 2 * 8000 / step, "{moves} moves, step {step}");
         }
     }

@@ -1,4 +1,4 @@
-//! What texts say, as the structure of a conversation sees it.
+//! Cached readings of texts, for the structure of a conversation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use parking_lot::Mutex;
 use aizuchi_structure::utterance::Reading;
 
 const MAX_READINGS: usize = 2048;
-/// Longer texts are rare and not kept.
+/// The maximum length of a text that is cached. Longer ones are rare.
 const MAX_TEXT_BYTES: usize = 2048;
 
-/// Reads texts. Clones share what they keep.
+/// Reads texts. Clones share the cache.
 ///
-/// Only a replay keeps readings, since it looks at the same messages again and again. A running program would hold texts
-/// that were edited, deleted or forgotten since.
+/// Only a replay caches readings, since it looks at the same messages repeatedly. A running program would keep texts
+/// that have since been edited, deleted or forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Readings(Option<Arc<Kept>>);
 
 type Kept = Mutex<HashMap<Arc<str>, Arc<Reading>>>;
 
 impl Readings {
-    /// Keeps the texts that were read lately. When there are too many, it begins anew.
+    /// Returns an instance with a cache of recently read texts. A full cache is cleared.
     pub fn kept() -> Self {
         Self(Some(Arc::default()))
     }

@@ -39,7 +39,7 @@ impl ConversationState {
         self.into()
     }
 
-    /// The word that a model answers with.
+    /// Returns the word that a model answers with.
     pub fn label(self) -> &'static str {
         match self {
             Self::Ending => "ENDING",

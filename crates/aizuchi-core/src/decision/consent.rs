@@ -1,5 +1,5 @@
-//! A call of a tool that may write: somebody has to allow exactly this call, and then it is made once. What is stored is what
-//! was shown, and what was shown is what is called.
+//! A call of a tool that may write: a user has to allow exactly this call, and then it is made once. The arguments that
+//! are stored, the ones that were shown and the ones that are sent are the same.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl fmt::Display for ConsentId {
     }
 }
 
-/// How far a call has come.
+/// The state of a call.
 #[derive(
     Clone,
     Copy,
@@ -50,20 +50,20 @@ impl fmt::Display for ConsentId {
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentState {
-    /// The words that tell of it are not posted yet, so nobody is asked.
+    /// The post that announces the call has not been made yet, so no user has been asked.
     Drafted,
-    /// Nobody has decided yet.
+    /// No user has decided yet.
     Open,
-    /// To be called.
+    /// Allowed, and waiting to be called.
     Allowed,
-    /// The call may have been made, and its answer is not known yet.
+    /// The call may have been made, and its answer is not yet known.
     Calling,
     /// It was called, and the tool has answered.
     Answered,
-    /// Nobody knows whether the call was made. It is never made again.
+    /// It is unknown whether the call was made. It is never made again.
     Unknown,
     Refused,
-    /// The moment has passed. It was not called.
+    /// It was not decided in time or is no longer wanted, and was not called.
     Lapsed,
 }
 
@@ -72,7 +72,7 @@ impl ConsentState {
         self.into()
     }
 
-    /// Whether it stays so.
+    /// Whether the state is final.
     pub fn is_final(self) -> bool {
         match self {
             ConsentState::Answered
@@ -90,51 +90,52 @@ impl ConsentState {
 /// A call that a reply wants to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewConsent {
-    /// The messages for which it is made, oldest first; never empty. Which of several asked for it, only their readers know.
+    /// The messages for which the call is made, oldest first; never empty. Which of several asked for it, only a reader
+    /// can tell.
     pub messages: Vec<MessageId>,
-    /// Whether they addressed the persona.
+    /// Whether these messages addressed the persona.
     pub is_addressed: bool,
     pub tool: Arc<str>,
-    /// As [`shown_arguments`] writes them.
+    /// The arguments as written by [`shown_arguments`].
     pub arguments: Arc<str>,
     pub made: Timestamp,
-    /// Afterwards it cannot be allowed any more.
+    /// When it can no longer be allowed.
     pub expires: Timestamp,
 }
 
-/// A call that somebody has to allow, and what became of it.
+/// A call that a user has to allow, and its state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consent {
     pub id: ConsentId,
     pub decision: DecisionId,
     pub conversation: ConversationId,
-    /// The messages for which it is made, oldest first.
+    /// The messages for which the call is made, oldest first.
     pub messages: Vec<MessageId>,
     pub is_addressed: bool,
     /// The name under which the tool is offered.
     pub tool: Arc<str>,
-    /// `None`: they are gone, as nothing more is to come of it, or a message behind them has changed.
+    /// `None` once they are erased: the call is settled, or a source message has changed.
     pub arguments: Option<Arc<str>>,
-    /// What the arguments were made from.
+    /// The sources of the arguments.
     pub lineage: Lineage,
-    /// The store's revision of its context.
+    /// The store's revision of the context that it was made from.
     pub seen_revision: u64,
     pub made: Timestamp,
     pub expires: Timestamp,
     pub state: ConsentState,
-    /// The name under which somebody signed in who decided, and when; empty for somebody on this machine without a
+    /// The name under which the user who decided was signed in, and when; the name is empty for a local user without a
     /// sign-in.
     pub decided: Option<(Arc<str>, Timestamp)>,
-    /// When a call that is being made has ended, however it ends.
+    /// When a call in progress will have ended, however it ends.
     pub until: Option<Timestamp>,
     pub answer: Option<CallAnswer>,
-    /// Nothing more is to come of it: whoever asked knows, or is not to be told.
+    /// Nothing more will happen to it: the users who asked have been told, or are not to be told.
     pub is_settled: bool,
-    /// The revision at which it last changed.
+    /// The revision of its last change.
     pub revision: u64,
 }
 
-/// What a tool answered to a call.
+/// A tool's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallAnswer {
     pub text: String,
@@ -142,57 +143,57 @@ pub struct CallAnswer {
     pub is_failure: bool,
 }
 
-/// What somebody decides.
+/// A user's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentChoice {
     AllowOnce,
     Refuse,
 }
 
-/// What happens to a consent.
+/// A step in the life of a consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConsentStep {
-    /// Somebody decides, under this name.
+    /// The user of this name decides.
     Decide(ConsentChoice, Arc<str>),
-    /// It is about to be called, and the call has ended by then.
+    /// The call is about to be made, and will have ended by `until`.
     Begin { until: Timestamp },
-    /// What came of the call. `None`: nobody knows.
+    /// The call has ended with this answer; `None` if its outcome is unknown.
     End(Option<CallAnswer>),
-    /// Its call was not sent to anybody.
+    /// The call was not sent.
     NotMade,
-    /// It is not to be called any more.
+    /// The call will no longer be made.
     Lapse(LapseReason),
-    /// Whoever asked is owed an answer about what became of it, unless they are.
+    /// The users who asked are owed an answer about how it ended, unless they already are.
     Owe,
 }
 
-/// Why a call is not made.
+/// Why a call will not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LapseReason {
-    /// Nobody decided in time, or the tool is not lent any more. Whoever asked is told.
+    /// No user decided in time, or the tool is no longer offered. The users who asked are told.
     TooLate,
-    /// What it is for is gone, or nothing may be said there. Nobody is told.
+    /// The messages that it is for are gone, or the persona may not speak there. No user is told.
     Unwanted,
 }
 
 /// Why a step is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentProblem {
-    /// Somebody has decided before, or the call is under way.
+    /// A user has already decided, or the call is in progress.
     Decided,
-    /// The moment has passed.
+    /// The consent has expired.
     Lapsed,
-    /// Nobody is asked yet.
+    /// No user has been asked yet.
     NotAsked,
 }
 
 impl Consent {
-    /// Whether it can still come to a call at `now`.
+    /// Whether the call can still be made at `now`.
     fn is_timely(&self, now: Timestamp) -> bool {
         self.arguments.is_some() && now.as_millisecond() < self.expires.as_millisecond()
     }
 
-    /// How it stands at `now`, given its row: what nobody decided lapses when its time is over or its arguments are gone.
+    /// Returns the consent as of `now`: one that was not called lapses when it expires or its arguments are gone.
     pub fn at(self, now: Timestamp) -> Self {
         let has_lapsed = match self.state {
             ConsentState::Drafted | ConsentState::Open | ConsentState::Allowed => {
@@ -208,8 +209,8 @@ impl Consent {
         Self { state, ..self }
     }
 
-    /// The consent after a step at `now`. Each step is possible once: it is the store's transaction that makes a call
-    /// happen at most once.
+    /// Returns the consent after a step at `now`. Each step is possible once; the store's transaction ensures that a
+    /// call is made at most once.
     pub fn after(&self, step: &ConsentStep, now: Timestamp) -> Result<Self, ConsentProblem> {
         use ConsentState::{Allowed, Answered, Calling, Drafted, Lapsed, Open, Refused, Unknown};
         let next = self.clone();
@@ -228,7 +229,7 @@ impl Consent {
             }
             (Calling, ConsentStep::End(answer)) => {
                 let state = if answer.is_some() { Answered } else { Unknown };
-                // It may repeat what was erased meanwhile.
+                // The answer may repeat what was erased in the meantime.
                 let answer = answer.clone().filter(|_| self.arguments.is_some());
                 Self { state, answer, ..next }
             }
@@ -251,32 +252,32 @@ impl Consent {
         })
     }
 
-    /// Without what nobody reads any more, if nothing more is to come of it.
+    /// Settles the consent if `is_settled`.
     fn settled_if(self, is_settled: bool) -> Self {
         if is_settled { self.settled() } else { self }
     }
 
-    /// Nothing more is to come of it.
+    /// Returns the settled consent, without its arguments and answer.
     pub fn settled(self) -> Self {
         Self { is_settled: true, arguments: None, answer: None, ..self }
     }
 
-    /// The name of the tool's server.
+    /// Returns the name of the tool's server.
     pub fn server(&self) -> &str {
         self.tool.split_once("__").map_or(&*self.tool, |(server, _)| server)
     }
 
-    /// The tool's name at its server.
+    /// Returns the tool's name on its server.
     pub fn own_name(&self) -> &str {
         self.tool.split_once("__").map_or(&*self.tool, |(_, name)| name)
     }
 }
 
-/// Arguments as somebody reads them before they are sent: all of them, over several lines, and with every character in sight. It
-/// is JSON of the same value, which no text in it can leave: marks of code and of markup, and characters that nobody sees, are
-/// written as numbers.
+/// Formats arguments for the user who has to allow them: in full, over several lines, and with every character visible.
+/// It is JSON of the same value, and no text in it can break out: code marks, markup and invisible characters are
+/// escaped as numbers.
 pub fn shown_arguments(arguments: &Value) -> String {
-    // A value of the crate's own can always be written.
+    // A `serde_json` value can always be serialized.
     let pretty = serde_json::to_string_pretty(arguments).unwrap_or_default();
     let mut shown = String::with_capacity(pretty.len());
     for (at, character) in pretty.char_indices() {
@@ -294,7 +295,7 @@ pub fn shown_arguments(arguments: &Value) -> String {
     shown
 }
 
-/// Whether a text begins with what calls everybody on some platforms, which change it wherever it stands.
+/// Whether a text begins with a mention of everyone. Some platforms change such a mention wherever it occurs.
 fn calls_all(text: &str) -> bool {
     let called = text.strip_prefix('@').unwrap_or_default();
     ["everyone", "here", "channel"]
@@ -302,8 +303,8 @@ fn calls_all(text: &str) -> bool {
         .any(|name| called.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name)))
 }
 
-/// Whether a character is the point in the address of an invitation, which is written differently where it would be shown as a
-/// card.
+/// Whether a character is the dot in the address of an invitation. It is escaped so that a platform does not show the
+/// invitation as a card.
 fn breaks_invitation(before: &str, character: char) -> bool {
     character == '.'
         && ["discord", "discordapp"].iter().any(|name| {
@@ -313,8 +314,8 @@ fn breaks_invitation(before: &str, character: char) -> bool {
         })
 }
 
-/// Whether people see a character as what it is, in every platform's code. What a private character means, only its
-/// font knows, and renderers mark things with them.
+/// Whether a character is shown as itself in code on every platform. A private-use character means whatever the font
+/// makes of it, and renderers use such characters as markers.
 fn is_plain(character: char) -> bool {
     let is_mark = matches!(character, '`' | '<' | '>' | '&');
     let is_space = character.is_whitespace() && character != ' ';

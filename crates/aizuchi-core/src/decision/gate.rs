@@ -32,7 +32,7 @@ pub enum Gate {
     #[serde(rename = "own_line")]
     #[strum(serialize = "own_line")]
     OwnMessage,
-    /// Its author has opted out.
+    /// The author has opted out.
     OptedOut,
     /// The message is another bot's.
     OtherBot,
@@ -46,9 +46,10 @@ pub enum Gate {
     ChannelMode,
     /// The persona is muted.
     Muted,
-    /// It is within the channel's quiet hours.
+    /// The channel is in its quiet hours.
     QuietHours,
-    /// The persona and other companions have had their turns since the last human message, even if hours have passed.
+    /// The persona and other companions have used up their turns since the last human message, even if hours have
+    /// passed.
     Loop,
     /// There are too few messages to facilitate.
     TooFew,
@@ -68,11 +69,11 @@ pub enum Gate {
     Share,
     /// The budget is used up.
     Budget,
-    /// By what its own ledger shows, the judge declines moments like this one.
+    /// A gate learned from the workspace's ledger expects the judge to decline.
     Learned,
-    /// A judge was called often enough about the only author of the new messages.
+    /// The limit of judge calls about the only author of the new messages is reached.
     JudgeCalls,
-    /// The decision has taken as many model calls as one may.
+    /// The limit of model calls for this decision is reached.
     DecisionCalls,
 }
 
@@ -81,7 +82,7 @@ impl Gate {
         self.into()
     }
 
-    /// The gate that closes when a limit is reached.
+    /// Returns the gate that closes when a limit is reached.
     pub fn from_limit(limit: Limit) -> Self {
         match limit {
             Limit::JudgeCallsPerPersonPerHour => Gate::JudgeCalls,
@@ -96,9 +97,9 @@ impl Gate {
         }
     }
 
-    /// Whether the verdicts in channels of this mode are learned from: where the mode alone asks for a word unasked, and no
-    /// rule compares. In an `observe` channel the judge is asked the same, so that a gate has learned by the time it may
-    /// speak there.
+    /// Whether verdicts in channels of this mode are learned from: the mode alone must ask for unsolicited posts,
+    /// without a rule that compares. In an `observe` channel the judge is asked in the same way, so that a gate is
+    /// trained by the time the persona may speak there.
     pub fn is_learned_from(mode: Mode) -> bool {
         match mode {
             Mode::Companion | Mode::Propose | Mode::Observe => true,
@@ -106,7 +107,8 @@ impl Gate {
         }
     }
 
-    /// Whether a learned gate has a say. What an `observe` channel shows is the judge itself, so nothing is skipped there.
+    /// Whether a learned gate applies. An `observe` channel is meant to show the judge itself, so nothing is skipped
+    /// there.
     pub fn is_learned_in(mode: Mode) -> bool {
         match mode {
             Mode::Companion | Mode::Propose => true,
@@ -114,13 +116,13 @@ impl Gate {
         }
     }
 
-    /// Whether messages that it settles are ignored: they appear in no prompt and no memory.
+    /// Whether messages that the gate settles are ignored: they appear in no prompt and no memory.
     pub fn is_redacting(self) -> bool {
         matches!(self, Gate::OptedOut | Gate::ChannelMode | Gate::Command)
     }
 }
 
-/// The gates that a setting may turn off. By default all of them are on.
+/// The gates that a setting may turn off. By default, all of them are on.
 pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Directed,
     Gate::SpokeLast,
@@ -129,7 +131,7 @@ pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Cooldown,
     Gate::Share,
 ];
-/// Checked before a judge is asked about an unsolicited post.
+/// Gates that are checked before a judge is asked about an unsolicited post.
 const BEFORE_JUDGING: [Gate; 13] = [
     Gate::ChannelMode,
     Gate::Muted,
@@ -145,18 +147,18 @@ const BEFORE_JUDGING: [Gate; 13] = [
     Gate::Share,
     Gate::Budget,
 ];
-/// Checked once more before the post, because these may have closed since.
+/// Gates that are checked again before the post, because they may have closed since.
 const BEFORE_POSTING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHours, Gate::Budget];
-/// Checked before a mention is answered.
+/// Gates that are checked before a mention is answered.
 const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
 
-/// How many turns of the persona and other companions may follow one another without a human message.
+/// The maximum number of consecutive turns of the persona and other companions without a human message.
 const MAX_COMPANION_TURNS: usize = 2;
-/// Its share is measured over this many of the newest messages, and over no fewer than four.
+/// The persona's share is measured over this many of the newest messages, and over no fewer than four.
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
-/// What gates look at.
+/// The input of the gates.
 #[derive(Clone, Copy, Debug)]
 pub struct GateInput<'a> {
     pub context: &'a Context,
@@ -192,12 +194,12 @@ impl BudgetStatus {
 pub struct GateResult {
     pub passed: Vec<Gate>,
     pub closed_by: Option<Gate>,
-    /// The limit that was reached, if that gate is about one.
+    /// The limit that was reached, if the gate is about one.
     pub limit: Option<Limit>,
 }
 
 impl GateInput<'_> {
-    /// `chosen` lists the optional gates that are on.
+    /// Checks the gates before the judge is asked. `chosen` lists the optional gates that are on.
     pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
         let is_on = |gate: &Gate| match gate {
             Gate::OtherCompanion => !self.context.companions.is_empty(),
@@ -237,7 +239,7 @@ impl GateInput<'_> {
         GateResult { passed, closed_by, limit }
     }
 
-    /// A user's order takes precedence over the settings.
+    /// Returns the mode in force. A user's order takes precedence over the settings.
     pub fn mode(&self) -> Mode {
         self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
     }
@@ -265,7 +267,7 @@ impl GateInput<'_> {
             Gate::Budget => self.reached_limit().is_some(),
             // These settle a decision when its next model call is planned.
             Gate::JudgeCalls | Gate::DecisionCalls => false,
-            // What it learned is the agent's.
+            // The agent checks this gate, since it holds what was learned.
             Gate::Learned => false,
             // These settle single messages as they are heard.
             Gate::OwnMessage
@@ -285,8 +287,8 @@ impl GateInput<'_> {
         self.rules.quiet_hours.is_some_and(|hours| hours.contains(time()))
     }
 
-    /// Which gate keeps it from saying something unasked about a message, because of what other companions have said since it
-    /// wanted to.
+    /// Returns the gate that forbids an unsolicited post about a message, because of what other companions have posted
+    /// since.
     pub fn check_other_bots(&self, about: &MessageId) -> Option<Gate> {
         match self.context.companion_since(about) {
             Some(_) => Some(Gate::OtherCompanion),
@@ -294,8 +296,8 @@ impl GateInput<'_> {
         }
     }
 
-    /// Of the persona and of other companions. Consecutive messages of one author are one turn. Bots that only report
-    /// something have no part in it: in many channels two of them have always just written.
+    /// Counts turns of the persona and of other companions. Consecutive messages of one author are one turn. Bots that
+    /// only report something do not count: in many channels two of them have always just written.
     fn companion_turns_since_human(&self) -> usize {
         let messages = self.context.target_messages().iter().rev();
         let since: Vec<&Author> = messages
@@ -320,8 +322,8 @@ impl GateInput<'_> {
         humans.any(|message| self.context.new_messages.contains(&message.id))
     }
 
-    /// Whether every new message names another user, and not the persona. What opened the thread counts as new until
-    /// somebody answers.
+    /// Whether every new message names another user, and not the persona. The message that opened the thread counts as
+    /// new until it is answered.
     fn is_directed(&self) -> bool {
         let is_new = |message: &&Arc<Message>| {
             self.context.new_messages.contains(&message.id)
@@ -337,7 +339,7 @@ impl GateInput<'_> {
         new.peek().is_some() && new.all(|message| is_directed_elsewhere(message))
     }
 
-    /// A facilitator also looks at conversations in which no user asks for anything.
+    /// Whether nothing is left to answer. A facilitator also looks at conversations in which no user asks for anything.
     fn is_settled(&self) -> bool {
         let new = &self.context.new_messages;
         self.mode() != Mode::Facilitator
@@ -363,7 +365,7 @@ impl GateInput<'_> {
         own as f64 / messages.len() as f64
     }
 
-    /// The limit that stops unsolicited posts, if any.
+    /// Returns the limit that stops unsolicited posts, if any.
     fn reached_limit(&self) -> Option<Limit> {
         let status = &self.context.circumstances;
         let (share, unsolicited) =
@@ -384,7 +386,7 @@ impl GateInput<'_> {
             .or_else(|| posts.next().map(|(.., limit)| limit))
     }
 
-    /// The limit that stops even answers to mentions, if any.
+    /// Returns the limit that stops even answers to mentions, if any.
     pub fn reached_hard_limit(&self) -> Option<Limit> {
         let owed = &self.context.owed;
         let is_over_answers =
@@ -394,7 +396,7 @@ impl GateInput<'_> {
             .or(is_over_answers.then_some(Limit::AnswersPerPersonPerHour))
     }
 
-    /// Whether the author of this message has had as many answers as one user gets within an hour.
+    /// Whether the author of this message has received the maximum number of answers per hour.
     pub fn has_reached_answer_limit(&self, message: &MessageId) -> bool {
         let answers = || {
             let author = &self.context.target_message(message)?.author.id;

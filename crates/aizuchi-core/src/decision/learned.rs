@@ -1,9 +1,10 @@
-//! A gate that is learned at home: from its own ledger a workspace learns which moments its judge always declines, and
-//! asks no more about those.
+//! A locally learned gate: a workspace learns from its own ledger which moments its judge always declines, and no
+//! longer calls the judge for those.
 //!
-//! A few of the moments that it would skip are judged all the same, so that it stays known what it misses. They stand for
-//! the others when it learns again. It skips only what costs at most a share of the judge's yes that the operator sets,
-//! by an upper bound, and so it is off until it has seen enough, and again when it finds that it misses too much.
+//! A few of the moments that the gate would skip are judged anyway, so that it stays known what it misses. They are
+//! weighted to represent the skipped moments in the next training. The gate may miss at most a share of the judge's yes
+//! verdicts that the operator sets, measured by an upper bound. So it is off until it has seen enough, and turns off
+//! again when it misses too much.
 
 pub mod calibration;
 pub mod features;
@@ -23,28 +24,27 @@ use crate::decision::learned::trees::{TrainingRow, Trees};
 use crate::decision::tolerance::WelcomeLabels;
 use crate::decision::{DecisionId, Judgment};
 
-/// It learns from that many of the newest judged moments: a channel changes.
+/// The maximum number of newest judged moments to learn from: a channel changes.
 pub const MAX_MOMENTS: usize = 6000;
-/// It learns nothing from fewer verdicts, or from fewer yes.
+/// The minimum number of verdicts, and of yes verdicts, to learn from.
 pub const MIN_VERDICTS: usize = 200;
 pub const MIN_YES: usize = 20;
-/// It learns again when the number of verdicts has grown by this share.
+/// The gate is trained again when the number of verdicts has grown by this share.
 const GROWTH: f64 = 0.04;
-/// The folds of the cross-validation: each moment is scored by a model that has not seen its fold.
+/// The number of folds of the cross-validation: each moment is scored by a model that has not seen its fold.
 const PARTS: usize = 5;
 
-/// What a decision looked like when it was about to be judged, in numbers only, and how probable it was that the judge
-/// was asked.
+/// The numeric features of a decision just before it was judged, and the probability with which the judge was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentFeatures {
     /// The version of the features.
     pub version: u32,
-    /// The model that judged, or was to judge. A fallback may have stood in for it.
+    /// The model that judged, or was to judge. A fallback may have taken its place.
     pub judge: Arc<str>,
     pub features: Vec<f32>,
-    /// 1 unless the gate was to skip it.
+    /// 1 unless the gate would have skipped the moment.
     pub propensity: f64,
-    /// The share of a yes in moments like this one, if a model knew.
+    /// The share of yes verdicts in moments like this one, if a model could estimate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
 }
@@ -57,7 +57,7 @@ pub struct JudgedMoment {
     pub is_yes: bool,
 }
 
-/// The newest judged moments of a workspace, oldest first, and how many there are in all.
+/// The newest judged moments of a workspace, oldest first, and their total number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgedMoments {
     pub newest: Vec<JudgedMoment>,
@@ -65,40 +65,40 @@ pub struct JudgedMoments {
 }
 
 impl Judgment {
-    /// Whether the judge wanted anything to be seen: a word or a nod, however sure it was.
+    /// Whether the judge wanted a visible response, a post or a reaction, at any confidence.
     pub fn is_yes(&self) -> bool {
         self.should_respond || self.reaction.is_some()
     }
 }
 
-/// What was learned, and from what.
+/// A trained gate, and what it was trained on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearnedGate {
     pub training: Training,
-    /// `None` where it must not skip anything.
+    /// `None` if the gate must not skip anything.
     pub skipping: Option<SkipModel>,
 }
 
-/// What a gate was learned from.
+/// What a gate was trained on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
-    /// The number of verdicts in the ledger at which it learned.
+    /// The number of verdicts in the ledger at the time of training.
     pub total: usize,
     /// The version of the features.
     pub version: u32,
-    /// Whose verdicts they are. Another model may decide otherwise.
+    /// The model that gave the verdicts. Another model may decide otherwise.
     pub judge: Arc<str>,
     pub verdicts: usize,
     pub yes: usize,
-    /// How many of them were judged although a gate was to skip them.
+    /// How many of them were judged although a gate would have skipped them.
     pub explored: usize,
     /// The newest decision among them.
     pub cutoff: Option<DecisionId>,
-    /// The share of the yes that may be missed.
+    /// The share of the yes verdicts that may be missed.
     pub miss: f64,
 }
 
-/// What is skipped.
+/// Decides which moments are skipped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkipModel {
     trees: Trees,
@@ -107,7 +107,7 @@ pub struct SkipModel {
 }
 
 impl LearnedGate {
-    /// Learns from a workspace's judged moments. The same moments give the same gate.
+    /// Trains a gate on a workspace's judged moments. The same moments give the same gate.
     pub fn learn(moments: &JudgedMoments, miss: f64) -> Self {
         let usable = training_set(moments);
         let training = Training {
@@ -125,14 +125,14 @@ impl LearnedGate {
         Self { training, skipping }
     }
 
-    /// The share of a yes in moments like this one, if they are to be skipped.
+    /// Returns the share of yes verdicts in moments like this one, if they are to be skipped.
     fn skip_rate(&self, features: &[f32]) -> Option<f64> {
         let skipping = self.skipping.as_ref()?;
         let score = skipping.trees.score(features);
         (score <= skipping.threshold.score).then(|| skipping.calibration.rate(score))
     }
 
-    /// What becomes of a moment that is about to be judged by `judge`. `chance` is a draw from 0 to 1.
+    /// Checks a moment that is about to be judged by `judge`. `chance` is a random number from 0 to 1.
     pub fn check(
         &self,
         judge: &str,
@@ -151,7 +151,7 @@ impl LearnedGate {
 }
 
 impl Training {
-    /// Whether there are enough verdicts, and enough yes among them, to learn anything.
+    /// Whether there are enough verdicts, and enough yes verdicts among them, to learn from.
     pub fn has_enough(&self) -> bool {
         self.verdicts >= MIN_VERDICTS && self.yes >= MIN_YES
     }
@@ -162,26 +162,26 @@ impl MomentFeatures {
         Self { version: features::VERSION, judge: judge.into(), features, propensity, rate: None }
     }
 
-    /// A moment where no gate was learned.
+    /// Returns the features of a moment for which there was no trained gate.
     pub fn judged(judge: &str, features: Vec<f32>) -> Self {
         Self::new(judge, features, 1.0)
     }
 }
 
-/// What a learned gate says of a moment.
+/// A learned gate's answer for a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LearnedCheck {
     /// There is no gate yet.
     Unchecked,
     Judged,
-    /// In moments like this one the judge said yes in this share.
+    /// The judge said yes to this share of similar moments.
     Skipped {
         rate: f64,
     },
 }
 
 impl SkipModel {
-    /// `None` if no threshold is both safe and of use.
+    /// Returns `None` if no threshold is both safe and useful.
     fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
         let rows: Vec<TrainingRow<'_>> = moments.iter().copied().map(to_row).collect();
         let scored = score_unseen(&rows);
@@ -200,8 +200,8 @@ fn to_row(judged: &JudgedMoment) -> TrainingRow<'_> {
     }
 }
 
-/// Those of the newest moments that count: by the usual judge and of the current version, up to the last number of
-/// verdicts at which is learned.
+/// Returns the newest moments that count: by the usual judge, with the current feature version, and up to the last
+/// number of verdicts at which the gate is trained.
 fn training_set(moments: &JudgedMoments) -> Vec<&JudgedMoment> {
     let later = moments.total - learned_at(moments.total);
     let end = moments.newest.len().saturating_sub(later);
@@ -212,7 +212,8 @@ fn training_set(moments: &JudgedMoments) -> Vec<&JudgedMoment> {
     usable
 }
 
-/// Who gave most of the newest verdicts. A fallback that stands in for an hour does not end what is known of the judge.
+/// Returns the model that gave most of the newest verdicts. A fallback that steps in for an hour does not invalidate
+/// what is known about the judge.
 fn usual_judge(moments: &[&JudgedMoment]) -> Option<Arc<str>> {
     let mut verdicts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
     for judged in moments.iter().rev().take(MIN_VERDICTS) {
@@ -222,7 +223,8 @@ fn usual_judge(moments: &[&JudgedMoment]) -> Option<Arc<str>> {
     most.map(|(judge, _)| judge.clone())
 }
 
-/// The largest number of verdicts up to `total` at which is learned: not at each, and at the same ones in every process.
+/// Returns the largest number of verdicts up to `total` at which the gate is trained. The numbers are spaced out, and
+/// the same in every process.
 pub fn learned_at(total: usize) -> usize {
     let mut at = 0;
     let mut next = MIN_VERDICTS;
@@ -233,7 +235,7 @@ pub fn learned_at(total: usize) -> usize {
     at
 }
 
-/// Scores each moment with a model that has not seen it, nor its neighbors in time.
+/// Scores each moment with a model that has seen neither it nor its neighbors in time.
 fn score_unseen(rows: &[TrainingRow<'_>]) -> Vec<Scored> {
     let bound = |part: usize| part * rows.len() / PARTS;
     let parts = (0..PARTS).flat_map(|part| {
@@ -250,8 +252,8 @@ fn score_unseen(rows: &[TrainingRow<'_>]) -> Vec<Scored> {
     parts.collect()
 }
 
-/// What is learned from the ledger: the gates in force, by workspace, and how welcome words were. What learns replaces it;
-/// what judges reads it.
+/// What was learned from the ledger: the gates in force, by workspace, and how welcome posts were. The learner replaces
+/// it; the judge reads it.
 #[derive(Debug, Default)]
 pub struct LearnedGates {
     gates: RwLock<HashMap<WorkspaceId, Arc<LearnedGate>>>,

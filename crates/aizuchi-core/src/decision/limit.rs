@@ -1,15 +1,15 @@
-//! The limits of a budget. Each has the name of its setting, which the ledger shows when it bites.
+//! The limits of a budget. Each has the name of its setting, which the ledger shows when the limit is reached.
 
 use crate::context::BudgetUsage;
 use crate::rules::BudgetLimits;
 
-/// What can run out.
+/// A limit that can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Limit {
-    /// The tokens of the day.
+    /// Tokens per day.
     TokensPerDay,
-    /// What unsolicited work may use of them: the rest is kept for mentions.
+    /// The share of the tokens that unsolicited work may use; the rest is reserved for mentions.
     MentionShare,
     MoneyPerDay,
     MoneyPerMonth,
@@ -18,21 +18,21 @@ pub enum Limit {
     /// Unsolicited posts in one channel.
     PostsPerChannelPerHour,
     AnswersPerPersonPerHour,
-    /// Judge calls about what one person wrote.
+    /// Judge calls about one user's messages.
     JudgeCallsPerPersonPerHour,
     /// Model calls for one decision.
     CallsPerDecision,
 }
 
 impl Limit {
-    /// The name of its setting.
+    /// Returns the name of the limit's setting.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
 impl BudgetUsage {
-    /// The limit of which this share is used up, if any. Unsolicited work has a share of its own of the tokens.
+    /// Returns the limit that is used up at this share, if any. Unsolicited work has its own share of the tokens.
     pub fn reached_limit(
         &self,
         limits: &BudgetLimits,

@@ -1,4 +1,4 @@
-//! What a person thinks of a decision afterwards.
+//! A user's later opinion of a decision.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::DecisionId;
 
-/// What a decision is marked as.
+/// The mark that a user gives a decision.
 #[derive(
     Clone,
     Copy,
@@ -35,12 +35,12 @@ impl Mark {
     }
 }
 
-/// A decision's mark, by whom and when. The newest counts.
+/// A decision's mark, with who gave it and when. The newest one counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionMark {
     pub decision: DecisionId,
     pub mark: Mark,
-    /// The name under which they signed in; empty for somebody on this machine without a sign-in.
+    /// The name under which the user was signed in; empty for a local user without a sign-in.
     pub by: Arc<str>,
     pub at: Timestamp,
 }

@@ -1,8 +1,8 @@
-//! Why a model does not answer, as far as somebody can do something about it.
+//! Why a model does not answer, as far as an operator can do something about it.
 
 use serde::Serialize;
 
-/// What stands between the program and a model. It holds until a call succeeds.
+/// The problem with a model. It persists until a call succeeds.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, strum::IntoStaticStr, schemars::JsonSchema,
 )]
@@ -14,20 +14,20 @@ pub enum ModelProblem {
     TimedOut,
     KeyRefused,
     KeyMissing,
-    /// There is no such model, or nothing at its address.
+    /// The model does not exist, or its address is wrong.
     UnknownModel,
-    /// The account is empty.
+    /// The account has no funds.
     NoFunds,
-    /// It is called too often, or has failures of its own.
+    /// The rate limit is exceeded, or the service is failing.
     Overloaded,
-    /// It does not take the requests as the settings make them.
+    /// The model rejects requests made with these settings.
     RequestRejected,
-    /// What it answers cannot be read.
+    /// The response cannot be parsed.
     Garbled,
 }
 
 impl ModelProblem {
-    /// Its name in JSON.
+    /// Returns the problem's name in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }

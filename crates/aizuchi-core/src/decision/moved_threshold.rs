@@ -1,7 +1,9 @@
-//! The thresholds of `response.tolerance` as they stand: each moves to where the labels lead, by a small step a day.
+//! The current thresholds of `response.tolerance`: each moves toward the target that the labels give, by one small step
+//! a day.
 //!
-//! Labels come, but they also go: they age out, a message is deleted, a mark changes, a channel is forgotten. So a
-//! threshold cannot be bounded as a function of the labels; it is kept, and moves from where it was.
+//! Labels are added, but also removed: they age out, a message is deleted, a mark changes, a channel is forgotten. So
+//! the movement cannot be bounded by a function of the labels alone; the threshold is stored, and moves from its last
+//! value.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::ChannelId;
 
-/// So far a threshold moves at once.
+/// The maximum change of a threshold in one step.
 pub const MAX_STEP: f64 = 0.05;
-/// How long it stays where it is.
+/// The minimum time between two steps.
 pub const STEP_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// The cursor of a workspace's thresholds.
 pub const STREAM: &str = "welcome_thresholds";
 
-/// A threshold, and when it was last looked at whether it moves.
+/// A threshold, and when it was last checked for a move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MovedThreshold {
     pub threshold: f64,
@@ -25,20 +27,20 @@ pub struct MovedThreshold {
     pub at_ms: i64,
 }
 
-/// The thresholds of a workspace's channels. A channel without one is where it is configured.
+/// The thresholds of a workspace's channels. A channel without an entry uses the configured threshold.
 pub type MovedThresholds = BTreeMap<ChannelId, MovedThreshold>;
 
-/// Where a channel's threshold is to go.
+/// The target of a channel's threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdAim {
-    /// It is never below.
+    /// The configured lower bound.
     pub min_confidence: f64,
-    /// Where the labels lead.
+    /// The threshold that the labels lead to.
     pub settles_at: f64,
 }
 
-/// The thresholds at `now`. What stood before `begin` does not count: somebody had it learn anew. A channel without an
-/// aim has no threshold any more.
+/// Returns the thresholds at `now`. Thresholds from before `begin` do not count, because a user has restarted the
+/// learning. A channel without an aim no longer has a threshold.
 pub fn moved(
     before: &MovedThresholds,
     aims: &BTreeMap<ChannelId, ThresholdAim>,
@@ -62,7 +64,7 @@ pub fn moved(
 }
 
 impl MovedThreshold {
-    /// The clock may have been set back.
+    /// Whether the next step is due. The clock may have been set back.
     fn is_due(&self, now: Timestamp) -> bool {
         let since = now.as_millisecond().saturating_sub(self.at_ms);
         SignedDuration::from_millis(since).abs() >= STEP_INTERVAL
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(threshold(&back), Some(0.75));
         let settled = moved(&back, &aim(0.76), (never, day(4)));
         assert_eq!(threshold(&settled), Some(0.76));
-        // The clock was set back by a year: it does not wait for that.
+        // The clock was set back by a year: the threshold does not wait for that time to pass again.
         let early = moved(&second, &aim(1.0), (day(-400), day(-300)));
         assert_eq!(threshold(&early), Some(0.85));
         assert_eq!(moved(&second, &BTreeMap::new(), (never, day(3))), MovedThresholds::new());
@@ -127,7 +129,7 @@ mod tests {
         let anew = day(5) + SignedDuration::from_secs(1);
         assert_eq!(moved(&before, &aim(0.7), (anew, anew)), MovedThresholds::new());
         assert_eq!(threshold(&moved(&before, &aim(1.0), (anew, anew))), Some(0.75));
-        // It is configured higher meanwhile.
+        // The configured minimum was raised in the meantime.
         let aims = [(garden(), ThresholdAim { min_confidence: 0.98, settles_at: 0.98 })].into();
         assert_eq!(threshold(&moved(&before, &aims, (day(0), day(9)))), Some(0.98));
     }

@@ -1,4 +1,4 @@
-//! Words that somebody approves before they are said: what is proposed, what somebody chose, and what these choices say
+//! Posts that a user approves before they are posted: what is proposed, what the user chose, and what these choices say
 //! about the judge's confidence.
 
 use std::fmt;
@@ -35,11 +35,11 @@ impl fmt::Display for ProposalId {
     }
 }
 
-/// What somebody wants to become of a proposal.
+/// What a user chose to do with a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposalChoice {
     SayIt,
-    /// Say this instead, in posts of this order; never empty.
+    /// Say this instead, as posts in this order; never empty.
     Edit(Vec<String>),
     NotNow,
     NeverLikeThis,
@@ -55,7 +55,7 @@ impl ProposalChoice {
         }
     }
 
-    /// What it says about the decision to speak. Whoever changes the words wants that it speaks.
+    /// Returns what the choice says about the decision to speak. Editing the text means that speaking was right.
     pub fn mark(&self) -> Mark {
         match self {
             ProposalChoice::SayIt | ProposalChoice::Edit(_) => Mark::Right,
@@ -64,7 +64,7 @@ impl ProposalChoice {
     }
 }
 
-/// What became of a proposal.
+/// The state of a proposal.
 #[derive(
     Clone,
     Copy,
@@ -79,16 +79,16 @@ impl ProposalChoice {
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalState {
-    /// Nobody has decided yet.
+    /// No user has decided yet.
     Open,
-    /// To be said as it is.
+    /// Approved as it is.
     Approved,
-    /// To be said in somebody's own words.
+    /// Approved with a user's own text.
     Edited,
     Declined,
-    /// Declined, as something that it should not say at all.
+    /// Declined as something that the persona should never say.
     Never,
-    /// The moment has passed.
+    /// It was not decided in time.
     Lapsed,
 }
 
@@ -97,7 +97,7 @@ impl ProposalState {
         self.into()
     }
 
-    /// Whether somebody wanted it to be said.
+    /// Whether a user approved the proposal.
     pub fn is_approved(self) -> bool {
         match self {
             ProposalState::Approved | ProposalState::Edited => true,
@@ -109,33 +109,33 @@ impl ProposalState {
     }
 }
 
-/// What the persona would say unasked.
+/// A post that the persona would make unasked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     pub id: ProposalId,
     pub decision: DecisionId,
     pub conversation: ConversationId,
-    /// The words, while it is open and nothing behind them has changed.
+    /// The text, while the proposal is open and none of its source messages has changed.
     pub text: Option<Arc<str>>,
-    /// The words that were proposed, if others were said in their place. They are kept as long as prompts are.
+    /// The proposed text, if a user replaced it. It is kept as long as prompts are.
     pub original: Option<Arc<str>>,
-    /// The message that it answers.
+    /// The message that the proposal answers.
     pub about: Option<MessageId>,
-    /// Why the persona would speak, or what became of it, for users.
+    /// Why the persona would speak, or what became of the proposal, for users.
     pub why: Option<Arc<str>>,
     /// How sure the judge was.
     pub confidence: Option<f64>,
     pub made: Timestamp,
     pub expires: Timestamp,
     pub state: ProposalState,
-    /// The name under which somebody signed in who decided, and when; empty for somebody on this machine without a
+    /// The name under which the user who decided was signed in, and when; the name is empty for a local user without a
     /// sign-in.
     pub decided: Option<(Arc<str>, Timestamp)>,
 }
 
 impl Proposal {
-    /// How it stands at `now`, given its row. An open one lapses when its time is over or its words are gone; an
-    /// approved one, if its decision ended otherwise than with its post.
+    /// Returns the proposal as of `now`. An open one lapses when it expires or its text is gone; an approved one lapses
+    /// if its decision ended without its post.
     pub fn at(self, now: Timestamp, decision: Option<ClosedDecision>) -> Self {
         let is_gone = self.text.is_none() || self.expires <= now;
         let has_lapsed = match self.state {
@@ -152,7 +152,7 @@ impl Proposal {
     }
 }
 
-/// How the decision of a proposal closed in the end.
+/// How the decision of a proposal was finally closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClosedDecision {
     pub ended: DecisionResult,
@@ -160,13 +160,14 @@ pub struct ClosedDecision {
 }
 
 impl ClosedDecision {
-    /// Whether the proposal was posted, or failed to be. A mention may have come first, and was answered instead.
+    /// Whether the proposal was posted, or posting it failed. If a mention came first, the mention was answered
+    /// instead.
     fn is_own_post(self) -> bool {
         !self.is_addressed && matches!(self.ended, DecisionResult::Spoke | DecisionResult::Failed)
     }
 }
 
-/// A proposal that somebody decided, as a label of the judge's confidence.
+/// A decided proposal, as a label of the judge's confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProposalLabel {
     pub confidence: f64,
@@ -174,14 +175,14 @@ pub struct ProposalLabel {
     pub decided: Timestamp,
 }
 
-/// From so many labels on they say something.
+/// The minimum number of labels from which anything is concluded.
 pub const MIN_LABELS: usize = 30;
-/// The share of a threshold's proposals that somebody has to have approved.
+/// The share of the proposals above a threshold that users must have approved.
 const GOOD_SHARE: f64 = 0.9;
-/// How many labels a threshold has to have above it.
+/// The minimum number of labels above a threshold.
 const MIN_LABELS_ABOVE: usize = 10;
 
-/// With a confidence of at least that, somebody approved this share of what was proposed.
+/// A confidence from which users approved this share of the proposals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrustedConfidence {
     pub least: Confidence,
@@ -189,8 +190,8 @@ pub struct TrustedConfidence {
 }
 
 impl TrustedConfidence {
-    /// The lowest confidence above which nearly all was approved, if the labels are enough to say so. It is one in
-    /// hundredths, so that what people are told is exactly what holds.
+    /// Returns the lowest confidence above which nearly everything was approved, if there are enough labels. It is
+    /// rounded to hundredths, so that the threshold that users are shown is exactly the one that applies.
     pub fn from_labels(labels: &[ProposalLabel]) -> Option<Self> {
         if labels.len() < MIN_LABELS {
             return None;
@@ -201,7 +202,7 @@ impl TrustedConfidence {
             .collect();
         descending.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
         let (mut above, mut approved, mut found) = (0, 0, None);
-        // Labels of one confidence stand on the same side of every threshold.
+        // Labels of equal confidence are on the same side of every threshold.
         for equal in descending.chunk_by(|one, other| one.0 == other.0) {
             above += equal.len();
             approved += equal.iter().filter(|(_, label)| label.is_approved).count();
@@ -213,7 +214,7 @@ impl TrustedConfidence {
         found
     }
 
-    /// The share in percent.
+    /// Returns the share in percent.
     pub fn percent(self) -> f64 {
         self.share * 100.0
     }

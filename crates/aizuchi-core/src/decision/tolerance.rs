@@ -1,8 +1,8 @@
-//! `response.tolerance`: how sure the judge must be in a channel for its words to be welcome often enough there.
+//! `response.tolerance`: how confident the judge must be in a channel for posts to be welcome often enough there.
 //!
-//! Each word that was said unasked and was clearly welcome or not is a label, and so are each mark on a word that was
-//! held back and each proposal that a person declined. The share of unwelcome words by the judge's confidence (isotonic
-//! regression) tells the lowest confidence at which it is tolerated. The threshold moves there in small steps
+//! Each unsolicited post that was clearly welcome or unwelcome is a label, and so are each mark on a post that was held
+//! back and each proposal that a user declined. The share of unwelcome posts by the judge's confidence (isotonic
+//! regression) gives the lowest confidence at which it is tolerated. The threshold moves there in small steps
 //! ([`moved_threshold`](super::moved_threshold)), and never below `min_confidence`. Where it settles is a function of
 //! the labels, so that the same ledger leads to the same threshold in every process.
 
@@ -19,16 +19,16 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::moved_threshold::MovedThresholds;
 use crate::decision::welcome::{RatedChoice, Reception, SpeakChoice};
 
-/// With fewer labels in a channel nothing moves.
+/// The minimum number of labels in a channel for its threshold to move.
 pub const MIN_LABELS: usize = 50;
-/// It learns from that many of a channel's newest labels: a channel changes.
+/// The maximum number of a channel's newest labels to learn from: a channel changes.
 const MAX_LABELS: usize = 500;
-/// Older labels do not count, so that a threshold that holds everything back does not hold for ever.
+/// The maximum age of a label. Because labels expire, a threshold that holds everything back does not do so forever.
 pub const LABEL_AGE: SignedDuration = SignedDuration::from_hours(12 * 7 * 24);
-/// Where no confidence is high enough, only a judge that is certain speaks.
+/// If no confidence is high enough, the persona only speaks when the judge is certain.
 const CERTAIN: f64 = 1.0;
 
-/// How sure the judge was that it should speak, and whether a word was welcome, or would have been.
+/// The judge's confidence that the persona should speak, and whether the post was welcome, or would have been.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
     pub confidence: f64,
@@ -38,7 +38,7 @@ pub struct Label {
 /// The labels of each channel, oldest first.
 pub type ChannelLabels = BTreeMap<ChannelId, Vec<Label>>;
 
-/// The labels of a workspace's choices, which are given oldest first.
+/// Returns the labels of a workspace's choices, which are given oldest first.
 pub fn labels<'a>(
     choices: impl IntoIterator<Item = &'a RatedChoice>,
     marks: &[DecisionMark],
@@ -60,7 +60,7 @@ fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
         (SpeakChoice::Post | SpeakChoice::Declined, Reception::Welcome) => true,
         (SpeakChoice::Post | SpeakChoice::Declined, Reception::Unwelcome) => false,
         (SpeakChoice::Post | SpeakChoice::Declined, Reception::Unclear) => return None,
-        // A word that was held back: only a person can say what would have become of it.
+        // The post was held back: only a user can say how it would have been received.
         (SpeakChoice::Silence, Reception::Welcome | Reception::Unwelcome | Reception::Unclear) => {
             mark? == Mark::ShouldHaveSpoken
         }
@@ -68,8 +68,8 @@ fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
     Some(Label { confidence, is_welcome })
 }
 
-/// Where the threshold settles: from which confidence on a judge is followed, where this share of unwelcome words is
-/// tolerated. The labels are given oldest first.
+/// Returns where the threshold settles: the confidence from which the judge is followed, if this share of unwelcome
+/// posts is tolerated. The labels are given oldest first.
 pub fn threshold(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
     if labels.len() < MIN_LABELS {
         return min_confidence;
@@ -77,16 +77,16 @@ pub fn threshold(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
     lowest_tolerated(newest(labels), min_confidence, tolerance).max(min_confidence)
 }
 
-/// Confidences up to a bound, and how welcome words were with which the judge was that sure.
+/// A range of confidences up to a bound, and how welcome posts with such a confidence were.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrationStep {
     pub up_to: f64,
-    /// The share of welcome words, with half a word more than was seen.
+    /// The share of welcome posts, smoothed by half a post more than was seen.
     pub welcome: f64,
     pub labels: usize,
 }
 
-/// What the threshold rests on: the steps of the isotonic fit, by confidence.
+/// Returns the basis of the threshold: the steps of the isotonic fit, by confidence.
 pub fn steps(labels: &[Label]) -> Vec<CalibrationStep> {
     let labels = newest(labels);
     let mut from = f64::NEG_INFINITY;
@@ -104,7 +104,8 @@ fn newest(labels: &[Label]) -> &[Label] {
     &labels[labels.len().saturating_sub(MAX_LABELS)..]
 }
 
-/// The lowest confidence at which no larger share is unwelcome: what is configured, or that of a label.
+/// Returns the lowest confidence at which the share of unwelcome posts is tolerated: the configured one, or that of a
+/// label.
 fn lowest_tolerated(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
     let calibration = calibration(labels);
     let confidences = labels.iter().map(|label| label.confidence).chain([min_confidence]);
@@ -118,16 +119,16 @@ fn calibration(labels: &[Label]) -> Calibration {
     Calibration::fit(&labels.iter().map(scored).collect::<Vec<_>>())
 }
 
-/// What is known of how welcome words were in a workspace.
+/// What is known about how welcome posts were in a workspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownWelcome {
     pub labels: ChannelLabels,
-    /// `None` where nothing moves, as in a replay: each threshold is where it settles.
+    /// `None` if thresholds do not move gradually, as in a replay: each one is where it settles.
     pub moved: Option<MovedThresholds>,
 }
 
 impl KnownWelcome {
-    /// From which confidence on a judge is followed in a channel.
+    /// Returns the confidence from which the judge is followed in a channel.
     pub fn threshold(&self, channel: &ChannelId, min_confidence: f64, tolerance: f64) -> f64 {
         let found = match &self.moved {
             Some(moved) => moved.get(channel).map(|moved| moved.threshold),
@@ -140,7 +141,7 @@ impl KnownWelcome {
     }
 }
 
-/// What is known of all workspaces. What reads the ledger replaces it; what judges reads it.
+/// What is known about all workspaces. The task that reads the ledger replaces it; the judge reads it.
 #[derive(Debug, Default)]
 pub struct WelcomeLabels(RwLock<HashMap<WorkspaceId, Arc<KnownWelcome>>>);
 
@@ -169,7 +170,7 @@ mod tests {
     use crate::decision::moved_threshold::{MAX_STEP, MovedThreshold, ThresholdAim, moved};
     use crate::decision::welcome::{Rating, WelcomeReason};
 
-    /// As many labels of a confidence, one in `unwelcome_every` of them unwelcome; 0: none.
+    /// Labels of one confidence, one in `unwelcome_every` of them unwelcome; 0 means none.
     fn repeated(confidence: f64, count: usize, unwelcome_every: usize) -> Vec<Label> {
         let is_welcome =
             |number: usize| unwelcome_every == 0 || !number.is_multiple_of(unwelcome_every);
@@ -191,7 +192,7 @@ mod tests {
         let at = |count: usize| threshold(&labels[..count], 0.7, 0.05);
         assert_eq!(at(MIN_LABELS - 1), 0.7, "nothing moves");
         assert!((at(labels.len()) - 0.9).abs() < 1e-9);
-        // What is tolerated at 0.72 leaves everything as it is configured.
+        // A tolerance that is met at 0.72 leaves the configured threshold as it is.
         assert_eq!(threshold(&labels, 0.7, 0.5), 0.7);
         assert_eq!(threshold(&labels, 0.95, 0.05), 0.95, "it is never louder than configured");
     }
@@ -209,7 +210,7 @@ mod tests {
     fn where_no_word_is_welcome_only_a_certain_judge_speaks() {
         let labels = repeated(0.9, 100, 1);
         assert_eq!(threshold(&labels, 0.7, 0.05), CERTAIN);
-        // And comes back once people are glad of its words.
+        // It comes back once its posts are welcome.
         let labels = [labels, repeated(0.9, 600, 0)].concat();
         assert!((threshold(&labels, 0.7, 0.05) - 0.7).abs() < 1e-9);
     }
@@ -246,7 +247,7 @@ mod tests {
                 Some(ShouldHaveKeptSilent),
                 Some(false),
             ),
-            // Somebody thinks otherwise afterwards.
+            // A user changed their mind afterwards.
             (
                 SpeakChoice::Declined,
                 Reception::Unwelcome,
@@ -254,7 +255,7 @@ mod tests {
                 Some(ShouldHaveSpoken),
                 Some(true),
             ),
-            // The judge said no: how sure it was of that tells nothing about words.
+            // The judge said no: its confidence in that says nothing about posts.
             (SpeakChoice::Silence, Reception::Unclear, None, Some(ShouldHaveSpoken), None),
         ] {
             let rated = RatedChoice {
@@ -305,7 +306,8 @@ mod tests {
             prop_assert_eq!(all, threshold(&labels, min_confidence, tolerance));
         }
 
-        /// Whatever becomes of the labels from one day to the next: more come, those before a time go, or all of them.
+        /// The labels may change in any way from one day to the next: more are added, those before a time are removed,
+        /// or all are.
         #[test]
         fn a_threshold_moves_by_a_step_a_day_whatever_becomes_of_the_labels(
             rows in prop::collection::vec((0..20_u8, any::<bool>()), 0..200),
@@ -333,7 +335,7 @@ mod tests {
                 prop_assert!((stands - stood).abs() <= MAX_STEP + 1e-9, "{} {}", stood, stands);
                 stood = stands;
             }
-            // It gets there in the end.
+            // It gets there eventually.
             for day in 0..21 {
                 let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hour + 24 * (day + 1));
                 thresholds = moved(&thresholds, &aims(&labels), (Timestamp::UNIX_EPOCH, now));

@@ -1,5 +1,5 @@
-//! Where nearly all was approved that the persona proposed with some confidence, it offers to speak by itself from that
-//! confidence on. Somebody is asked once for each confidence, and again only after as many further clicks.
+//! If nearly everything that the persona proposed with some confidence was approved, it offers to post without approval
+//! from that confidence on. Users are asked once for each confidence, and again only after as many further clicks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
 use crate::rules::Mode;
 use crate::rules::setting_override::Confidence;
 
-/// The newest clicks in a channel that count.
+/// The maximum number of newest clicks in a channel that count.
 pub const MAX_CLICKS: usize = 2000;
 
 /// The number of an offer: that of the proposal whose click led to it.
@@ -35,12 +35,12 @@ pub struct TrustOffer {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
     pub trusted: TrustedConfidence,
-    /// How many clicks it rests on.
+    /// The number of clicks that the offer is based on.
     pub clicks: usize,
     pub made: Timestamp,
     pub state: TrustState,
-    /// Who has answered, as in [`Proposal::decided`](crate::decision::proposal::Proposal::decided); of one that is
-    /// withdrawn, nobody.
+    /// Who answered and when, as in [`Proposal::decided`](crate::decision::proposal::Proposal::decided); `None` for a
+    /// withdrawn offer.
     pub decided: Option<(Arc<str>, Timestamp)>,
 }
 
@@ -49,11 +49,11 @@ pub struct TrustOffer {
 #[serde(rename_all = "snake_case")]
 pub enum TrustState {
     Open,
-    /// It speaks by itself.
+    /// The persona posts without approval.
     Accepted,
     /// Not yet.
     Declined,
-    /// Clicks since then say otherwise, or somebody has chosen another mode.
+    /// Later clicks contradict it, or a user has chosen another mode.
     Withdrawn,
 }
 
@@ -67,7 +67,7 @@ impl TrustState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustChoice {
-    /// Speak by yourself from this confidence on.
+    /// Post without approval from this confidence on.
     ByItself,
     NotYet,
 }
@@ -80,7 +80,7 @@ impl TrustChoice {
         }
     }
 
-    /// As it is written in forms.
+    /// Parses the name that forms use.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "by_itself" => TrustChoice::ByItself,
@@ -91,7 +91,7 @@ impl TrustChoice {
 }
 
 impl TrustOffer {
-    /// What becomes of a channel's newest offer by a click: an offer that is new or was changed. `labels` has the clicks of
+    /// Returns a channel's newest offer after a click, if the offer is new or was changed. `labels` has the clicks of
     /// the channel, newest first, and the last one was about the proposal `newest`.
     pub fn after_click(
         last: Option<Self>,
@@ -123,8 +123,8 @@ impl TrustOffer {
         }
     }
 
-    /// What becomes of a channel's newest offer where somebody orders a mode: choosing another one is an answer, too. Both
-    /// modes are ordered ones; `None`: as configured.
+    /// Returns a channel's newest offer after a user ordered a mode: choosing another mode also answers it. Both modes
+    /// are the ordered ones; `None` stands for the configured mode.
     pub fn after_mode(
         last: Option<Self>,
         (before, ordered): (Option<Mode>, Option<Mode>),
@@ -135,7 +135,7 @@ impl TrustOffer {
         is_other.then(|| open.answered(TrustState::Withdrawn, "".into(), now))
     }
 
-    /// Whether it is open, and the offer of this number and confidence.
+    /// Whether the offer is open and has this number and confidence.
     pub fn is_open_as(&self, id: TrustOfferId, least: Confidence) -> bool {
         self.state == TrustState::Open && self.id == id && self.trusted.least == least
     }
@@ -144,7 +144,7 @@ impl TrustOffer {
         Self { state, decided: Some((by, now)), ..self }
     }
 
-    /// How many clicks came after it was answered.
+    /// Returns the number of clicks since it was answered.
     fn further_clicks(&self, labels: &[ProposalLabel]) -> usize {
         let answered = self.decided.as_ref().map_or(self.made, |(_, at)| *at);
         labels.iter().filter(|label| label.decided > answered).count()
@@ -159,7 +159,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// Clicks of one confidence, newest first: the last of them in this second, each a second after the other.
+    /// Clicks of one confidence, newest first: one per second, the newest of them at `until`.
     fn clicks(count: i64, until: i64, is_approved: bool) -> Vec<ProposalLabel> {
         let label = |second| ProposalLabel { confidence: 0.743, is_approved, decided: at(second) };
         (0..count).map(|number| label(until - number)).collect()
@@ -222,7 +222,7 @@ mod tests {
         let withdrawn = after_mode(&offer, None, Some(Mode::Observe)).unwrap();
         assert_eq!(withdrawn.state, TrustState::Withdrawn);
         assert_eq!(after_mode(&withdrawn, None, Some(Mode::Off)), None, "it is not open any more");
-        // It is made again after as many further clicks.
+        // The offer is made again after as many further clicks.
         assert_eq!(after(Some(&withdrawn), &clicks(69, 69, true), 69), None);
         assert!(after(Some(&withdrawn), &clicks(70, 70, true), 70).is_some());
     }

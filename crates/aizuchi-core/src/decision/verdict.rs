@@ -1,4 +1,4 @@
-//! What a judgment amounts to under a channel's rules. The model judges; this decides.
+//! Turns a judgment into a verdict under a channel's rules. The model judges; this module decides.
 
 use crate::context::state::ConversationState;
 use crate::decision::Judgment;
@@ -7,7 +7,7 @@ use crate::rules::{ChannelRules, Mode};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Join,
-    /// With this emoji.
+    /// React with this emoji.
     React(String),
     Silent(SilenceReason),
 }
@@ -15,22 +15,23 @@ pub enum Verdict {
 /// Why the persona stays silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceReason {
-    /// The judge says so.
+    /// The judge declined.
     JudgeDeclined,
-    /// The conversation is coming to its end.
+    /// The conversation is ending.
     ConversationEnding,
     /// The judge's confidence is below the threshold.
     LowConfidence,
-    /// It is not, but words of this confidence were unwelcome there more often than is tolerated.
+    /// The confidence is high enough, but posts of this confidence were unwelcome in the channel more often than is
+    /// tolerated.
     OftenUnwelcome,
     /// The persona has spoken about this, and the situation is unchanged.
     SituationUnchanged,
-    /// It may only observe.
+    /// The channel is in `observe` mode.
     ObserveMode,
 }
 
 impl Judgment {
-    /// `state` is the state of the conversation, whoever determined it.
+    /// Decides what to do. `state` is the state of the conversation, from either the judge or a separate call.
     pub fn verdict(&self, state: ConversationState, mode: Mode, rules: &ChannelRules) -> Verdict {
         let is_sure = self.confidence >= rules.min_confidence;
         let reaction = self.reaction.as_ref().filter(|emoji| rules.reactions.contains(emoji));
@@ -57,7 +58,7 @@ impl Judgment {
     }
 }
 
-/// Whether it reacts unasked. Nobody is asked about a mere emoji, so where words are approved there is none.
+/// Whether the persona may react unasked. A mere emoji is not proposed, so it is left out where posts need approval.
 fn may_react(mode: Mode) -> bool {
     match mode {
         Mode::Companion | Mode::Facilitator | Mode::MentionOnly | Mode::Off => true,

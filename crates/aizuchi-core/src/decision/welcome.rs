@@ -1,10 +1,10 @@
-//! Whether what the persona chose was welcome: a word that nobody had asked for, or a silence. It is told by what
-//! happened next, by fixed rules, and a person's mark wins.
+//! Whether the persona's choice was welcome: an unsolicited post, or a silence. Fixed rules decide this from what
+//! happened next, and a user's mark takes precedence.
 //!
-//! A word is unwelcome if people delete it, tell the persona to stop, or give it a negative reaction; it is welcome if they
-//! thank for it, reply to it, or give it a positive reaction. Negative and positive signs beside each other are unclear, and
-//! so is a word that people pass over. A silence is welcome if a person answered soon, and unwelcome if nobody ever answered
-//! what was asked. Words that it proposed and a person did not let it say are unwelcome.
+//! A post is unwelcome if users delete it, tell the persona to stop, or react to it negatively; it is welcome if they
+//! thank for it, reply to it, or react to it positively. Positive and negative signs together are unclear, and so is a
+//! post that users ignore. A silence is welcome if a person answered soon, and unwelcome if a question was never
+//! answered. Proposed posts that a user declined are unwelcome.
 
 use std::sync::Arc;
 
@@ -16,30 +16,30 @@ use crate::decision::DecisionId;
 use crate::decision::mark::Mark;
 use aizuchi_structure::cues::Cues;
 
-/// Replies to a word are looked for within this time.
+/// Replies to a post are looked for within this time.
 pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
-/// Of the replies to a word, the first so many are looked at.
+/// The maximum number of replies to a post that are looked at, oldest first.
 pub const MAX_REPLIES: usize = 5;
-/// Whoever mutes the persona within this time after a word means the word.
+/// A mute within this time after a post is taken as a reaction to the post.
 pub const STOP_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// A person who answers within this time shows that nothing had to be said; what nobody wrote below within it did not
-/// answer, unless it stands in a thread of its own.
+/// A person's answer within this time shows that the persona did not need to speak. A message that nobody followed up
+/// within it counts as unanswered, unless it has its own thread.
 pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// From this probability on, a message replies to a word.
+/// The probability from which a message counts as a reply to a post.
 pub const REPLIES_FROM: f64 = 0.5;
 
-/// Reactions that say that a word was good. Skin tones and variants do not matter.
+/// Reactions that mean that a post was good. Skin tones and variants do not matter.
 const POSITIVE: &[&str] = &[
     "👍", "❤", "🧡", "💛", "💚", "💙", "💜", "🩷", "🎉", "🙏", "👏", "🙌", "💯", "✅", "✔", "☑",
     "😄", "😀", "😃", "😊", "🙂", "😍", "🥰", "😂", "🤣", "😁", "🚀", "🔥", "⭐", "🌟", "✨", "🤝",
     "👌", "💪", "🥳", "🤩", "🫶", "🙆", "💡", "⬆", "➕",
 ];
-/// Reactions that say that it was not.
+/// Reactions that mean that a post was not good.
 const NEGATIVE: &[&str] = &[
     "👎", "❌", "✖", "❎", "🚫", "⛔", "🛑", "🤐", "🤫", "🔇", "🙄", "😠", "😡", "🤬", "😒", "😑",
     "💩", "🤦", "🤮", "🤢", "🙅", "✋", "🖕", "😤", "⬇", "🥱", "🤡", "🗑", "🤥",
 ];
-/// Replies that tell the persona to stop, whole texts without marks around them.
+/// Replies that tell the persona to stop, as whole texts without surrounding punctuation.
 const STOP: &[&str] = &[
     "stop",
     "stop it",
@@ -75,12 +75,12 @@ const STOP: &[&str] = &[
     "誰も聞いてない",
 ];
 
-/// What the persona chose to do, unasked.
+/// The persona's choice when it was not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpeakChoice {
     Post,
     Silence,
-    /// It proposed a word, and a person declined it. A proposal that was approved is a word.
+    /// It proposed a post, and a user declined it. An approved proposal counts as a post.
     Declined,
 }
 
@@ -89,27 +89,27 @@ pub enum SpeakChoice {
 pub enum Aftermath {
     Post(PostAftermath),
     Silence(SilenceAftermath),
-    /// A person did not let it say what it proposed.
+    /// A user declined the proposal.
     Declined,
 }
 
-/// What happened after a word.
+/// What happened after a post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostAftermath {
-    /// The first that people wrote below it or in its thread, oldest first.
+    /// The first messages that people wrote below it or in its thread, oldest first.
     pub replies: Vec<UserResponse>,
-    /// The reactions of people that stand.
+    /// The users' current reactions.
     pub reactions: Vec<Arc<str>>,
-    /// Somebody deleted it, or a part of it.
+    /// The post or a part of it was deleted.
     pub is_deleted: bool,
-    /// Somebody muted the persona soon after.
+    /// A user muted the persona soon after.
     pub is_muted: bool,
 }
 
-/// What a person wrote after a word.
+/// A person's message after a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserResponse {
-    /// It replies to the word, as its thread or its link says.
+    /// Whether it replies to the post, according to its thread or its link.
     pub is_to_it: bool,
     pub text: Arc<str>,
 }
@@ -117,9 +117,9 @@ pub struct UserResponse {
 /// What happened after a silence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SilenceAftermath {
-    /// Whether its newest messages ask something.
+    /// Whether the newest messages ask something.
     pub asks: bool,
-    /// After how long another person wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
+    /// The delay until another person wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
     pub answered: Option<SignedDuration>,
 }
 
@@ -131,11 +131,11 @@ pub enum Reception {
     Unclear,
 }
 
-/// Why it is rated so.
+/// Why a choice has its rating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum WelcomeReason {
-    /// Somebody marked the decision.
+    /// A user marked the decision.
     Marked,
     Deleted,
     ToldToStop,
@@ -143,20 +143,20 @@ pub enum WelcomeReason {
     Thanked,
     Answered,
     Liked,
-    /// People reacted in a way that can mean anything.
+    /// Users reacted in a way that can mean anything.
     Noticed,
-    /// People wrote on, and not to it.
+    /// Users went on talking, but not in reply to it.
     WentOn,
-    /// Nobody wrote anything more.
+    /// No further message followed.
     Died,
     /// A person answered in place of the persona.
     PersonAnswered,
     /// A person answered, but late.
     PersonAnsweredLate,
     NobodyAnswered,
-    /// Nobody wrote, and nothing was asked.
+    /// No message followed, and nothing was asked.
     NothingAsked,
-    /// A person did not let it say it.
+    /// A user declined the proposal.
     Declined,
 }
 
@@ -178,14 +178,14 @@ pub struct Rating {
 pub struct RatedChoice {
     pub decision: DecisionId,
     pub channel: ChannelId,
-    /// When it spoke, or chose not to.
+    /// When the persona spoke, or chose not to.
     pub at: Timestamp,
     pub choice: SpeakChoice,
-    /// How sure the judge was that it should speak. `None` if it said no.
+    /// The judge's confidence that the persona should speak. `None` if it said no.
     pub confidence: Option<f64>,
-    /// By what happened next, without a mark.
+    /// The rating by what happened next, without a mark.
     pub rating: Rating,
-    /// After how long a person wrote where it was silent.
+    /// The delay until a person wrote where the persona stayed silent.
     pub answered: Option<SignedDuration>,
 }
 
@@ -264,7 +264,7 @@ impl SilenceAftermath {
 }
 
 impl RatedChoice {
-    /// The rating after a person's mark, which wins.
+    /// Returns the rating after a user's mark, which takes precedence.
     pub fn marked(&self, mark: Option<Mark>) -> Rating {
         let Some(mark) = mark else { return self.rating.clone() };
         let is_right = match (mark, self.choice) {
@@ -279,8 +279,8 @@ impl RatedChoice {
     }
 }
 
-/// Whether the newest messages ask something: those that the author of the newest wrote in a row. Newest first, each with
-/// its author.
+/// Whether the newest messages ask something, i.e. those that the author of the newest wrote in a row. The messages are
+/// given newest first, each with its author.
 pub fn ask<'a>(newest_first: impl IntoIterator<Item = (&'a str, &'a str)>) -> bool {
     let mut messages = newest_first.into_iter().peekable();
     let author = messages.peek().map(|(author, _)| *author);
@@ -300,11 +300,11 @@ fn tells_to_stop(text: &str) -> bool {
     STOP.contains(&text.trim_matches(|character: char| !character.is_alphanumeric()))
 }
 
-/// An emoji without its skin tone and variant.
+/// Returns an emoji without its skin tone and variant.
 fn plain(emoji: &str) -> String {
     let is_variant = |character: &char| matches!(character, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');
     let characters = emoji.chars().filter(|character| !is_variant(character));
-    // A gesture may name who makes it.
+    // A gesture may include the gender of the person.
     characters.take_while(|character| *character != '\u{200d}').collect()
 }
 
@@ -337,7 +337,7 @@ mod tests {
             (word(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
             (word(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
             (word(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
-            // The second is said to somebody else.
+            // The second is addressed to another user.
             (
                 word(&[(false, "I have it"), (false, "thank you")], &[]),
                 Reception::Unclear,

@@ -1,5 +1,5 @@
-//! A proposal that somebody approved: its words are posted next in their conversation, and what users wrote meanwhile is
-//! judged afterwards.
+//! A proposal that a user approved: its text is posted next in its conversation, and messages that users wrote in the
+//! meantime are judged afterwards.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::event::completion::NewNumbers;
 use crate::event::step::{PendingState, Step, new_step};
 use crate::event::{DraftMetadata, Event, OutboxItem};
 
-/// The approved words take their turn.
+/// The effect of queueing an approved proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// The decision that waited to be judged there. Its messages and its model calls are the proposal's now, whose
-    /// decision is open again, and a conversation has one open decision.
+    /// The decision that was waiting to be judged there. Its messages and its model calls now belong to the proposal,
+    /// whose decision is open again, since a conversation has only one open decision.
     pub absorbed: Option<DecisionId>,
 }
 
-/// The rows of what somebody approved: `proposed` as it is, or in the words `edited`.
+/// Returns the rows of an approved proposal: `proposed` as it is, or with the text `edited`.
 pub fn approved_items(
     proposed: &[OutboxItem],
     edited: Option<&[String]>,
@@ -34,8 +34,8 @@ pub fn approved_items(
 }
 
 impl PendingState {
-    /// Posts an approved item next. `None` while somebody is being answered in the conversation, or a model is asked
-    /// about it: one conversation never does two things at the same time.
+    /// Schedules an approved item as the next post. Returns `None` while an answer or a model call is in progress in
+    /// the conversation: one conversation never does two things at the same time.
     pub fn post_approved(
         &mut self,
         item: OutboxItem,
@@ -43,7 +43,7 @@ impl PendingState {
         now: Timestamp,
     ) -> Option<Approval> {
         let post = Event::Post(item);
-        // Somebody wants these words, so they are neither written again nor judged again.
+        // A user wants this text, so it is neither drafted nor judged again.
         let posting = |step: Step| Step { redrafts: 1, second_looks: 1, ..step };
         let Some(waiting) = &self.step else {
             self.step = Some(posting(new_step(post, now, decision, 1)));

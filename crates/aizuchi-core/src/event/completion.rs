@@ -1,5 +1,5 @@
-//! What a completed step leads to: the pending state moves on, and the store is told what else to write. Every
-//! store applies these rules inside its own transaction.
+//! The consequences of a completed step: the next pending state, and what else the store must write. Every store
+//! applies these rules inside its own transaction.
 
 use std::sync::Arc;
 
@@ -15,43 +15,43 @@ use crate::event::{
     OutboxItem, OutboxItemId, ProposedDraft, StepResult,
 };
 
-/// What a store knows when a claim is completed. Posted messages are written before.
+/// The store's state when a claim is completed. Posted messages are written before this.
 #[derive(Clone, Debug)]
 pub struct CompletionContext {
     /// Whether the claim's item was posted, by this claim or by another one that had lost its lease.
     pub is_posted: bool,
     /// The next item of the same draft.
     pub next_item: Option<OutboxItem>,
-    /// The decision's messages that were heard after the outcome's revision, if that is known.
+    /// The decision's messages that were heard after the outcome's revision, if that revision is known.
     pub unseen_messages: Option<Vec<MessageId>>,
-    /// Higher numbers are free.
+    /// The highest number in use.
     pub last_id: i64,
     /// Makes outbox keys unique to this installation.
     pub installation: Arc<str>,
 }
 
-/// What the store writes besides the pending state.
+/// What the store writes in addition to the pending state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
     pub judgment: Option<(Judgment, StateHash)>,
     /// New rows of the outbox.
     pub outbox_items: Vec<OutboxItem>,
-    /// The new rows are proposed, and no drafts yet.
+    /// Set if the new rows are a proposal rather than drafts.
     pub proposal: Option<NewProposal>,
-    /// What becomes of the items of the claim's draft that were not posted.
+    /// What happens to the items of the claim's draft that were not posted.
     pub unsent: Option<UnsentOutcome>,
-    /// What became of the verdict and the text so far, if they no longer count.
+    /// The new result of the verdict and the text, if they no longer count.
     pub retired: Option<AttemptResult>,
-    /// The text so far no longer counts; the verdict does.
+    /// Whether only the text no longer counts; the verdict does.
     pub has_redrafted: bool,
     pub dead_letter: Option<DeadLetter>,
     pub closed: Option<DecisionClosing>,
-    /// When the messages were written that are answered now.
+    /// When the messages that are now answered were written.
     pub answered_at: Vec<Timestamp>,
     pub next_decision: Option<NextDecision>,
 }
 
-/// A proposal whose words are rows of the outbox.
+/// A proposal whose text is stored in rows of the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewProposal {
     pub made: Timestamp,
@@ -63,18 +63,18 @@ pub struct NewProposal {
 pub struct NextDecision {
     pub id: DecisionId,
     pub is_owed: bool,
-    /// The messages of the closed decision that this takes over, since that had not seen them.
+    /// The messages of the closed decision that it had not seen and that this one takes over.
     pub messages: Vec<MessageId>,
 }
 
 impl Completion {
-    /// The first part of a draft that is to be posted.
+    /// Returns the first part of a draft to be posted.
     pub fn new_draft(&self) -> Option<&OutboxItem> {
         self.outbox_items.first().filter(|_| self.proposal.is_none())
     }
 
-    /// The completion without a model's reason for speaking. Used when a source message has changed, since the
-    /// reason may repeat it. A reason that only says that a user asked stays.
+    /// Returns the completion without a model's reason for speaking. Used when a source message has changed, since the
+    /// reason may repeat it. A reason that only says that a user asked is kept.
     pub fn without_text(mut self, claim: &Claim) -> Self {
         let is_model_reason = |closing: &&mut DecisionClosing| {
             !claim.is_owed
@@ -96,7 +96,7 @@ pub enum UnsentOutcome {
     Draft,
     /// Newer messages superseded it before it was posted.
     Superseded,
-    /// It was not wanted any more.
+    /// It was no longer wanted.
     Dropped,
     /// It could not be posted.
     DeadLettered,
@@ -107,7 +107,7 @@ impl CompletionContext {
         self.has_unseen_besides(&[])
     }
 
-    /// Whether messages were unseen other than `settled`.
+    /// Whether there are unseen messages other than `settled`.
     fn has_unseen_besides(&self, settled: &[OwedAnswer]) -> bool {
         self.unseen_messages.is_none() || !self.unseen_besides(settled).is_empty()
     }
@@ -131,8 +131,8 @@ impl PendingState {
             && self.step.as_ref().is_some_and(|step| step.generation == claim.generation)
     }
 
-    /// Applies the result of a claim. If the work was superseded, only the lease is released; if the lease was
-    /// lost, nothing happens.
+    /// Applies the result of a claim. If the work was superseded, only the lease is released; if the lease was lost,
+    /// nothing happens.
     pub fn complete(
         &mut self,
         claim: &Claim,
@@ -147,7 +147,7 @@ impl PendingState {
             return Completion::default();
         }
         if context.is_posted {
-            // Whatever the result is, an item that was posted is never posted again.
+            // Whatever the result, a posted item is never posted again.
             return self.advance_after_post(claim, context, now);
         }
         match result {
@@ -192,12 +192,13 @@ impl PendingState {
         if let Some(item) = items.first() {
             self.advance(Event::Post(item.clone()), due);
         }
-        // A draft that takes the place of another one ends that.
+        // A draft that replaces another one drops it.
         let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentOutcome::Dropped);
         Completion { outbox_items: items, unsent, ..Completion::default() }
     }
 
-    /// Closes the decision until somebody approves its words. What it had not seen is judged meanwhile.
+    /// Closes the decision until a user approves the proposal. Messages that it had not seen are judged in the
+    /// meantime.
     fn propose(
         &mut self,
         claim: &Claim,
@@ -217,7 +218,7 @@ impl PendingState {
         }
     }
 
-    /// An item was posted: continue with the next one of its draft, or close the decision.
+    /// Continues after a posted item with the next one of its draft, or closes the decision.
     fn advance_after_post(
         &mut self,
         claim: &Claim,
@@ -244,8 +245,8 @@ impl PendingState {
         }
     }
 
-    /// Nothing was tried, so the claim does not count as an attempt. Whether an item was posted is as unknown
-    /// as before.
+    /// Defers the step. Nothing was tried, so the claim does not count as an attempt. Whether an item was posted is as
+    /// unknown as before.
     fn defer(&mut self, claim: &Claim, due: Timestamp, now: Timestamp) -> Completion {
         if let Some(step) = &mut self.step {
             step.attempts = step.attempts.saturating_sub(1);
@@ -259,14 +260,14 @@ impl PendingState {
         }
     }
 
-    /// The claim's item is a draft again. Messages that arrived while it was in flight count now.
+    /// Turns the claim's item back into a draft. Messages that arrived while it was in flight count now.
     fn return_to_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
         if let Event::Post(item) = &mut step.event {
             item.dispatched_at = None;
         }
         let is_replaceable = matches!(&step.event, Event::Post(item) if !item.is_published());
-        // A user who mentioned the persona meanwhile comes first.
+        // A user who mentioned the persona in the meantime comes first.
         if is_replaceable && !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
             return Completion {
@@ -279,7 +280,7 @@ impl PendingState {
         Completion { unsent: Some(UnsentOutcome::Draft), ..Completion::default() }
     }
 
-    /// The users whom this would have answered no longer wait; others may.
+    /// Withdraws the work. The users whom it would have answered no longer wait; others may.
     fn withdraw(&mut self, why: String, context: &CompletionContext, now: Timestamp) -> Completion {
         // Messages that were queued behind an answer have not been judged. Behind an unsolicited post, those
         // that the verdict had not seen go to a decision of their own.
@@ -300,9 +301,9 @@ impl PendingState {
         }
     }
 
-    /// Judges the same decision once more at `due`. If messages came while it was judged, that is when they have
-    /// rested; if they made a reply doubtful, it is at once, since they are what is to be judged. A user who mentioned
-    /// the persona comes first.
+    /// Judges the same decision once more at `due`. If messages arrived during the judgment, that is when the
+    /// conversation has rested; if they made a reply doubtful, it is at once, since they are what has to be judged. A
+    /// user who mentioned the persona comes first.
     fn look_again(
         &mut self,
         claim: &Claim,
@@ -333,7 +334,7 @@ impl PendingState {
         }
     }
 
-    /// Drafts again, with the messages that came meanwhile.
+    /// Drafts again, with the messages that arrived in the meantime.
     fn restart_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
         // A user who mentioned the persona while the item was in flight is answered first.
@@ -364,7 +365,7 @@ impl PendingState {
         }
     }
 
-    /// Continues the same decision: with an owed answer if there is one, else with the messages to judge.
+    /// Continues the same decision: with an owed answer if there is one, otherwise with the messages to judge.
     fn resume_waiting(&mut self, now: Timestamp) {
         let Some(step) = &mut self.step else { return };
         let conversation = step.event.conversation().clone();
@@ -392,7 +393,7 @@ impl PendingState {
             Event::Post(item) => (item.metadata.owed.clone(), Some(item.text.clone())),
             Event::Judge(_) | Event::Reply(_) => {
                 let owed = self.owed.iter().map(|owed| owed.message.clone());
-                // A user who asked later gets an answer of their own.
+                // A user who asked later gets a separate answer.
                 (owed.filter(|message| !context.is_unseen(message)).collect(), None)
             }
         };
@@ -416,7 +417,7 @@ impl PendingState {
     }
 
     /// Closes the decision. `answered` lists the owed messages that it settled; they stay with it, even if they were
-    /// edited too late for it. Other messages that it had not seen go to the next decision.
+    /// edited too late to be seen by it. Other messages that it had not seen go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
@@ -454,7 +455,7 @@ impl PendingState {
         }
     }
 
-    /// The messages that were owed an answer, and are not any more.
+    /// Returns the messages that were owed an answer and no longer are.
     pub fn closed_since(&self, owed: &[OwedAnswer]) -> Vec<MessageId> {
         let closed = owed.iter().filter(|owed| !self.owed.contains(owed));
         closed.map(|owed| owed.message.clone()).collect()
@@ -475,7 +476,7 @@ impl PendingState {
         }
     }
 
-    /// The same step again, at `due`.
+    /// Schedules the same step again, at `due`.
     fn retry(&mut self, due: Timestamp) {
         if let Some(step) = &mut self.step {
             step.due = due;
@@ -483,7 +484,7 @@ impl PendingState {
         }
     }
 
-    /// Allows the step that replaced the work to be claimed when it is due.
+    /// Releases the lease, so that the step that replaced the work can be claimed when it is due.
     fn release_lease(&mut self) {
         if let Some(step) = &mut self.step {
             step.lease = None;
@@ -491,7 +492,7 @@ impl PendingState {
     }
 }
 
-/// The rows of a new draft.
+/// Returns the outbox rows of a new draft.
 fn draft_items(claim: &Claim, draft: Draft, context: &CompletionContext) -> Vec<OutboxItem> {
     let (texts, on) = match draft.content {
         DraftContent::Text(items) => (items, None),
@@ -503,17 +504,17 @@ fn draft_items(claim: &Claim, draft: Draft, context: &CompletionContext) -> Vec<
     items.map(|item| OutboxItem { reaction_to: on.clone(), ..item }).collect()
 }
 
-/// Where the numbers of new rows begin.
+/// The numbering of new rows.
 #[derive(Clone, Copy, Debug)]
 pub struct NewNumbers<'a> {
-    /// Higher numbers are free.
+    /// The highest number in use.
     pub last_id: i64,
     /// Makes outbox keys unique to this installation.
     pub installation: &'a str,
 }
 
 impl NewNumbers<'_> {
-    /// One draft of these texts.
+    /// Returns the items of one draft with these texts.
     pub fn items(
         self,
         conversation: &ConversationId,

@@ -1,5 +1,5 @@
-//! A dead letter that an operator has tried again: what is left of it to post. An attempt at a post that fails and is
-//! repeated by itself is `completion.rs`.
+//! Retrying a dead letter at an operator's request: what is left of it to post. Automatic retries of a failed post are
+//! in `completion.rs`.
 
 use jiff::Timestamp;
 
@@ -8,20 +8,20 @@ use crate::decision::DecisionId;
 use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
 use crate::event::{Event, OutboxItem};
 
-/// How an answer that was given up is tried again.
+/// How an answer that was given up is retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Redelivery {
-    /// Users have seen nothing of it, so it is thought of anew: the conversation may have moved on.
+    /// Users have seen nothing of it, so it is drafted again: the conversation may have moved on.
     Anew,
-    /// Users have seen its beginning, or may have: from this part on, the rest is posted.
+    /// Users have seen its beginning, or may have: the rest is posted, starting with this part.
     Continue(OutboxItem),
     /// Users have seen its beginning, and the text of the rest is gone.
     Impossible,
 }
 
 impl Redelivery {
-    /// `unposted` are the parts that were not posted as far as is known, in their order. One whose outcome is unknown is
-    /// still marked as dispatched, and is looked up before it is posted.
+    /// Chooses how to retry. `unposted` are the parts that are not known to be posted, in order. A part with an unknown
+    /// outcome is still marked as dispatched, and is looked up before it is posted.
     pub fn of_parts(unposted: &[OutboxItem]) -> Self {
         match unposted {
             [first, ..] if first.is_published() => {
@@ -36,8 +36,8 @@ impl Redelivery {
 }
 
 impl PendingState {
-    /// The pending work of a conversation whose decision is opened again. Where users have seen nothing, the answers that
-    /// it owed are thought of anew, and what was said unasked is judged anew.
+    /// Returns the pending work of a conversation whose decision is opened again. If users have seen nothing, owed
+    /// answers are drafted again, and an unsolicited post is judged again.
     pub fn try_again(
         conversation: ConversationId,
         decision: DecisionId,

@@ -1,5 +1,5 @@
-//! Remembering: work that no conversation waits for. A memory job has a key of its own, so that a failing job
-//! stops no other, and is claimed like a step.
+//! Remembering: work that no conversation waits for. Each memory job has its own key, so that a failing job does not
+//! block others, and is claimed like a step.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ pub struct MemoryJob {
     pub due: Timestamp,
     /// Identifies this claim.
     pub token: i64,
-    /// 1 for the first.
+    /// Starts at 1.
     pub attempt: u32,
 }
 
@@ -24,7 +24,7 @@ pub struct MemoryJobOutcome {
     /// All model calls that were made.
     pub attempts: Vec<Attempt>,
     pub result: MemoryJobResult,
-    /// When to run again, for messages that arrived meanwhile or could not be remembered now.
+    /// When to run again, for messages that arrived in the meantime or could not be remembered now.
     pub next_due: Timestamp,
     /// How many versions of a memory to keep.
     pub versions_kept: usize,
@@ -40,7 +40,7 @@ pub enum MemoryJobResult {
     Retry(RetryTiming),
 }
 
-/// When a job is tried again.
+/// When a job is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryTiming {
     /// Soon; the attempts so far count.
@@ -49,14 +49,13 @@ pub enum RetryTiming {
     NextInterval,
 }
 
-/// How long a memory that lost an entry waits before it is rewritten. An author who changes a message often
-/// changes it more than once.
+/// How long a memory that lost an entry waits before it is rewritten. Authors often change a message several times.
 pub const REWRITE_DELAY: jiff::SignedDuration = jiff::SignedDuration::from_mins(2);
-/// How long the workspace's memories wait for other channels whose jobs are running.
+/// How long the workspace's memories wait for the running jobs of other channels.
 const WORKSPACE_DELAY: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
-/// The jobs that follow a new memory, and when: a channel's short-term memory is followed by its long-term
-/// memory, and both by the workspace's.
+/// Returns the jobs that follow a new memory, and when they are due: a channel's short-term memory is followed by its
+/// long-term memory, and both by the workspace's.
 pub fn follow_up_jobs(
     key: &MemoryKey,
     entries_are_public: bool,
@@ -77,7 +76,8 @@ pub fn follow_up_jobs(
     jobs
 }
 
-/// When a memory job is due. The workspace's runs once per interval, however many channels have news.
+/// Returns when a memory job is due. The workspace's job runs once per interval, however many channels have new
+/// messages.
 pub fn job_due(
     created: Option<Timestamp>,
     due: Timestamp,

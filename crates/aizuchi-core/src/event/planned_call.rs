@@ -1,5 +1,5 @@
-//! A model call before it is made: what it may cost at most is reserved, or a limit forbids it. Every store applies
-//! these rules inside a transaction, so calls that are planned at the same time count each other.
+//! A model call before it is made: its maximum cost is reserved, or a limit forbids it. Every store applies these rules
+//! inside a transaction, so calls that are planned concurrently count against each other.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::decision::limit::Limit;
 use crate::decision::{DecisionId, Price, Usage};
 use crate::rules::BudgetLimits;
 
-/// How long a judge call about one user counts.
+/// How long a judge call about a user counts.
 pub const JUDGE_CALL_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// What the model calls of a claim are for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallOwner {
-    /// The claim's token. One claim has one reservation: that of its next call replaces that of its last.
+    /// The claim's token. A claim has one reservation: that of its next call replaces that of its last.
     pub token: i64,
     pub workspace: WorkspaceId,
-    /// `None`: the calls are for the whole workspace.
+    /// `None` if the calls are for the whole workspace.
     pub channel: Option<ChannelId>,
     /// `None` for a memory.
     pub decision: Option<DecisionId>,
     /// Whether no user waits for the result.
     pub is_unsolicited: bool,
-    /// The author of all that a judge is asked about, if there is only one.
+    /// The author of all messages that a judge is asked about, if there is only one.
     pub sole_author: Option<UserId>,
-    /// When it was read what the calls are about. An author who is forgotten after that is not counted.
+    /// When the messages that the calls are about were read. An author who is forgotten later is not counted.
     pub began: Timestamp,
     pub limits: CallLimits,
 }
@@ -38,13 +38,13 @@ pub struct CallOwner {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedCall {
     pub owner: CallOwner,
-    /// How many calls the claim has made, and what they cost. They are booked with its outcome.
+    /// The number and cost of the calls that the claim has made. They are recorded with its outcome.
     pub calls_made: u64,
     pub spent: CallCost,
     /// The most that this call may cost.
     pub estimate: CallCost,
-    /// When the claim has surely ended, however it does. A reservation that is left then is booked: its process died
-    /// during the call.
+    /// When the claim will certainly have ended, however it ends. A reservation that still exists then is counted as
+    /// spent: its process died during the call.
     pub until: Timestamp,
 }
 
@@ -55,19 +55,19 @@ pub struct CallCost {
     pub micros: u64,
 }
 
-/// What calls have cost that were made without a claim, since an operator asked for them: one, or those of one order.
+/// The cost of calls that were made without a claim, at an operator's request: of one call, or of those of one order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnclaimedCall {
     pub workspace: WorkspaceId,
-    /// `None`: they were for the whole workspace.
+    /// `None` if they were for the whole workspace.
     pub channel: Option<ChannelId>,
     pub model: Arc<str>,
     pub calls: u64,
     pub usage: Usage,
-    /// `None`: the price of the model is not known.
+    /// `None` if the price of the model is unknown.
     pub price: Option<Price>,
     pub at: Timestamp,
-    /// The token of the reservation in whose place it is booked.
+    /// The token of the reservation that this replaces.
     pub reservation: Option<i64>,
 }
 
@@ -85,15 +85,15 @@ impl UnclaimedCall {
 pub struct CallLimits {
     pub workspace: BudgetLimits,
     pub channel: BudgetLimits,
-    /// It may use this share of them.
+    /// The share of the limits that this call may use.
     pub share: f64,
-    /// All unsolicited calls may use this share of the tokens.
+    /// The share of the tokens that all unsolicited calls may use.
     pub unsolicited_share: f64,
     pub calls_per_decision: Option<u64>,
     pub judge_calls_per_user: Option<u64>,
 }
 
-/// What a store knows when a call is planned.
+/// The store's figures when a call is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct CallUsage {
     pub workspace: BudgetUsage,
@@ -101,9 +101,9 @@ pub struct CallUsage {
     /// What the calls of other claims have reserved.
     pub workspace_reserved: BudgetUsage,
     pub channel_reserved: BudgetUsage,
-    /// How many calls are booked for the decision.
+    /// The number of calls recorded for the decision.
     pub decision_calls: u64,
-    /// How many judge calls there were about its sole author within the last hour.
+    /// The number of judge calls about the decision's sole author within the last hour.
     pub author_judge_calls: u64,
 }
 
@@ -112,20 +112,20 @@ pub struct CallUsage {
 pub enum ReservationResult {
     /// Its cost is reserved.
     Admitted,
-    /// Calls in flight may use up the rest of the budget. Once they have ended, there may be room.
+    /// Calls in flight may use up the rest of the budget. Once they have ended, the call may be admitted.
     Busy(Limit),
     Refused(Limit),
 }
 
 impl CallOwner {
-    /// The channel's id; of the whole workspace it is empty.
+    /// Returns the channel's id, or an empty string for the whole workspace.
     pub fn channel_name(&self) -> &str {
         self.channel.as_ref().map_or("", ChannelId::as_str)
     }
 }
 
 impl PlannedCall {
-    /// What the claim will have cost after this call.
+    /// Returns what the claim will have cost after this call.
     pub fn reserved(&self) -> CallCost {
         CallCost {
             tokens: self.spent.tokens + self.estimate.tokens,
@@ -133,12 +133,13 @@ impl PlannedCall {
         }
     }
 
-    /// The user whose judge calls this one is counted among. The calls of one claim count once.
+    /// Returns the user whose judge calls this one counts among. The calls of one claim count once.
     pub fn counted_author(&self) -> Option<&UserId> {
         self.owner.sole_author.as_ref().filter(|_| self.calls_made == 0)
     }
 
-    /// A call is admitted while its limits are not reached, so the last one may exceed them: by itself, not by more.
+    /// Decides whether the call may be made. A call is admitted while its limits are not reached, so the last one may
+    /// exceed them, by at most its own cost.
     pub fn admission(&self, usage: &CallUsage) -> ReservationResult {
         let limits = &self.owner.limits;
         let has_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
@@ -178,7 +179,7 @@ impl PlannedCall {
             .or_else(|| reached(&usage.workspace, workspace_reserved, &limits.workspace))
     }
 
-    /// What the claim's calls so far have used.
+    /// Returns what the claim's calls so far have used.
     fn own_usage(&self) -> BudgetUsage {
         let CallCost { tokens, micros } = self.spent;
         BudgetUsage::from_call(tokens, micros, self.owner.is_unsolicited)

@@ -1,5 +1,5 @@
-//! The one pending step of a conversation (invariant 2), and how messages, edits and deletions move it. Every
-//! store applies these rules inside its own transaction.
+//! The one pending step of a conversation (invariant 2), and how messages, edits and deletions change it. Every store
+//! applies these rules inside its own transaction.
 //!
 //! While a user is owed an answer, the step is an owed one, or a post is in flight.
 
@@ -20,17 +20,17 @@ pub struct Step {
     pub decision: DecisionId,
     /// Whether it answers a user who addressed the persona.
     pub is_owed: bool,
-    /// How often an owed answer was started again: once at most to include more messages, and whenever one of
-    /// its source messages has changed.
+    /// How often an owed answer was started again: at most once to include more messages, and whenever one of its
+    /// source messages has changed.
     pub redrafts: u32,
     /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
-    /// unclear whether a user still waits. It begins anew with each message that replaces the work.
+    /// unclear whether a user still waits. Reset by each message that replaces the work.
     pub second_looks: u32,
-    /// Set if messages are queued behind an owed answer, or came while work was in progress. If they turn out
-    /// not to have been considered, they are judged at this time, once this step is done.
+    /// Set if messages are queued behind an owed answer, or arrived while work was in progress. If they turn out not to
+    /// have been considered, they are judged at this time, once this step is done.
     pub follow_up_due: Option<Timestamp>,
-    /// When the first message was written that this waits for. It limits how long later messages can postpone
-    /// the step.
+    /// When the first message that this step waits for was written. It limits how long later messages can postpone the
+    /// step.
     pub waiting_since: Timestamp,
     /// Increases whenever the work is replaced. Work of an older generation is discarded.
     pub generation: u64,
@@ -47,12 +47,12 @@ pub struct Lease {
 }
 
 impl Step {
-    /// When it may be claimed: when it is due, or when its lease has ended, if that is later.
+    /// Returns when the step may be claimed: when it is due, or when its lease has ended, if that is later.
     pub fn ready_at(&self) -> Timestamp {
         self.lease.map_or(self.due, |lease| self.due.max(lease.until))
     }
 
-    /// What a runner gets that claims this step.
+    /// Returns the claim for a runner that claims this step.
     pub fn claim(&self, token: i64) -> Claim {
         Claim {
             event: self.event.clone(),
@@ -67,12 +67,12 @@ impl Step {
         }
     }
 
-    /// Whether a model is being asked or has answered, so that a new message is not part of it.
+    /// Whether a model is being called or has answered, so that a new message is not included.
     fn has_started(&self) -> bool {
         self.lease.is_some() || matches!(self.event, Event::Post(_))
     }
 
-    /// Whether there is something to discard: work in progress, a verdict or a draft. A mere wait is nothing.
+    /// Whether there is anything to discard: work in progress, a verdict or a draft. A mere wait does not count.
     pub(super) fn has_work(&self) -> bool {
         self.lease.is_some() || !matches!(self.event, Event::Judge(_))
     }
@@ -85,7 +85,7 @@ impl Step {
         self.follow_up_due = Some(judge_due(debounce, self.waiting_since));
     }
 
-    /// Whether users may have seen a part of it, so that nothing may replace it any more (invariant 6).
+    /// Whether users may have seen a part of it, so that nothing may replace it (invariant 6).
     fn is_published(&self) -> bool {
         matches!(&self.event, Event::Post(item) if item.is_published())
     }
@@ -144,7 +144,7 @@ impl PendingState {
         }
     }
 
-    /// Applies an edit of a human's message at `at`. `debounce` says how unsolicited work goes on.
+    /// Applies an edit of a human's message at `at`. `debounce` says how unsolicited work continues.
     pub fn hear_edit(
         &mut self,
         edited: EditedMessage<'_>,
@@ -157,7 +157,7 @@ impl PendingState {
             return None;
         }
         let was_owed = self.remove_owed(&before.id);
-        // A mention may be taken away and added again and again. Each answer counts towards the author's limit.
+        // A mention may be removed and added again repeatedly. Each answer counts toward the author's limit.
         let adds_mention = after.is_addressed() && !before.is_addressed();
         if was_owed && after.is_addressed() {
             self.add_owed(after);
@@ -167,7 +167,7 @@ impl PendingState {
             return Some(self.hear_addressed(after, at, new_decision));
         }
         if was_owed {
-            // It addresses nobody now, so it is treated like any other message.
+            // It addresses no user now, so it is treated like any other message.
             return self.judge_instead(at, debounce);
         }
         self.restart_or_continue(at, debounce)
@@ -225,8 +225,8 @@ impl PendingState {
         self.reply_to_owed(&message.conversation, message.at, due, new_decision)
     }
 
-    /// Owes an answer once more about what was asked before, unless one is owed. `new_decision` is the id of the decision,
-    /// if one is opened.
+    /// Owes an answer once more about an earlier question, unless one is owed. `new_decision` is the id of the
+    /// decision, if one is opened.
     pub fn owe_again(
         &mut self,
         owed: OwedAnswer,
@@ -242,7 +242,7 @@ impl PendingState {
         Some(self.reply_to_owed(conversation, now, now, new_decision))
     }
 
-    /// Has what is owed answered at `due`, which somebody has asked for `since` then.
+    /// Schedules a reply to the owed messages at `due`. The user has been waiting since `since`.
     fn reply_to_owed(
         &mut self,
         conversation: &ConversationId,
@@ -264,7 +264,7 @@ impl PendingState {
             has_superseded: false,
         };
         if step.is_published() {
-            // The post closes the owed messages that its context held; the others arm a reply again.
+            // The post closes the owed messages that its context contained; the others schedule a reply again.
             return unchanged;
         }
         if step.is_owed {
@@ -328,7 +328,7 @@ impl PendingState {
         Some(HearEffect { decision, has_opened_decision: false, has_superseded })
     }
 
-    /// What a new message, edit or deletion at `at` does to unsolicited work, if there is any.
+    /// Applies a new message, edit or deletion at `at` to unsolicited work, if there is any.
     fn restart_or_continue(&mut self, at: Timestamp, debounce: Debounce) -> Option<HearEffect> {
         let step = self.step.as_mut().filter(|step| !step.is_owed && !step.is_published())?;
         let (decision, has_work) = (step.decision, step.has_work());
@@ -356,8 +356,8 @@ impl PendingState {
         Some(HearEffect { decision, has_opened_decision: false, has_superseded: has_work })
     }
 
-    /// Replaces the step's event. A running lease stays, so that the conversation is not handled twice at the
-    /// same time; its work now belongs to an older generation.
+    /// Replaces the step's event. A running lease is kept, so that the conversation is not handled twice at the same
+    /// time; its work now belongs to an older generation.
     fn replace_step(&mut self, event: Event, due: Timestamp) {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
@@ -379,12 +379,12 @@ impl PendingState {
     }
 }
 
-/// When to judge a conversation whose first unjudged message was written at `since`.
+/// Returns when to judge a conversation whose first unjudged message was written at `since`.
 fn judge_due(debounce: Debounce, since: Timestamp) -> Timestamp {
     since.checked_add(debounce.max_wait).map_or(debounce.due, |latest| debounce.due.min(latest))
 }
 
-/// An unclaimed step whose messages are as old as `due`.
+/// Returns an unclaimed step whose messages are as old as `due`.
 pub(super) fn new_step(
     event: Event,
     due: Timestamp,

@@ -1,22 +1,22 @@
-//! A look-up on the web before it is made: it is counted, or a limit forbids it. Every store applies these rules inside a
-//! transaction and keeps what it has counted, so a restart gives nobody a second share.
+//! A web request before it is made: it is counted, or a limit forbids it. Every store applies these rules inside a
+//! transaction and persists the counts, so a restart does not reset the limits.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{UserId, WorkspaceId};
 use crate::decision::DecisionId;
 
-/// How long a look-up counts.
+/// How long a web request counts toward the limits.
 pub const WEB_CALL_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
-/// How often replies may look something up. `None` is no limit.
+/// The maximum numbers of web requests for replies. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebLimits {
     /// For all drafts of one answer together.
     pub per_answer: Option<u64>,
-    /// For answers to one person, within 24 hours.
+    /// For answers to one user, within 24 hours.
     pub per_person_per_day: Option<u64>,
-    /// In all, within 24 hours.
+    /// In total, within 24 hours.
     pub per_day: Option<u64>,
 }
 
@@ -28,38 +28,38 @@ pub enum WebLimit {
     Day,
 }
 
-/// A look-up that is about to be made.
+/// A web request that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebCall {
     pub workspace: WorkspaceId,
-    /// Of the answer. `None`: it is for none.
+    /// The decision of the answer. `None` if it is for no answer.
     pub decision: Option<DecisionId>,
-    /// Whom the answer is for.
+    /// The user whom the answer is for.
     pub person: Option<UserId>,
-    /// When the draft was begun. Who is forgotten after that is not named.
+    /// When the draft was begun. Users who are forgotten later are not named.
     pub began: Timestamp,
     pub limits: WebLimits,
 }
 
-/// What a store knows when a look-up is planned.
+/// The store's counts when a web request is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebCallUsage {
-    /// How many were made for the decision.
+    /// The number of requests for the decision.
     pub in_answer: u64,
-    /// How many were made for the person within the last 24 hours, and how many in all.
+    /// The numbers of requests within the last 24 hours, for the user and in total.
     pub by_person: u64,
     pub in_day: u64,
 }
 
 impl WebLimits {
-    /// Without limits nobody needs the figures.
+    /// Whether there is no limit, so that the counts are not needed.
     pub fn is_unlimited(&self) -> bool {
         self.per_answer.or(self.per_person_per_day).or(self.per_day).is_none()
     }
 }
 
 impl WebCall {
-    /// The limit that forbids it.
+    /// Returns the limit that forbids the request, if any.
     pub fn reached_limit(&self, usage: &WebCallUsage) -> Option<WebLimit> {
         let limits = &self.limits;
         let is_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
@@ -74,13 +74,13 @@ impl WebCall {
             .then_some(WebLimit::Person)
     }
 
-    /// The person's id; of nobody it is empty.
+    /// Returns the user's id, or an empty string if there is none.
     pub fn person_name(&self) -> &str {
         self.person.as_ref().map_or("", UserId::as_str)
     }
 }
 
-/// What was looked up before this counts no more.
+/// Returns the time from which requests count.
 pub fn counted_since(now: Timestamp) -> Timestamp {
     now.checked_sub(WEB_CALL_WINDOW).unwrap_or(Timestamp::MIN)
 }

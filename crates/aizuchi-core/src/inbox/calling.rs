@@ -1,13 +1,13 @@
-//! Whether a message calls the persona by its name without a mark: "Aizuchi, could you …", 「Aizuchi、…」. Talk about
-//! it, as in "Aizuchi is slow today", is no call. Thanks and greetings by name are: "thanks Aizuchi". A call is owed an
-//! answer, so where in doubt it is talk about it.
+//! Whether a message calls the persona by its name without a mention: "Aizuchi, could you …", 「Aizuchi、…」. Talking
+//! about it, as in "Aizuchi is slow today", is not a call. Thanks and greetings by name are: "thanks Aizuchi". A call
+//! is owed an answer, so doubtful cases count as talking about it.
 
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::prose;
 
 use crate::persona::spelling::{Spelling, spellings};
 
-/// What may stand before the name.
+/// Words that may come before the name.
 const GREETINGS: [&str; 17] = [
     "hey",
     "hi",
@@ -28,7 +28,7 @@ const GREETINGS: [&str; 17] = [
     "おはよう",
 ];
 const HONORIFICS: [&str; 5] = ["さん", "ちゃん", "くん", "君", "様"];
-/// A sentence that begins so asks its reader for something.
+/// How a sentence begins that asks its reader for something.
 const IMPERATIVES: [&str; 18] = [
     "please",
     "tell",
@@ -49,14 +49,14 @@ const IMPERATIVES: [&str; 18] = [
     "say",
     "repeat",
 ];
-/// A question that begins so needs no mark behind the name: "Aizuchi when is the deploy?".
+/// How a question begins that needs no punctuation after the name: "Aizuchi when is the deploy?".
 const QUESTION_WORDS: [&str; 7] = ["what", "when", "where", "who", "which", "why", "how"];
-/// What follows a question word in a question.
+/// Words that follow a question word in a question.
 const AUXILIARIES: [&str; 24] = [
     "is", "are", "was", "were", "do", "does", "did", "can", "could", "should", "will", "would",
     "has", "have", "had", "time", "day", "many", "much", "long", "often", "old", "far", "big",
 ];
-/// What a Japanese sentence that asks its reader for something ends with, or holds.
+/// What a Japanese sentence that asks its reader for something contains.
 const REQUESTS: [&str; 14] = [
     "ください",
     "下さい",
@@ -73,7 +73,7 @@ const REQUESTS: [&str; 14] = [
     "できますか",
     "ちょうだい",
 ];
-/// What such a sentence ends with.
+/// What such a sentence may also end with.
 const REQUEST_ENDINGS: [&str; 20] = [
     "くれる",
     "くれるか",
@@ -96,7 +96,7 @@ const REQUEST_ENDINGS: [&str; 20] = [
     "自己紹介して",
     "笑わせて",
 ];
-/// A question that is nothing else asks whether the one who is named is there.
+/// Questions that, on their own, ask whether the named one is there.
 const PRESENCE: [&str; 9] = [
     "聞いてる",
     "聞いてた",
@@ -108,17 +108,16 @@ const PRESENCE: [&str; 9] = [
     "元気",
     "生きてる",
 ];
-/// What is said about a program that is talked about: 「Aizuchi、なんで落ちてるの？」 asks the others, unless the sentence
-/// has a subject of its own.
+/// Words that are said about a program: 「Aizuchi、なんで落ちてるの？」 asks the others, unless the sentence has its own subject.
 const ABOUT_IT: [&str; 12] = [
     "落ち", "止ま", "動い", "動か", "壊れ", "死ん", "重い", "遅い", "入れ", "導入", "使っ", "使う",
 ];
-/// What marks the subject of a Japanese sentence.
+/// Particles that mark the subject of a Japanese sentence.
 const SUBJECT_PARTICLES: [&str; 3] = ["は", "って", "が"];
 /// Japanese questions that need no subject.
 const PLAIN_QUESTIONS: [&str; 4] = ["何時", "何日", "何曜", "いくつ"];
 
-/// What is said to the one whose name stands before or behind it.
+/// Courtesies that are said to the one whose name comes before or after them.
 const COURTESIES: [&str; 45] = [
     "thanks",
     "thanks a lot",
@@ -167,12 +166,12 @@ const COURTESIES: [&str; 45] = [
     "すみません",
 ];
 
-/// What begins what is said at a first meeting; a name may follow.
+/// How greetings at a first meeting begin; a name may follow.
 const INTRODUCTIONS: [&str; 4] =
     ["nice to meet you", "pleased to meet you", "はじめまして", "初めまして"];
 
-/// Whether `text` surely calls the persona with this name, however it is spelled. `is_taken` says that a user has that
-/// name.
+/// Whether `text` certainly calls the persona with this name, however it is spelled. `is_taken` says whether a user has
+/// that name.
 pub fn is_call(text: &str, name: &str, is_taken: impl Fn(&str) -> bool) -> bool {
     let text = prose(text);
     let text = text.trim();
@@ -182,7 +181,7 @@ pub fn is_call(text: &str, name: &str, is_taken: impl Fn(&str) -> bool) -> bool 
     })
 }
 
-/// `text` is in lower case.
+/// Whether the text calls the name. `text` is in lower case.
 fn calls(text: &str, spelling: &Spelling) -> bool {
     let name = spelling.text.as_str();
     if !spelling.is_word && is_hailed(text, name) {
@@ -200,7 +199,7 @@ fn calls(text: &str, spelling: &Spelling) -> bool {
                 || is_courtesy(first_sentence(text), name))
 }
 
-/// What stands behind the name that a text begins with, and whether a comma or a colon separates them.
+/// Returns what follows the name that a text begins with, and whether a comma or a colon separates them.
 fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     let text = without_greeting(text, name);
     let rest = text.strip_prefix(['@', '＠']).unwrap_or(text).strip_prefix(name)?;
@@ -212,7 +211,8 @@ fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     is_apart.then_some((body, is_marked))
 }
 
-/// "hey Aizuchi, …", 「ねえAizuchi、…」: an opening like this addresses the one who is named, whatever follows.
+/// Whether the text opens with a greeting and the name: "hey Aizuchi, …", 「ねえAizuchi、…」. Such an opening addresses the
+/// named one, whatever follows.
 fn is_hailed(text: &str, name: &str) -> bool {
     without_greeting(text, name).len() < text.len()
         && behind_name(text, name).is_some_and(|(body, is_marked)| is_marked && !body.is_empty())
@@ -222,13 +222,13 @@ fn without_honorific(rest: &str) -> &str {
     HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest)
 }
 
-/// `Aizuchi?`, 「Aizuchiさん？」.
+/// Whether the text is only the name as a question: `Aizuchi?`, 「Aizuchiさん？」.
 fn is_name_alone(text: &str, name: &str) -> bool {
     let rest = without_greeting(text, name).strip_prefix(name).map(without_honorific);
     rest.is_some_and(|rest| matches!(rest.trim(), "?" | "？"))
 }
 
-/// `thanks Aizuchi!`, `good morning, Aizuchi`, 「Aizuchi、ありがとう」.
+/// Whether the sentence is a courtesy: `thanks Aizuchi!`, `good morning, Aizuchi`, 「Aizuchi、ありがとう」.
 fn is_courtesy(sentence: &str, name: &str) -> bool {
     let Some(at) = sentence.find(name) else { return false };
     let (before, behind) = (&sentence[..at], &sentence[at + name.len()..]);
@@ -258,13 +258,13 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
         || is_empty(before) && (is_said(behind) || introduces(behind) || asks_for_presence(behind))
 }
 
-/// 「…いる？」, right behind the name.
+/// Whether the text right after the name asks for presence: 「…いる？」.
 fn asks_for_presence(behind: &str) -> bool {
     let asked = behind.trim_end().strip_suffix(['?', '？']);
     asked.is_some_and(|words| PRESENCE.contains(&words.trim()))
 }
 
-/// `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.
+/// Whether the call is at the end: `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.
 fn calls_at_end(text: &str, name: &str) -> bool {
     let end = text.trim_end_matches(|character: char| !character.is_alphanumeric());
     let end = HONORIFICS.iter().find_map(|honorific| end.strip_suffix(honorific)).unwrap_or(end);
@@ -279,7 +279,7 @@ fn calls_at_end(text: &str, name: &str) -> bool {
     before.ends_with(is_mark) && (asks_reader() || requests())
 }
 
-/// Whether a sentence behind the name and a mark asks its reader for something.
+/// Whether a sentence after the name and a comma or colon asks its reader for something.
 fn is_request(sentence: &str) -> bool {
     let first = words(sentence).next().unwrap_or_default();
     asks(sentence)
@@ -289,7 +289,8 @@ fn is_request(sentence: &str) -> bool {
         || asks_in_japanese(sentence)
 }
 
-/// The same behind the name alone, as in "Aizuchi can you …", "Aizuchi tell us a joke", 「Aizuchi デプロイはいつ？」.
+/// Whether a sentence right after the name asks for something: "Aizuchi can you …", "Aizuchi tell us a joke", 「Aizuchi
+/// デプロイはいつ？」.
 fn is_bare_request(body: &str) -> bool {
     let asks_reader = asks(body) && words(body).nth(1) == Some("you");
     let has_subject = || {
@@ -304,8 +305,8 @@ fn is_bare_request(body: &str) -> bool {
         || !begins_with_particle && has_subject() && asks_in_japanese(first_sentence(body))
 }
 
-/// "remember that …", "tell us …": an imperative and what follows one. "Aizuchi help is on the page" speaks about it, and
-/// so does "Aizuchi search that we built".
+/// Whether the text begins with an imperative and what follows one: "remember that …", "tell us …". "Aizuchi help is on
+/// the page" talks about it, and so does "Aizuchi search that we built".
 fn begins_order(body: &str) -> bool {
     const TELLS: [&str; 4] = ["tell", "explain", "show", "say"];
     const READERS: [&str; 2] = ["me", "us"];
@@ -324,7 +325,7 @@ fn begins_order(body: &str) -> bool {
     }
 }
 
-/// "when is …": a question word and what follows it in a question.
+/// Whether the text begins with a question word and what follows it in a question: "when is …".
 fn begins_question(sentence: &str) -> bool {
     let mut words = words(sentence);
     let first = words.next().unwrap_or_default();
@@ -345,7 +346,7 @@ fn requests_in_japanese(sentence: &str) -> bool {
         || is_presence()
 }
 
-/// Whether a Japanese sentence asks its reader something, rather than everybody about the one that it names.
+/// Whether a Japanese sentence asks its reader something, rather than everyone about the named one.
 fn asks_in_japanese(sentence: &str) -> bool {
     let cues = Cues::from_text(sentence);
     let is_about_it = || {
@@ -360,13 +361,13 @@ fn asks_in_japanese(sentence: &str) -> bool {
     cues.contains(Cues::JAPANESE | Cues::ASKS) && is_plain() && !is_about_it()
 }
 
-/// The subject that a Japanese sentence names.
+/// Returns the subject of a Japanese sentence, if it has one.
 fn subject(sentence: &str) -> Option<&str> {
     let subjects = SUBJECT_PARTICLES.iter().filter_map(|particle| sentence.find(particle));
     subjects.filter(|at| *at > 0).min().map(|at| &sentence[..at])
 }
 
-/// Whether an English sentence is a question, not only part of one that begins like it.
+/// Whether an English sentence is a whole question, not a part of a sentence that begins like one.
 fn asks(sentence: &str) -> bool {
     let cues = Cues::from_text(sentence);
     cues.contains(Cues::QUESTION_WORD)
@@ -374,7 +375,7 @@ fn asks(sentence: &str) -> bool {
         && !cues.contains(Cues::JAPANESE)
 }
 
-/// A text up to the mark that ends its first sentence.
+/// Returns a text up to the mark that ends its first sentence.
 fn first_sentence(text: &str) -> &str {
     let end = text.find(['.', '!', '?', '。', '！', '？', '…', '\n']);
     let mark = |end: usize| text[end..].chars().next().map_or(0, char::len_utf8);

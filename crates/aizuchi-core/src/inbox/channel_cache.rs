@@ -1,5 +1,4 @@
-//! What the inbox needs to know about channels without asking the store: names, visibility, modes and opted-out
-//! users.
+//! What the inbox needs to know about channels without asking the store: names, visibility, modes and opted-out users.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use crate::store::FORGOTTEN_USER_ID;
 use crate::store::order::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
-/// Filled from what is heard and ordered.
+/// A cache of channels and users, filled from heard events and orders.
 #[derive(Debug, Default)]
 pub struct ChannelCache {
     rulebook: Reloadable<Rulebook>,
@@ -43,7 +42,7 @@ struct ChannelCacheState {
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
     user_names: HashMap<WorkspaceId, KnownNames>,
-    /// When the newest message was written that arrived live.
+    /// When the newest live message was written.
     newest_live: HashMap<WorkspaceId, Timestamp>,
 }
 
@@ -56,7 +55,7 @@ struct KnownNames {
 }
 
 impl ChannelCacheState {
-    /// The name of a channel, as far as it is known.
+    /// Returns the name of a channel, or an empty string if it is unknown.
     fn name(&self, channel: &(WorkspaceId, ChannelId)) -> &str {
         self.channels.get(channel).map_or("", |channel| &*channel.name)
     }
@@ -71,30 +70,30 @@ impl ChannelCache {
         Self { rulebook, ..Self::default() }
     }
 
-    /// A cache for a replay, which looks at the same texts again and again.
+    /// Returns a cache for a replay, which reads the same texts repeatedly.
     pub fn reading_with(readings: Readings, rulebook: Reloadable<Rulebook>) -> Self {
         let conversations = ConversationCache::reading_with(readings);
         Self { rulebook, conversations, ..Self::default() }
     }
 
-    /// Held while a message is stored, so that no order comes between. Messages do not block each other.
+    /// Locks while a message is stored, so that no order comes between. Messages do not block each other.
     pub async fn lock_for_hearing(&self) -> RwLockReadGuard<'_, ()> {
         self.order_lock.read().await
     }
 
-    /// Held while an order is stored, so that no message comes between, and orders apply in the order in which
-    /// they are stored.
+    /// Locks while an order is stored, so that no message comes between, and orders apply in the order in which they
+    /// are stored.
     pub async fn lock_for_order(&self) -> RwLockWriteGuard<'_, ()> {
         self.order_lock.write().await
     }
 
-    /// Held while a command is carried out and its message is stored, so that each is carried out once, and none after a
-    /// later one. It is taken before the lock of orders.
+    /// Locks while a command is carried out and its message is stored, so that each command is carried out once, and
+    /// none after a later one. It is acquired before the order lock.
     pub async fn lock_for_command(&self) -> MutexGuard<'_, ()> {
         self.command_lock.lock().await
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     pub fn rulebook(&self) -> Arc<Rulebook> {
         self.rulebook.read()
     }
@@ -104,8 +103,8 @@ impl ChannelCache {
         self.write(|state| state.channels.insert(key, channel.clone()));
     }
 
-    /// How old a message is at `now`. One that arrives live is not older than the newest one that did: where it seems
-    /// to be, the clock is wrong.
+    /// Returns the age of a message at `now`. A live message is never older than the newest live one so far: if it
+    /// seems to be, the clock is wrong.
     pub fn age(&self, message: &Message, arrival: Arrival, now: Timestamp) -> SignedDuration {
         let now = match arrival {
             Arrival::Backfilled | Arrival::BackfilledAnswered => now,
@@ -161,7 +160,7 @@ impl ChannelCache {
             Order::OptIn { user, .. } => {
                 state.opted_out.remove(&(workspace, user.clone()));
             }
-            // What they ordered holds on, without their name.
+            // Their settings stay in force, without their name.
             Order::Forget { user, .. } => {
                 let known = self.rulebook.read().ordered.get(&workspace).cloned();
                 let mut settings = known.unwrap_or_default();
@@ -172,7 +171,7 @@ impl ChannelCache {
                 }
                 self.put_settings(&workspace, &settings);
             }
-            // These are read from the store where they matter, or are settings.
+            // These are read from the store where needed, or are settings.
             Order::Mute { .. }
             | Order::ChangeSetting { .. }
             | Order::Unmute { .. }
@@ -202,7 +201,7 @@ impl ChannelCache {
         });
     }
 
-    /// The settings that people ordered in a workspace are these from now on.
+    /// Replaces the settings that users ordered in a workspace.
     fn put_settings(&self, workspace: &WorkspaceId, settings: &[SettingOverride]) {
         let is_known = |book: &Rulebook| {
             book.ordered.get(workspace).map(Vec::as_slice).unwrap_or_default() == settings
@@ -229,7 +228,7 @@ impl ChannelCache {
         })
     }
 
-    /// Drops what is known of a user who was forgotten with their name.
+    /// Drops what is known about a forgotten user, including their name.
     pub fn forget_user(&self, workspace: &WorkspaceId, user: &UserId) {
         self.write(|state| {
             state.admins.remove(&(workspace.clone(), user.clone()));
@@ -237,11 +236,12 @@ impl ChannelCache {
                 users.remove(user);
             }
         });
-        // Their name is known there, too.
+        // The cached conversations contain the name, too.
         self.conversations.drop_all_messages(workspace);
     }
 
-    /// The names of the users that a message may address: those that it mentions, and one whom it calls by name.
+    /// Returns the names of the users that a message may address: those that it mentions, and one whom it calls by
+    /// name.
     pub fn names_in(&self, message: &Message) -> Vec<(UserId, Arc<str>)> {
         self.read(|state| {
             let names = state.user_names.get(&message.conversation.workspace);
@@ -263,7 +263,7 @@ impl ChannelCache {
         self.with_rules(workspace, channel, |rules| rules.timing)
     }
 
-    /// Whether what is said in a conversation is remembered.
+    /// Whether the messages of a conversation are remembered.
     pub fn remembers(&self, conversation: &ConversationId) -> bool {
         let key = (conversation.workspace.clone(), conversation.channel.clone());
         self.read(|state| {
@@ -273,7 +273,7 @@ impl ChannelCache {
         })
     }
 
-    /// Whether the persona says in a channel that it has joined, if that is not as everywhere.
+    /// Returns whether the persona announces in a channel that it has joined, if that differs from the default.
     pub fn announces(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<bool> {
         self.with_rules(workspace, channel, |rules| rules.announces)
     }
@@ -285,12 +285,12 @@ impl ChannelCache {
         })
     }
 
-    /// The other companions that the settings name in a channel.
+    /// Returns the other companions that the settings name in a channel.
     pub fn named_companions(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Vec<UserId> {
         self.with_rules(workspace, channel, |rules| rules.companions.clone().unwrap_or_default())
     }
 
-    /// Looks at the rules of a channel.
+    /// Calls a function with the rules of a channel.
     fn with_rules<T>(
         &self,
         workspace: &WorkspaceId,
@@ -304,12 +304,12 @@ impl ChannelCache {
         })
     }
 
-    /// When a channel's keeper is told of the week, if at all.
+    /// Returns when a channel's keeper receives the weekly note, if at all.
     pub fn weekly_note(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<WeeklyTime> {
         self.with_rules(workspace, channel, |rules| rules.weekly_note)
     }
 
-    /// The language that is set for a channel, if one is.
+    /// Returns the language that is configured for a channel, if any.
     pub fn set_language(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Language> {
         self.with_rules(workspace, channel, |rules| match rules.language {
             Some(LanguageRule::Fixed(language)) => Some(language),
@@ -317,7 +317,7 @@ impl ChannelCache {
         })
     }
 
-    /// Who is asked in a channel before the persona says something unasked there.
+    /// Returns the user who is asked in a channel before the persona posts unasked there.
     pub fn keeper(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<UserId> {
         let visibility = self.visibility(workspace, channel);
         let name = self.channel_name(workspace, channel).unwrap_or_default();
@@ -325,14 +325,14 @@ impl ChannelCache {
         self.rulebook.read().keeper(&place).cloned()
     }
 
-    /// The name of a channel, if it has one that is known.
+    /// Returns the name of a channel, if it has a known one.
     pub fn channel_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<String> {
         let key = (workspace.clone(), channel.clone());
         let name = self.read(|state| Some(state.channels.get(&key)?.name.to_string()));
         name.filter(|name| !name.is_empty())
     }
 
-    /// The public channel of a name, in whatever case it is written.
+    /// Returns the public channel with this name, ignoring case.
     pub fn public_channel_named(&self, workspace: &WorkspaceId, name: &str) -> Option<Channel> {
         let name = name.to_lowercase();
         let is_meant = |channel: &&Channel| {
@@ -343,7 +343,7 @@ impl ChannelCache {
         self.read(|state| state.channels.values().find(is_meant).cloned())
     }
 
-    /// The mode that a user ordered for a channel, if any.
+    /// Returns the mode that a user ordered for a channel, if any.
     pub fn ordered_mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Mode> {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| state.modes.get(&key).copied())
@@ -359,12 +359,12 @@ impl ChannelCache {
         })
     }
 
-    /// Whether everything written there is addressed to the persona.
+    /// Whether every message there is addressed to the persona.
     pub fn is_direct(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
         self.visibility(workspace, channel) == Visibility::Direct
     }
 
-    /// Who can read the channel.
+    /// Returns who can read the channel.
     pub fn visibility(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Visibility {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| state.visibility(&key))
@@ -422,14 +422,14 @@ impl KnownNames {
             return;
         }
         self.users.remove(&name);
-        // Somebody else may have the same name.
+        // Another user may have the same name.
         let namesake = self.names.iter().find(|(_, other)| **other == name);
         if let Some(namesake) = namesake.map(|(namesake, _)| namesake.clone()) {
             self.users.insert(name, namesake);
         }
     }
 
-    /// The user whose full name a text begins with. A workspace has too many users to look for each.
+    /// Returns the user whose full name a text begins with. A workspace has too many users to search for each.
     fn user_called_by(&self, text: &str) -> Option<&UserId> {
         self.users.get(leading_name(text)?.to_lowercase().as_str())
     }

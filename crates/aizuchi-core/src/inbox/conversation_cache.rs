@@ -1,5 +1,5 @@
-//! What the inbox knows about conversations: their newest messages, what these reply to, and when each is judged.
-//! All of it is read back from the store where it is missing, so that a restart changes no decision.
+//! What the inbox knows about conversations: their newest messages, what these reply to, and when each is judged. All
+//! of it is read from the store if it is missing, so that a restart changes no decision.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,11 +18,12 @@ use crate::rhythm::tempo::Tempo;
 use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
 use aizuchi_structure::cues::Cues;
 
-/// From this number on, conversations that were judged are evicted.
+/// The number of conversations from which judged ones are evicted.
 const MAX_CONVERSATIONS: usize = 2000;
-/// From this probability on a question has a timer. A timer too many costs a judgment, one too few a silence.
+/// The probability from which an open question has a timer. A needless timer costs a judgment, a missing one costs a
+/// silence.
 const OPEN_QUESTION: f32 = 0.25;
-/// A message surely answers a question of the persona's if it replies to one with this probability.
+/// The probability from which a message certainly answers a question of the persona's.
 const SURELY_ANSWERS: f32 = 0.8;
 
 #[derive(Debug, Default)]
@@ -39,45 +40,45 @@ struct CacheState {
 
 #[derive(Debug, Default)]
 struct CachedConversation {
-    /// `None` if it is to be read from the store.
+    /// `None` if it has to be read from the store.
     talk: Option<MessageStructure>,
     timer: Option<JudgeTimer>,
     /// How often `talk` was dropped from the cache.
     drops: u64,
-    /// Held while it is read from the store.
+    /// Held while `talk` is read from the store.
     reading: Arc<AsyncMutex<()>>,
-    /// How often that failed.
+    /// How often such a read failed.
     failed_reads: u64,
 }
 
-/// A conversation's messages are to be read from the store, unless they change meanwhile.
+/// A conversation whose messages have to be read from the store. Invalid if they change in the meantime.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing {
     drops: u64,
     since: Timestamp,
 }
 
-/// What a message was found to be when it was heard.
+/// What was found out about a message when it was heard.
 #[derive(Debug)]
 pub struct HeardLinks {
     /// The links to be stored with it: its own, and those of other messages that have none yet.
     pub links: Vec<(MessageId, MessageLinks)>,
-    /// Whether it was not heard before.
+    /// Whether it had not been heard before.
     is_new: bool,
-    /// Whether no message that is known here was written after it.
+    /// Whether no known message was written after it.
     is_newest: bool,
     drops: u64,
-    /// Whether it surely answers a question of the persona's.
+    /// Whether it certainly answers a question of the persona's.
     pub answers_persona: bool,
 }
 
-/// The window in which a conversation is read back at `now`.
+/// Returns the window in which a conversation is read from the store at `now`.
 pub fn window(now: Timestamp) -> ContextWindow {
     ContextWindow {
         messages: MessageWindow::exact(MAX_MESSAGES),
         thread_messages: MessageWindow::exact(MAX_MESSAGES),
         since: Timestamp::MIN,
-        // No memories are wanted.
+        // No memories are needed.
         active_since: Timestamp::MAX,
         threads_since: Timestamp::MAX,
         recent_since: Timestamp::MAX,
@@ -91,14 +92,14 @@ impl ConversationCache {
         Self { readings, ..Self::default() }
     }
 
-    /// Held while a conversation is read from the store. All that wait for it at once, as a hundred deletions by a
-    /// moderator do, need it read once.
+    /// Locks while a conversation is read from the store. If many wait for it at once, as when a moderator deletes a
+    /// hundred messages, it is read only once.
     pub async fn lock_for_reading(&self, conversation: &ConversationId) -> OwnedMutexGuard<()> {
         let reading = self.conversation(conversation).lock().reading.clone();
         reading.lock_owned().await
     }
 
-    /// How often a conversation could not be read.
+    /// Returns how often a conversation could not be read.
     pub fn failed_reads(&self, conversation: &ConversationId) -> u64 {
         self.conversation(conversation).lock().failed_reads
     }
@@ -107,7 +108,7 @@ impl ConversationCache {
         self.conversation(conversation).lock().failed_reads += 1;
     }
 
-    /// Whether a conversation has to be read from the store first.
+    /// Returns what to read from the store first, if anything.
     pub fn missing(&self, conversation: &ConversationId, now: Timestamp) -> Option<Missing> {
         self.state.lock().evict_judged(now);
         let cached = self.conversation(conversation);
@@ -115,7 +116,7 @@ impl ConversationCache {
         cached.talk.is_none().then_some(Missing { drops: cached.drops, since: now })
     }
 
-    /// Takes over a conversation as the store has it, unless it has changed since it was found missing. `names` are
+    /// Caches a conversation as read from the store, unless it has changed since it was found missing. `names` are
     /// those of the users that its messages may address.
     pub fn restore(
         &self,
@@ -141,8 +142,8 @@ impl ConversationCache {
         self.conversation(conversation).lock().timer.is_some()
     }
 
-    /// Adds a message and finds what it replies to, if not to `reply_to`. `names` are those of the users that it may
-    /// address. `None` if its conversation is missing.
+    /// Adds a message and finds what it replies to, unless `reply_to` is given. `names` are those of the users that it
+    /// may address. Returns `None` if its conversation is missing.
     pub fn push(
         &self,
         message: &Message,
@@ -170,8 +171,8 @@ impl ConversationCache {
         Some(HeardLinks { links, is_new, is_newest, drops, answers_persona })
     }
 
-    /// Whether a message that was pushed here stands in its conversation as it does in the store. `is_stored`: it is
-    /// there for the first time.
+    /// Whether the cached conversation, with a message that was pushed to it, matches the store. `is_stored` means that
+    /// the message was stored for the first time.
     pub fn is_current(
         &self,
         conversation: &ConversationId,
@@ -182,12 +183,14 @@ impl ConversationCache {
         heard.is_newest && heard.drops == drops && (is_stored || !heard.is_new)
     }
 
-    /// Drops these conversations in the end, even if its owner is cancelled, unless they are kept.
+    /// Returns a guard that drops these conversations from the cache, even if its owner is cancelled, unless they are
+    /// kept.
     pub fn drop_unless_kept(&self, conversations: Vec<ConversationId>) -> DropUnlessKept<'_> {
         DropUnlessKept { cache: self, conversations }
     }
 
-    /// Reads a conversation from the store when it is next needed, because its messages have changed.
+    /// Drops a conversation's messages, because they have changed. They are read from the store when they are next
+    /// needed.
     pub fn drop_messages(&self, conversation: &ConversationId) {
         let cached = self.state.lock().conversations.get(conversation).cloned();
         if let Some(cached) = cached {
@@ -195,7 +198,7 @@ impl ConversationCache {
         }
     }
 
-    /// The same for all conversations of a workspace.
+    /// Drops the messages of all conversations of a workspace.
     pub fn drop_all_messages(&self, workspace: &WorkspaceId) {
         let state = self.state.lock();
         let conversations = state.conversations.iter();
@@ -208,7 +211,7 @@ impl ConversationCache {
     pub fn record_message(&self, message: &Message) {
         let conversation = &message.conversation;
         let mut state = self.state.lock();
-        // Where it is missing, it will be read from the store with this message.
+        // If it is missing, it will be read from the store with this message.
         if let Some(tempo) = state.tempos.get_mut(&channel_key(conversation)) {
             tempo.record_message(message.at);
         }
@@ -265,7 +268,7 @@ impl ConversationCache {
     }
 }
 
-/// See [`ConversationCache::drop_unless_kept`].
+/// A guard; see [`ConversationCache::drop_unless_kept`].
 #[must_use]
 pub struct DropUnlessKept<'c> {
     cache: &'c ConversationCache,
@@ -293,7 +296,7 @@ impl CacheState {
             let is_judged = |cached: &CachedConversation| {
                 cached.timer.as_ref().is_none_or(|timer| timer.is_judged(now))
             };
-            // What somebody works with stays.
+            // Conversations that are in use are kept.
             cached.try_lock().is_none_or(|cached| !is_judged(&cached))
         });
     }
@@ -314,7 +317,7 @@ impl CachedConversation {
 }
 
 /// Adds the messages of a context's target, and returns its timer as it was when the newest of them was heard. `tempo`
-/// becomes that of its channel.
+/// is set to that of its channel.
 fn restore_into(
     talk: &mut MessageStructure,
     context: &Context,
@@ -333,14 +336,14 @@ fn restore_into(
         if message.is_human() {
             tempo.record_message(message.at);
         }
-        // A thread without messages is not in the history yet, and what opens it stands at the top level.
+        // A thread without messages is not in the history yet, and the message that opens it is at the top level.
         let opens_thread = Some(&message.id) == context.conversation.thread.as_ref();
         if opens_thread || context.target_message(&message.id).is_some() {
             talk.push_stored(message, context);
             let is_waiting = message.is_human() && !message.is_addressed();
             let reply = context.target_messages().get(1);
             let at = match opens_thread {
-                // From the first reply on it is judged there.
+                // From the first reply on, it is judged in the thread.
                 true => reply.map_or(now, |reply| reply.at),
                 false => message.at,
             };
@@ -427,7 +430,7 @@ mod tests {
         drop(next.await);
     }
 
-    /// The wait in seconds after the last of these messages, which are 30 seconds apart.
+    /// Returns the wait in seconds after the last of these messages, which are 30 seconds apart.
     fn waits(cache: &ChannelCache, messages: &[(&str, Option<&str>, &str)]) -> i64 {
         let bounds = WaitBounds {
             min_rest: SignedDuration::from_secs(15),

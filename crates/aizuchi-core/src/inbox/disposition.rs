@@ -1,4 +1,4 @@
-//! What a message leads to: an answer, a judgment once the conversation rests, or nothing.
+//! The disposition of a message: an answer, a judgment once the conversation rests, or nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -57,13 +57,13 @@ impl Inbox {
         }
     }
 
-    /// The waits in a conversation's channel.
+    /// Returns the waits in a conversation's channel.
     fn wait_settings_in(&self, conversation: &ConversationId) -> WaitSettings {
         let ConversationId { workspace, channel, .. } = conversation;
         self.wait_settings.in_channel(&self.channel_cache.timing(workspace, channel))
     }
 
-    /// When the conversation is at rest after this message, if no other follows.
+    /// Returns when the conversation is at rest after this message, if no other follows.
     fn rest_due(&self, message: &Message, settings: &WaitSettings, now: Timestamp) -> Timestamp {
         match settings.wait {
             WaitStrategy::Fixed => {
@@ -79,7 +79,7 @@ impl Inbox {
         }
     }
 
-    /// The disposition of an edit or deletion.
+    /// Returns the debounce after an edit or deletion.
     fn debounce_after_change(
         &self,
         conversation: &ConversationId,
@@ -103,7 +103,8 @@ impl Inbox {
         Disposition::Judge(self.debounce(conversation, mode, &settings, now, rest_due))
     }
 
-    /// Companions that are named in the settings draw the same, so that their own order decides which of them is first.
+    /// Returns a random draw. Companions that are named in the settings draw the same, so that their own order decides
+    /// which of them is first.
     fn random_draw(&self, conversation: &ConversationId, message: &MessageId, what: &str) -> f64 {
         let ConversationId { workspace, channel, .. } = conversation;
         let has_companions = self.channel_cache.has_named_companions(workspace, channel);
@@ -141,9 +142,9 @@ impl Inbox {
     }
 }
 
-/// Addressed messages are answered at once. Other human messages are judged when the conversation is at rest.
-/// The persona's own messages, those of bots, old messages and messages in a channel with mode `off` are
-/// settled by their gate.
+/// Decides what a message leads to. Addressed messages are answered at once. Other human messages are judged when the
+/// conversation is at rest. The persona's own messages, those of bots, old messages and messages in a channel with mode
+/// `off` are settled by their gate.
 pub fn disposition(
     message: &Message,
     arrival: Arrival,
@@ -170,7 +171,7 @@ pub fn disposition(
     }
 }
 
-/// `min_wait_seconds` ± `jitter_ratio`, uniformly distributed; `draw` is in `[0, 1)`.
+/// Returns `min_wait_seconds` ± `jitter_ratio`, uniformly distributed; `draw` is in `[0, 1)`.
 pub fn fixed_wait(settings: &WaitSettings, draw: f64) -> SignedDuration {
     let spread = settings.jitter_ratio * (2.0 * draw - 1.0);
     duration_from_seconds(settings.min_wait_seconds * (1.0 + spread))

@@ -1,16 +1,16 @@
-//! Carries out `forget that`: looks up what is meant, and has it removed from all memories that hold it.
+//! Carries out `forget that`: looks up what it refers to, and removes it from all memories that contain it.
 
 use crate::command::CommandRequest;
 use crate::command::forget_that::{self, ForgetTargets};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 
-/// How many removals one command takes at most: one for each memory that says the same from other messages, and a few
-/// that find the memory changed.
+/// The maximum number of removals for one command: one for each memory that says the same from other messages, and a
+/// few retries if the memory has changed.
 const MAX_REMOVALS: usize = 20;
 
 impl Inbox {
-    /// Removes what the user means, if that is one thing and they may. The answer tells what became of it.
+    /// Removes what the user refers to, if that is one thing and they may. The answer reports the result.
     pub(super) async fn forget_that(&self, request: &CommandRequest) -> Result<(), StoreError> {
         let (store, archive) = (&*self.store, &*self.archive);
         let (wanted, mut left) = match forget_that::meant(store, archive, request).await? {
@@ -29,7 +29,7 @@ impl Inbox {
         for _ in 0..MAX_REMOVALS {
             let Some(item) = left.into_iter().next() else { break };
             match self.apply_order(forget_that::order(request, item)).await {
-                // Refused: it was changed or removed meanwhile, which the next look shows.
+                // Refused: it was changed or removed in the meantime, which the next look shows.
                 Ok(()) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error),
             }

@@ -1,6 +1,5 @@
-//! The conversations that this process is working on, so that a new message can cancel the work at once. This
-//! is only a hint: the step's generation in the store decides, so a lost hint costs no more than a wasted model
-//! call.
+//! The conversations that this process is working on, so that a new message can cancel the work at once. This is only a
+//! hint: the step's generation in the store is authoritative, so a lost hint only costs a wasted model call.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Whether a command that a platform's history brings is still carried out. After a start or a reconnect the backfill may be
-//! faster than the event of a message that is seconds old, and whoever gave that command waits for it.
+//! Decides whether a command from a platform's history is still carried out. After a start or a reconnect, the backfill
+//! may be faster than the live event of a message that is seconds old, and the user who gave the command waits for it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,19 +9,20 @@ use crate::memory::asker::signed_at;
 use crate::store::StoreError;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 
-/// A command that is older is not carried out: its author has seen that nothing came of it, and has done something else. A
-/// reconnect and the backfill after it take less. Clocks that differ by more count as too late.
+/// The maximum age of a command that is carried out. The author of an older one has seen that nothing happened, and has
+/// done something else. A reconnect and the backfill after it take less. Clocks that differ by more count as too late.
 pub const LATE_COMMAND_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// How many of the newest orders of a workspace are looked at.
+/// The maximum number of a workspace's newest orders that are checked.
 const MAX_ORDERS: usize = 100;
 
-/// No command is heard so long after it was given.
+/// The maximum delay between giving a command and hearing it.
 const LONGEST_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 impl Inbox {
-    /// Whether a command is recent, and nothing has been ordered since in its workspace: by another command, or on the
-    /// console. That may have revoked it, since a history is read out of order, and some commands are for all channels.
+    /// Whether a command is recent, and no order has been given since in its workspace, by another command or on the
+    /// console. Such an order may have revoked it, since a history is read out of order, and some commands are for all
+    /// channels.
     pub(super) async fn is_late_command_in_time(
         &self,
         message: &Message,
@@ -36,8 +37,8 @@ impl Inbox {
     }
 }
 
-/// Whether an order was given later. The time of a command is the platform's, as that of the message is. One that the process
-/// had carried out before it ended is not later than itself.
+/// Whether an order was given later. The time of a command is the platform's, like that of the message. A command that
+/// the process had carried out before it ended is not later than itself.
 fn is_given_after(given: &GivenOrder, at: Timestamp) -> bool {
     let of_command = signed_at(&given.by)
         .filter(|of_command| given.at.duration_since(*of_command).abs() <= LONGEST_DELAY);
@@ -57,14 +58,14 @@ mod tests {
     #[test]
     fn the_time_of_a_command_is_when_it_was_given() {
         for (by, carried_out, expected) in [
-            // A command that was given before, and carried out after.
+            // A command that was given before, but carried out after.
             ("u-mia 1700000999000", 1005, false),
             // The same command, before the process ended.
             ("u-mia 1700001000000", 1005, false),
             ("u-mia 1700001000001", 1005, true),
             // Clocks differ.
             ("u-mia 1700001001000", 995, true),
-            // Somebody on the console, whose name ends with a number.
+            // A user on the console, whose name ends with a number.
             ("olga 2", 1005, true),
             ("olga 2", 995, false),
             ("", 1005, true),

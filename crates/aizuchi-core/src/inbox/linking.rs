@@ -1,5 +1,5 @@
-//! Finds what a message replies to when it is heard. The conversation that this takes is kept in memory, and is read
-//! back from the store where it is missing.
+//! Finds what a message replies to when it is heard. The conversation that is needed for this is cached in memory, and
+//! read from the store if it is missing.
 
 use jiff::Timestamp;
 use tracing::warn;
@@ -12,8 +12,8 @@ use crate::rules::Mode;
 use crate::store::StoreError;
 
 impl Inbox {
-    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it
-    /// is not known yet. `None` if the conversation has no such message, or not yet.
+    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it is
+    /// not cached yet. Returns `None` if the conversation does not have the message, or not yet.
     pub(super) async fn find_links(
         &self,
         heard: &Heard,
@@ -48,7 +48,8 @@ impl Inbox {
         }
     }
 
-    /// Takes a conversation over from the store. Whether that can be read: a message must be heard even if not.
+    /// Reads a conversation from the store into the cache. Returns whether that was possible: a message must be heard
+    /// even if it was not.
     async fn read_conversation(
         &self,
         conversation: &ConversationId,
@@ -56,10 +57,10 @@ impl Inbox {
     ) -> Result<bool, StoreError> {
         let conversations = &self.channel_cache.conversations;
         let failed_before = conversations.failed_reads(conversation);
-        // Held until it is restored, and waits for nothing but the store.
+        // Held until it is restored; the holder waits only for the store.
         let _turn = conversations.lock_for_reading(conversation).await;
         if conversations.failed_reads(conversation) != failed_before {
-            // Else a busy store would make all of them wait, one after the other. Their messages are heard without
+            // Otherwise a busy store would make all waiting messages retry, one after the other. They are heard without
             // links, or refused by the store when they are to be stored.
             return Ok(false);
         }
@@ -95,7 +96,7 @@ impl Inbox {
         !is_off() && !has_opted_out()
     }
 
-    /// What the platform says that a message replies to.
+    /// Returns what a message replies to according to the platform.
     pub(super) fn given_links(
         heard: &Heard,
         reply_to: Option<MessageId>,

@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::persona::Language;
 use crate::texts;
 
-/// Shorter values of settings are not looked for: they may be ordinary words.
+/// The minimum length of a configured secret that is searched for: shorter ones may be ordinary words.
 const MIN_OWN_LENGTH: usize = 8;
 
 /// The documented shapes of keys and tokens.
@@ -32,14 +32,14 @@ const SHAPES: [&str; 12] = [
     r"\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}",
     // PEM
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
-    // Incoming web hooks: whoever knows the path may post.
+    // Incoming webhooks: anyone who knows the path may post.
     r"\bhooks\.slack\.com/services/[0-9A-Za-z/]{16,}|\bdiscord(?:app)?\.com/api/webhooks/[0-9A-Za-z/_-]{16,}",
 ];
 
 static SHAPE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&SHAPES.join("|")).expect("the shapes are valid patterns"));
 
-/// Finds secrets in texts. Clones know the same secrets.
+/// Finds secrets in texts. Clones share the known secrets.
 #[derive(Clone, Default)]
 pub struct SecretScanner {
     /// This installation's own keys and tokens, longest first.
@@ -47,14 +47,14 @@ pub struct SecretScanner {
 }
 
 impl SecretScanner {
-    /// Finds these values too, wherever they occur.
+    /// Creates a scanner that also finds these values, wherever they occur.
     pub fn new<'a>(own: impl IntoIterator<Item = &'a str>) -> Self {
         let scanner = Self::default();
         own.into_iter().for_each(|secret| scanner.learn(secret));
         scanner
     }
 
-    /// Finds this value too from now on.
+    /// Adds a value that is found from now on.
     pub fn learn(&self, secret: &str) {
         let mut own = self.own.write();
         if secret.len() >= MIN_OWN_LENGTH && own.iter().all(|known| known != secret) {
@@ -63,7 +63,7 @@ impl SecretScanner {
         }
     }
 
-    /// Puts a notice in the place of every secret.
+    /// Replaces every secret by a notice.
     pub fn redact(&self, text: &str, language: Language) -> String {
         let notice = texts::replies::secret_removed(language);
         let replace_own = |text: String, secret: &String| text.replace(secret, notice);

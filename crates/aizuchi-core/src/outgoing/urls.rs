@@ -1,6 +1,6 @@
-//! URLs in a text that a model wrote. A URL is live only if its readers can see where it comes from: it stands, byte
-//! for byte, in the conversation or in what a tool found. Otherwise it loses its scheme, so that no chat platform makes a
-//! link of it. A label never hides where a link leads.
+//! URLs in a text that a model wrote. A URL is live only if its readers can see where it comes from: it occurs, byte
+//! for byte, in the conversation or in a tool's results. Otherwise its scheme is removed, so that no chat platform
+//! turns it into a link. A label never hides where a link leads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
@@ -11,42 +11,43 @@ use crate::chat::{AuthorKind, Message, to_single_line};
 use crate::context::Context;
 use crate::memo::Memo;
 
-/// What may follow a URL without belonging to it.
+/// Characters that may follow a URL without belonging to it.
 const TRAILING: [char; 14] =
     ['.', ',', ':', ';', '!', '?', '\'', '"', ')', ']', '}', '*', '_', '~'];
 /// The schemes of URLs that may be live.
 const WEB_SCHEMES: [&str; 2] = ["https", "http"];
-/// Longer URLs are never live, in bytes.
+/// The maximum length of a live URL, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
-/// How many URLs may stand in a row of characters that no space interrupts. Each of them is remembered up to its end.
+/// The maximum number of URLs in a run of characters without spaces. Each of them is stored up to the end of the run.
 const MAX_URLS_IN_ROW: usize = 16;
-/// How often links are looked for before all marks that could make one are broken.
+/// How many times links are stripped before the remaining link syntax is escaped.
 const MAX_PASSES: usize = 6;
-/// What opens and closes a code block.
+/// The line that opens and closes a code block.
 const FENCE: &str = "```";
 
 /// URLs that may be live.
 #[derive(Clone, Debug, Default)]
 pub struct KnownUrls {
-    /// What stood there, under the same without the marks at its end. Where a URL ends is not always certain, so each
-    /// part of these marks may belong to it. They are not written out: a row of marks would take its length squared.
+    /// The URLs that occurred, by the URL without trailing punctuation. It is not always certain where a URL ends, so
+    /// any part of the punctuation may belong to it. The variants are not stored: for a run of punctuation, their size
+    /// would be quadratic.
     by_core: BTreeMap<String, BTreeSet<String>>,
-    /// The hosts all of whose URLs may be live.
+    /// The hosts whose URLs may all be live.
     hosts: BTreeSet<String>,
 }
 
-/// Whether code blocks keep URLs that are not known.
+/// Whether code blocks keep unknown URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeBlocks {
-    /// For a post, where no platform makes links of them.
+    /// For a post, where no platform turns them into links.
     KeepUrls,
-    /// For what is put elsewhere later, where it may be no code.
+    /// For text that is used elsewhere later, where it may not be code.
     LoseUrls,
 }
 
 impl KnownUrls {
-    /// The URLs of the channel's messages, of recalled messages and of memos. All of these can be looked up by everybody
-    /// who reads the conversation.
+    /// Returns the URLs of the channel's messages, of recalled messages and of memos. Everyone who reads the
+    /// conversation can look all of these up.
     pub fn in_context(context: &Context) -> Self {
         let mut known = Self::default();
         context.messages().for_each(|message| known.add_message(message));
@@ -55,12 +56,12 @@ impl KnownUrls {
         known
     }
 
-    /// Makes all URLs of these hosts live. A host is not one of its subdomains, and none of its ports.
+    /// Makes all URLs of these hosts live. This includes neither subdomains nor other ports.
     pub fn allow_hosts(&mut self, hosts: &[String]) {
         self.hosts.extend(hosts.iter().cloned());
     }
 
-    /// In code blocks, the persona may have written URLs that nobody knew.
+    /// Adds the URLs of a message. In code blocks, the persona may have written URLs that were not known.
     pub fn add_message(&mut self, message: &Message) {
         match message.author.kind {
             AuthorKind::Persona => {
@@ -70,7 +71,7 @@ impl KnownUrls {
         }
     }
 
-    /// A memo's URLs were known where it was made.
+    /// Adds the URLs of a memo, which were known where it was created.
     pub fn add_memo(&mut self, memo: &Memo) {
         [&memo.content].into_iter().chain(&memo.detail).for_each(|text| self.add(text));
     }
@@ -94,7 +95,7 @@ impl KnownUrls {
         }
     }
 
-    /// Adds the URLs of a text that are not among these others.
+    /// Adds the URLs of a text that are not among `others`.
     pub fn add_except(&mut self, text: &str, others: &KnownUrls) {
         let mut found = KnownUrls::default();
         found.add(text);
@@ -111,13 +112,13 @@ impl KnownUrls {
         }
     }
 
-    /// Whether it may be live: it stood there, or is one of an allowed host.
+    /// Whether the URL may be live: it occurred, or its host is allowed.
     pub fn contains(&self, url: &str) -> bool {
         self.has_seen(url) || self.is_of_allowed_host(url)
     }
 
-    /// Whether it stood there, perhaps with marks behind it. A closing parenthesis belongs to it only if it has an opening
-    /// one.
+    /// Whether the URL occurred, perhaps followed by punctuation. A closing parenthesis belongs to it only if it has an
+    /// opening one.
     pub fn has_seen(&self, url: &str) -> bool {
         let stood = self.by_core.get(without_marks(url)).is_some_and(|stood| {
             let behind = (Bound::Included(url), Bound::Unbounded);
@@ -126,7 +127,7 @@ impl KnownUrls {
         stood && is_closed(url) && is_safe(url)
     }
 
-    /// What it ends with must belong to it: nobody wrote it before.
+    /// Whether the URL's host is allowed. Its last character must belong to it, since the URL did not occur before.
     fn is_of_allowed_host(&self, url: &str) -> bool {
         let is_whole = url.ends_with(')') || without_marks(url) == url;
         is_whole
@@ -136,7 +137,7 @@ impl KnownUrls {
             && self.hosts.iter().any(|allowed| host(url).eq_ignore_ascii_case(allowed))
     }
 
-    /// The known URL at the start of this text, which begins like a URL. A longer one would be another URL.
+    /// Returns the known URL at the start of this text, which begins like a URL. A longer one would be another URL.
     fn find_at_start<'a>(&self, run: &'a str) -> Option<&'a str> {
         let ends = near(run).char_indices().map(|(at, character)| at + character.len_utf8()).rev();
         let mut urls = ends.map(|end| run.split_at(end));
@@ -148,24 +149,24 @@ impl KnownUrls {
     }
 }
 
-/// The text with known URLs as autolinks and without any other link.
+/// Returns the text with known URLs as autolinks and without any other link.
 pub fn screen_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
     let mut text = text.to_owned();
     for _ in 0..MAX_PASSES {
-        // Taking one link apart may bring another one to light.
+        // Stripping one link may reveal another one.
         let screened = mark_known_urls(&take_links_apart(&text, known), known, code);
         if screened == text {
             return text;
         }
         text = screened;
     }
-    // Somebody took great pains.
+    // The text was crafted to defeat this, so all link syntax is escaped.
     let bare = mark_known_urls(&text, &KnownUrls::default(), code);
     let bare = bare.replace("](", "] (").replace("][", "] [").replace("]:", "] :");
     bare.replace('<', "< ")
 }
 
-/// What a reader sees of a text, without its markup. Spoilers are markup on one platform.
+/// Returns a text as readers see it, without its markup. Spoilers are markup on one platform.
 pub fn rendered_text(text: &str) -> String {
     let mut rendered = String::with_capacity(text.len());
     for event in Parser::new_ext(text, markdown_options()) {
@@ -188,7 +189,7 @@ pub fn rendered_text(text: &str) -> String {
     rendered.replace("||", "")
 }
 
-/// Writes every link but known autolinks as its label and its target.
+/// Replaces every link, except known autolinks, by its label and its target.
 fn take_links_apart(text: &str, known: &KnownUrls) -> String {
     let mut apart = String::with_capacity(text.len());
     let mut from = 0;
@@ -220,7 +221,7 @@ impl Link {
     }
 }
 
-/// The outermost links and images, in the order of the text.
+/// Returns the outermost links and images, in the order of the text.
 fn find_links(text: &str) -> Vec<(Link, Range<usize>)> {
     let mut links = Vec::new();
     let mut open: Option<Link> = None;
@@ -262,12 +263,12 @@ fn find_links(text: &str) -> Vec<(Link, Range<usize>)> {
     links
 }
 
-/// The union of what the platforms' renderers enable.
+/// Returns the union of what the platforms' renderers enable.
 fn markdown_options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 
-/// Makes known URLs autolinks and takes the scheme from all others, outside code blocks that keep theirs.
+/// Turns known URLs into autolinks and removes the scheme of all others, except in code blocks that keep theirs.
 fn mark_known_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
     let code = match code {
         CodeBlocks::KeepUrls => code_blocks(text),
@@ -302,7 +303,8 @@ fn mark_known_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
     marked + &text[from..]
 }
 
-/// Never empty and never begins with a slash, so that it cannot become a URL with what stands before it.
+/// Removes all schemes from a text. The result is never empty and never begins with a slash, so that it cannot form a
+/// URL with the text before it.
 fn without_schemes(run: &str) -> String {
     let mut bare = run.to_owned();
     while let Some(separator) = bare.find("://") {
@@ -312,7 +314,7 @@ fn without_schemes(run: &str) -> String {
     if bare.is_empty() { " ".to_owned() } else { bare }
 }
 
-/// Where the scheme before this `://` begins. A word may stand directly before a web address.
+/// Returns where the scheme before this `://` begins. A word may come directly before a web address.
 fn scheme_start(text: &str, separator: usize) -> usize {
     let before = &text[..separator];
     let word = before.trim_end_matches(|character: char| character.is_ascii_alphabetic()).len();
@@ -323,13 +325,13 @@ fn scheme_start(text: &str, separator: usize) -> usize {
     web.unwrap_or(word)
 }
 
-/// As much of a text as a URL may be long.
+/// Returns the beginning of a text, up to the maximum length of a URL.
 fn near(text: &str) -> &str {
     let end = text.char_indices().map(|(at, _)| at).find(|at| *at > MAX_URL_BYTES);
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The text up to the first character that no URL holds.
+/// Returns the text up to the first character that cannot be in a URL.
 fn url_run(text: &str) -> &str {
     let is_end = |character: char| {
         character.is_whitespace()
@@ -339,7 +341,7 @@ fn url_run(text: &str) -> &str {
     text.split(is_end).next().unwrap_or_default()
 }
 
-/// Whether it is a web address with a host and without user information, which would hide the host.
+/// Whether it is a web address with a host and without user information, which would disguise the host.
 fn is_safe(url: &str) -> bool {
     let (scheme, _) = url.split_once("://").unwrap_or_default();
     let is_web = WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web));
@@ -352,13 +354,13 @@ fn is_closed(url: &str) -> bool {
     url.matches(')').count() <= url.matches('(').count()
 }
 
-/// The host, with a port if it has one.
+/// Returns the host, with a port if it has one.
 fn host(url: &str) -> &str {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// The URL without the marks at its end.
+/// Returns the URL without trailing punctuation.
 fn without_marks(url: &str) -> &str {
     let is_mark = |character: char| {
         TRAILING.contains(&character) || (!character.is_ascii() && !character.is_alphanumeric())
@@ -366,8 +368,8 @@ fn without_marks(url: &str) -> &str {
     url.trim_end_matches(is_mark)
 }
 
-/// Blocks that every reader takes for code: fences at the start of a line that come in pairs, in a text without any
-/// other mark that could be a fence. Elsewhere a renderer may see a link where another one sees code.
+/// Returns the blocks that every reader treats as code: fences at the start of a line that come in pairs, in a text
+/// without any other mark that could be a fence. Elsewhere, one renderer may see a link where another one sees code.
 fn code_blocks(text: &str) -> Vec<Range<usize>> {
     let lines: Vec<&str> = text.split('\n').collect();
     let is_fence = |line: &&str| line.starts_with(FENCE);

@@ -1,15 +1,15 @@
-//! Finds quotes of many texts in bounded memory, by the hashes of their runs of characters.
+//! Finds quotes from many texts in bounded memory, by the hashes of their runs of characters.
 
 use crate::overlap::normalize;
 
-/// How many characters in a row are a quote. Shorter runs are too generic to tell whose they are.
+/// The number of consecutive characters that count as a quote. Shorter runs are too generic to attribute.
 pub const RUN_LENGTH: usize = 16;
 
 /// A prime below 2^61, by which the rolling hash is reduced.
 const MODULUS: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x0b4c_1f09_73d5_a2e7;
 
-/// The hashes of all runs of some texts: eight bytes for each character, whatever was said.
+/// The hashes of all runs of some texts: eight bytes for each character, independent of the content.
 #[derive(Clone, Debug, Default)]
 pub struct QuoteIndex {
     hashes: Vec<u64>,
@@ -25,12 +25,12 @@ impl QuoteIndex {
         index
     }
 
-    /// Makes room for this many characters at once, since a list that grows takes twice its size.
+    /// Allocates space for this many characters at once, since a growing list takes twice its size.
     pub fn with_capacity(characters: usize) -> Self {
         Self { hashes: Vec::with_capacity(characters) }
     }
 
-    /// Adds a text. It is found only after [`QuoteIndex::finish`].
+    /// Adds a text. It can be found only after [`QuoteIndex::finish`].
     pub fn add(&mut self, text: &str) {
         self.hashes.extend(run_hashes(text));
     }
@@ -48,7 +48,7 @@ impl QuoteIndex {
         self.hashes.is_empty()
     }
 
-    /// The hashes of the runs that a text shares with the texts of this index.
+    /// Returns the hashes of the runs that a text shares with the texts of this index.
     pub fn shared_runs(&self, text: &str) -> Vec<u64> {
         if self.is_empty() {
             return Vec::new();
@@ -61,7 +61,7 @@ impl QuoteIndex {
     }
 }
 
-/// The hash of every run, each made from the one before (Rabin and Karp).
+/// Returns the hash of every run, each computed from the previous one (Rabin and Karp).
 fn run_hashes(text: &str) -> Vec<u64> {
     let characters: Vec<u64> =
         normalize(text).chars().map(|character| u64::from(character) + 1).collect();

@@ -1,5 +1,5 @@
-//! Whether a platform lets the bot in. Access that it has revoked is gone for good; credentials that it no longer takes
-//! may be replaced for a while, because a platform that makes new ones ends the old ones first.
+//! The bot's access to a platform. Revoked access is gone for good; refused credentials may be replaced for a limited
+//! time, because a platform that issues new ones invalidates the old ones first.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use crate::clock::Clock;
 /// How long refused credentials may be replaced before the connection ends.
 pub const RENEWAL_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// How long a refused credential rests before it is tried again, unless it is replaced.
+/// How long to wait before a refused credential is tried again, unless it is replaced.
 pub const RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// The bot's access to one platform with one of its credentials.
@@ -25,15 +25,15 @@ pub struct PlatformAccess {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// The platform has not let the bot in since the start.
+    /// The platform has not accepted the bot since the start.
     Unproven,
     Granted,
-    /// The credential is taken again, but not yet for what it was refused for. If it is refused once more before this time,
-    /// the time to replace it is still the same.
+    /// The credential is accepted again, but not yet for the purpose for which it was refused. If it is refused again
+    /// before this time, the deadline to replace it is unchanged.
     Recovered {
         until: Timestamp,
     },
-    /// The credential may be replaced until then.
+    /// The credential may be replaced until this deadline.
     Refused {
         why: String,
         until: Timestamp,
@@ -46,7 +46,7 @@ enum State {
 /// How the access was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessLoss {
-    /// The credential is refused, with the platform's reason, and no new one came.
+    /// The credential was refused, for the platform's reason, and was not replaced.
     Refused(String),
     /// The platform has removed the bot.
     Revoked(&'static str),
@@ -57,14 +57,14 @@ impl PlatformAccess {
         Self { platform, key, clock, state: watch::Sender::new(State::Unproven) }
     }
 
-    /// The platform has let the bot in.
+    /// Records that the platform has accepted the bot.
     pub fn confirm(&self) {
         self.grant(State::Granted, |state| {
             !matches!(state, State::Granted | State::Revoked { .. })
         });
     }
 
-    /// The platform has taken the credential for something that does not show whether it lets the bot in.
+    /// Records that the platform has accepted the credential for a purpose that does not prove access.
     pub fn recover(&self) {
         let until = match &*self.state.borrow() {
             State::Refused { until, .. } => *until,
@@ -88,13 +88,13 @@ impl PlatformAccess {
         }
     }
 
-    /// The platform has removed the bot.
+    /// Records that the platform has removed the bot.
     pub fn revoke(&self, why: &'static str) {
         self.state.send_replace(State::Revoked { why });
     }
 
-    /// The platform does not take the credential. A new one may still come, unless the platform has never let the bot in:
-    /// then it is wrong rather than outdated.
+    /// Records that the platform refuses the credential. It may still be replaced, unless the platform has never
+    /// accepted the bot: then it is wrong rather than outdated.
     pub fn refuse(&self, why: impl Into<String>) {
         let (now, why, mut may_be_renewed) = (self.clock.now(), why.into(), false);
         let is_first = self.state.send_if_modified(|state| {
@@ -123,13 +123,13 @@ impl PlatformAccess {
         }
     }
 
-    /// What is wrong while the credential is refused.
+    /// Describes the problem while the credential is refused.
     pub fn outage(&self) -> Option<String> {
         matches!(*self.state.borrow(), State::Refused { .. })
             .then(|| format!("{} is refused", self.key))
     }
 
-    /// Waits until the credential is not refused, or not any more.
+    /// Waits until the credential is not refused, or no longer is.
     pub async fn usable(&self) {
         let mut states = self.state.subscribe();
         let is_usable =
@@ -139,7 +139,7 @@ impl PlatformAccess {
         }
     }
 
-    /// Waits until the credential has been refused for so long.
+    /// Waits until the credential has been refused for this long.
     pub async fn refused_for(&self, time: SignedDuration) {
         let mut states = self.state.subscribe();
         loop {
@@ -154,7 +154,7 @@ impl PlatformAccess {
         }
     }
 
-    /// Waits until the access is gone for good.
+    /// Waits until the access is lost for good.
     pub async fn lost(&self) -> AccessLoss {
         let mut states = self.state.subscribe();
         loop {
@@ -204,7 +204,8 @@ mod tests {
         access.recover();
         assert_eq!(access.usable().now_or_never(), Some(()));
         assert_eq!(access.outage(), None);
-        // The time begins anew with each refusal, but not where the platform takes it here and refuses it there.
+        // Each refusal restarts the deadline, but not if the platform accepts the credential for one purpose and
+        // refuses it for another.
         clock.advance_to(clock.now() + RENEWAL_TIME);
         access.refuse("invalid_auth");
         clock.advance_to(clock.now() + RENEWAL_TIME / 2);

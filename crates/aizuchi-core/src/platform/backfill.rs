@@ -1,4 +1,4 @@
-//! What a backfill compares with a platform's history, and how far it has come.
+//! The stored messages that a backfill compares with a platform's history, and its progress.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};
 use crate::texts;
 
-/// The maximum number of stored messages of a channel that are held to compare them with pages of its history. More are
-/// compared in chunks.
+/// The maximum number of a channel's stored messages that are held in memory to compare them with pages of its history.
+/// More are compared in chunks.
 const MAX_COMPARED: usize = 20_000;
 
 /// Messages by their ids.
 pub type StoredById = HashMap<MessageId, Arc<Message>>;
 
-/// The messages of a channel that are stored since then, or `None` if there are too many to hold.
+/// Returns the messages of a channel that are stored since then, or `None` if there are too many to hold in memory.
 pub async fn stored_messages_since(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
@@ -48,23 +48,23 @@ pub async fn stored_messages_since(
     Ok(Some(stored.map(|message| (message.message.id.clone(), message.message)).collect()))
 }
 
-/// How far a backfill has come.
+/// The progress of a backfill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,
     pub channels: usize,
     /// The channels that have not been read since the last gap.
     pub behind: Vec<ChannelId>,
-    /// Those of all channels that could not be read when they were tried last.
+    /// The channels, among all, whose last read failed.
     pub failing: Vec<ChannelId>,
-    /// How many threads have been read.
+    /// The number of threads that have been read.
     pub threads_read: usize,
-    /// The channels in which missed deletions are still looked for.
+    /// The channels in which missed deletions are still being looked for.
     pub deletion_checks: Vec<(ChannelId, CheckProgress)>,
 }
 
 impl BackfillProgress {
-    /// How many channels have been read.
+    /// Returns the number of channels that have been read.
     pub fn channels_read(&self) -> usize {
         self.channels - self.behind.len()
     }
@@ -73,7 +73,7 @@ impl BackfillProgress {
         self.behind.is_empty()
     }
 
-    /// A sentence for users.
+    /// Describes the progress in a sentence for users.
     pub fn describe(&self, language: Language) -> String {
         let (read, failing) = (self.channels_read(), self.failing.len());
         let Self { platform, channels, threads_read: threads, .. } = *self;
@@ -86,7 +86,7 @@ impl BackfillProgress {
 }
 
 impl BackfillQueue {
-    /// The progress of these channels since the gap that ended at `since`.
+    /// Returns the progress of these channels since the gap that ended at `since`.
     pub fn backfill_progress(
         &self,
         platform: &'static str,

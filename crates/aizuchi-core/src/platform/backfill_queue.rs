@@ -1,5 +1,5 @@
-//! Which channels to backfill, which of them first, and which are complete. A channel that cannot be read is tried again
-//! after growing delays, behind the others.
+//! Which channels to backfill, in which order, and which are complete. A channel that cannot be read is retried after
+//! increasing delays, behind the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::platform::deletion_checks::DeletionChecks;
 /// A channel's top level, or one of its threads.
 pub type BackfillTarget = (ChannelId, Option<MessageId>);
 
-/// Until a channel is tried again after its first failure. Each further failure doubles it.
+/// The delay before a channel is retried after its first failure. Each further failure doubles it.
 const FIRST_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(5);
 const MAX_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
@@ -24,25 +24,25 @@ pub struct BackfillQueue {
     pub added: Notify,
     /// Notified when a target was prioritized.
     pub prioritized: Notify,
-    /// Where deletions are still to be looked for.
+    /// The checks for missed deletions that are not finished.
     pub deletion_checks: DeletionChecks,
 }
 
 #[derive(Default)]
 struct QueueState {
-    /// The channels to read, and the time before which each is not read.
+    /// The channels to read, and the earliest time to read each.
     channels: BTreeMap<ChannelId, Timestamp>,
-    /// Those that are being read.
+    /// The channels that are being read.
     reading: BTreeSet<ChannelId>,
     /// Targets that a pending step waits for.
     prioritized: BTreeSet<BackfillTarget>,
-    /// Targets in which nothing is missing since the gap that ended at this time.
+    /// Targets that are complete since the gap that ended at this time.
     complete_targets: HashMap<BackfillTarget, Timestamp>,
-    /// The same for whole channels.
+    /// Channels that are complete since the gap that ended at this time.
     complete_channels: HashMap<ChannelId, Timestamp>,
     /// Channels that could not be read.
     failed_channels: HashMap<ChannelId, Failures>,
-    /// The same for targets.
+    /// Targets that could not be read.
     failed_targets: HashMap<BackfillTarget, Failures>,
     /// When the persona joined channels that it was not in before.
     joined_at: HashMap<ChannelId, Timestamp>,
@@ -50,7 +50,7 @@ struct QueueState {
     threads_read: HashSet<BackfillTarget>,
 }
 
-/// How often something could not be read since it was read last.
+/// The number of failed reads since the last successful one.
 #[derive(Clone, Copy)]
 struct Failures {
     count: u32,
@@ -66,7 +66,7 @@ impl Failures {
 }
 
 impl BackfillQueue {
-    /// A gap has ended.
+    /// Starts over after a gap has ended.
     pub fn restart(&self) {
         self.lock().threads_read.clear();
     }
@@ -76,12 +76,12 @@ impl BackfillQueue {
         self.lock().threads_read.insert((channel, Some(thread)));
     }
 
-    /// How many threads have been read since the gap.
+    /// Returns the number of threads that have been read since the gap.
     pub fn threads_read(&self) -> usize {
         self.lock().threads_read.len()
     }
 
-    /// Which of these channels have not been read since the gap that ended at `since`.
+    /// Returns those channels that have not been read since the gap that ended at `since`.
     pub fn behind(&self, channels: &[ChannelId], since: Option<Timestamp>) -> Vec<ChannelId> {
         let state = self.lock();
         let is_read = |channel: &ChannelId| {
@@ -91,7 +91,7 @@ impl BackfillQueue {
         channels.iter().filter(|channel| !is_read(channel)).cloned().collect()
     }
 
-    /// The channels that could not be read when they were tried last.
+    /// Returns the channels whose last read failed.
     pub fn failing(&self) -> BTreeSet<ChannelId> {
         self.lock().failed_channels.keys().cloned().collect()
     }
@@ -100,7 +100,7 @@ impl BackfillQueue {
         self.enqueue_at(channel, Timestamp::MIN);
     }
 
-    /// Reads a channel not before this time, unless it is queued for an earlier time.
+    /// Schedules a channel to be read no earlier than this, unless it is queued for an earlier time.
     pub fn enqueue_at(&self, channel: &ChannelId, at: Timestamp) {
         {
             let mut state = self.lock();
@@ -110,8 +110,8 @@ impl BackfillQueue {
         self.added.notify_one();
     }
 
-    /// The next channel to read: one that could be read when it was tried last comes first. It is not returned again
-    /// until [`Self::finish`] or [`Self::fail`].
+    /// Takes the next channel to read; channels whose last read succeeded come first. It is not returned again until
+    /// [`Self::finish`] or [`Self::fail`].
     pub fn pop(&self, now: Timestamp) -> Option<ChannelId> {
         let mut state = self.lock();
         let queued = state.channels.iter();
@@ -124,21 +124,21 @@ impl BackfillQueue {
         Some(channel)
     }
 
-    /// When the next channel may be read, unless there is none, or it is being read.
+    /// Returns when the next channel that is not being read may be read, if there is one.
     pub fn next_at(&self) -> Option<Timestamp> {
         let state = self.lock();
         let queued = state.channels.iter().filter(|(channel, _)| !state.reading.contains(*channel));
         queued.map(|(_, at)| *at).min()
     }
 
-    /// A channel has been read.
+    /// Records that a channel has been read.
     pub fn finish(&self, channel: &ChannelId) {
         let mut state = self.lock();
         state.reading.remove(channel);
         state.failed_channels.remove(channel);
     }
 
-    /// A channel could not be read. It is queued again, and the time of the next attempt is returned.
+    /// Records that a channel could not be read. It is queued again, and the time of the next attempt is returned.
     pub fn fail(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {
         let failures = {
             let mut state = self.lock();
@@ -151,7 +151,7 @@ impl BackfillQueue {
         failures.retry_at
     }
 
-    /// The persona has joined this channel. Messages from before are history.
+    /// Records that the persona has joined this channel. Earlier messages are history.
     pub fn join_channel(&self, channel: &ChannelId, now: Timestamp) {
         self.leave_channel(channel);
         self.lock().joined_at.insert(channel.clone(), now);
@@ -169,7 +169,7 @@ impl BackfillQueue {
         state.complete_targets.retain(|(other, _), _| other != channel);
     }
 
-    /// Since when messages of this channel arrive live.
+    /// Returns since when messages of this channel arrive live.
     pub fn live_since(&self, channel: &ChannelId, since: Timestamp) -> Timestamp {
         self.lock().joined_at.get(channel).map_or(since, |joined_at| since.max(*joined_at))
     }
@@ -200,7 +200,7 @@ impl BackfillQueue {
         self.prioritized.notify_one();
     }
 
-    /// The next prioritized target. One that has just failed is dropped: the step that waits for it asks again.
+    /// Takes the next prioritized target. One that has just failed is dropped: the step that waits for it asks again.
     pub fn pop_prioritized(&self, now: Timestamp) -> Option<BackfillTarget> {
         let mut state = self.lock();
         while let Some(target) = state.prioritized.pop_first() {
@@ -217,7 +217,7 @@ impl BackfillQueue {
         state.failed_targets.insert(target.clone(), failures);
     }
 
-    /// How many channels wait or are being read, apart from those that failed.
+    /// Returns the number of channels that are queued or being read, apart from those that failed.
     pub fn remaining(&self) -> usize {
         let state = self.lock();
         let all = state.channels.keys().chain(&state.reading).collect::<BTreeSet<_>>();

@@ -1,5 +1,5 @@
-//! Runs the backfill of all channels of a platform. Each channel is read on its own, so one that cannot be read keeps no
-//! other waiting, and a conversation that a step waits for is read ahead of the queue.
+//! Runs the backfill of all channels of a platform. Each channel is read on its own, so that a failing one does not
+//! block others, and a conversation that a step waits for is read ahead of the queue.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::platform::channel_history::{BackfillParts, ChannelHistory};
 use crate::platform::incidents::Panicked;
 use crate::platform::missed_deletions::run_deletion_check;
 
-/// How many conversations are read at once because a step waits for them.
+/// The maximum number of conversations that are read at once because a step waits for them.
 const MAX_PRIORITIZED: usize = 32;
-/// How many channels pass between two log entries on the progress.
+/// The number of channels between two log entries about the progress.
 const LOG_EVERY_CHANNELS: usize = 20;
 
 /// Backfills the queued channels, and all channels after each gap in the connection. Never ends.
@@ -84,14 +84,14 @@ pub async fn run_prioritized_backfill(history: &dyn ChannelHistory) {
     }
 }
 
-/// Runs the deletion checks that no backfill runs itself, one after the other. Never ends.
+/// Runs the deletion checks that no backfill runs itself, sequentially. Never ends.
 pub async fn run_deletion_checks(history: &dyn ChannelHistory) {
     let BackfillParts { platform, queue, connection, inbox, .. } = history.parts();
     let (checks, clock) = (&queue.deletion_checks, &inbox.clock);
     let mut changes = connection.subscribe();
     loop {
         let is_connected = changes.borrow_and_update().connected_since.is_some();
-        // A claim is given back only by running it.
+        // A claim can only be released by running it.
         let claimed = if is_connected { checks.claim_next(clock.now()) } else { None };
         if let Some((workspace, channel)) = claimed {
             info!(platform, %channel, "looking for missed deletions");
@@ -167,7 +167,7 @@ async fn read_target(
     target
 }
 
-/// A defect while one channel is read is a failure of that channel alone.
+/// Confines a panic while reading one channel: it counts as a failure of that channel alone.
 async fn contain<T>(
     history: &dyn ChannelHistory,
     channel: &ChannelId,
@@ -175,7 +175,7 @@ async fn contain<T>(
 ) -> anyhow::Result<T> {
     let BackfillParts { queue, inbox, incidents, .. } = history.parts();
     incidents.contain(PlatformTask::Backfill, work).await.unwrap_or_else(|Panicked| {
-        // It may have been running a check.
+        // The work may have been a deletion check.
         queue.deletion_checks.release(channel, inbox.clock.now());
         Err(anyhow::anyhow!("a defect in the program"))
     })

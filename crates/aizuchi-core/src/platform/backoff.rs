@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 
 use crate::clock::duration_from_seconds;
 
-/// Exponential backoff with full jitter: up to 0.5, 1, 2, 4 … 30 seconds, so that clients do not return all at
-/// once.
+/// Returns an exponential backoff with full jitter: up to 0.5, 1, 2, 4 … 30 seconds, so that clients do not return all
+/// at once.
 pub fn backoff_delay(attempt: u32, draw: f64) -> SignedDuration {
     let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(6);
     duration_from_seconds((0.5 * 2_f64.powi(exponent)).min(30.0) * draw)

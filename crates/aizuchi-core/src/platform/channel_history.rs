@@ -1,4 +1,4 @@
-//! The port through which channels are backfilled: what a chat platform's adapter knows of reading histories.
+//! The port for backfilling channels: how a chat platform's adapter reads histories.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::platform::incidents::Incidents;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
 
-/// What a backfill works with on every platform.
+/// The parts that a backfill works with on every platform.
 #[derive(Clone, Copy)]
 pub struct BackfillParts<'a> {
     /// The platform's name for users.
@@ -26,26 +26,27 @@ pub struct BackfillParts<'a> {
     pub incidents: &'a Incidents,
 }
 
-/// An error means: not now; try again later.
+/// A platform's history. An error means that the caller should try again later.
 #[async_trait]
 pub trait ChannelHistory: Send + Sync {
     fn parts(&self) -> BackfillParts<'_>;
 
-    /// How many channels may be read at once.
+    /// Returns the maximum number of channels that may be read at once.
     fn max_concurrent(&self) -> usize;
 
-    /// A gap has ended: queues the channels that are to be read.
+    /// Queues the channels to be read after a gap has ended.
     fn enqueue_channels(&self);
 
-    /// Hears what was missed in a channel before `since`, when the gap ended, and returns the number of new messages.
+    /// Hears the messages of a channel that were missed before `since`, when the gap ended, and returns the number of
+    /// new ones.
     async fn read_channel(&self, channel: &ChannelId, since: Timestamp) -> anyhow::Result<usize>;
 
-    /// The same for the newest messages of one conversation.
+    /// Hears the missed messages among the newest ones of one conversation.
     async fn read_target(&self, target: &BackfillTarget, since: Timestamp) -> anyhow::Result<()>;
 
-    /// Which of these messages the platform surely no longer has. All are of one conversation, oldest first.
+    /// Returns those messages that the platform certainly no longer has. All are of one conversation, oldest first.
     async fn find_deleted(&self, messages: &[Arc<Message>]) -> anyhow::Result<Vec<Arc<Message>>>;
 
-    /// The connection has been unbroken since then for another while, so the next start has to read less.
+    /// Records that the connection has been unbroken since then for some more time, so the next start has to read less.
     async fn advance_cursors(&self, since: Timestamp);
 }

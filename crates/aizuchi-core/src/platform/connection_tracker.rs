@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-/// Follows the connections of a platform, and wakes those who wait for a change.
+/// Tracks the connections of a platform, and notifies subscribers of changes.
 pub struct ConnectionTracker(watch::Sender<ConnectionState>);
 
 /// The state of the connections.
@@ -11,7 +11,7 @@ pub struct ConnectionTracker(watch::Sender<ConnectionState>);
 pub struct ConnectionState {
     /// The number of open connections.
     pub open_connections: usize,
-    /// Since when there has always been an open connection.
+    /// When the current period with an open connection began.
     pub connected_since: Option<Timestamp>,
 }
 
@@ -22,7 +22,7 @@ impl Default for ConnectionTracker {
 }
 
 impl ConnectionTracker {
-    /// For a platform that calls us, so that there is no connection to lose.
+    /// Creates a tracker for a platform that calls us, so that there is no connection to lose.
     pub fn always_connected(now: Timestamp) -> Self {
         Self(watch::Sender::new(ConnectionState {
             open_connections: 1,

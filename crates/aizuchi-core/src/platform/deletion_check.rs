@@ -1,5 +1,5 @@
-//! What is still to be compared with a platform's history to find the deletions that were missed. It is stored, so that
-//! a restart continues it.
+//! What still has to be compared with a platform's history to find missed deletions. It is stored, so that the check is
+//! resumed after a restart.
 
 use jiff::Timestamp;
 
@@ -12,26 +12,26 @@ pub struct DeletionCheck {
     pub until: Timestamp,
 }
 
-/// What a check has found.
+/// The findings of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckProgress {
-    /// How many messages were compared.
+    /// The number of messages that were compared.
     pub compared: usize,
-    /// How many of them the platform no longer had.
+    /// The number of them that the platform no longer had.
     pub deleted: usize,
 }
 
-/// The cursors of checks have this before the channel's id.
+/// The prefix of the streams of checks, before the channel's id.
 const STREAM_PREFIX: &str = "deletions ";
 
 impl DeletionCheck {
-    /// A check of the messages of both.
+    /// Merges two checks into one that covers both.
     pub fn merge(self, other: Option<Self>) -> Self {
         let Some(other) = other else { return self };
         Self { from: self.from.min(other.from), until: self.until.max(other.until) }
     }
 
-    /// The cursor of the rest of a check; of a finished one if there is no rest.
+    /// Returns the cursor for the rest of a check, or for a finished check if there is no rest.
     pub fn to_cursor(rest: Option<Self>, workspace: &WorkspaceId, channel: &ChannelId) -> Cursor {
         let value = rest.map_or_else(String::new, |rest| {
             format!("{}..{}", rest.from.as_millisecond(), rest.until.as_millisecond())
@@ -40,7 +40,7 @@ impl DeletionCheck {
         Cursor { workspace: workspace.clone(), stream, value: value.into() }
     }
 
-    /// The rest of a check, if this is its cursor.
+    /// Returns the rest of a check, if this is the cursor of one.
     pub fn from_cursor(cursor: &Cursor) -> Option<(ChannelId, Self)> {
         let channel = cursor.stream.strip_prefix(STREAM_PREFIX)?;
         let (from, until) = cursor.value.split_once("..")?;

@@ -1,4 +1,4 @@
-//! The deletion checks of all channels: those that a backfill runs itself, and those that run beside it.
+//! The deletion checks of all channels, whether a backfill runs them itself or they run in the background.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::chat::{ChannelId, Cursor, WorkspaceId};
 use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
 
-/// After a check could not go on.
+/// The delay after which a failed check is retried.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Default)]
@@ -23,20 +23,20 @@ struct PendingCheck {
     workspace: WorkspaceId,
     rest: DeletionCheck,
     progress: CheckProgress,
-    /// When it may be run. `None`: it is being run.
+    /// When it may be run. `None` while it is running.
     run_at: Option<Timestamp>,
 }
 
-/// Who runs a check.
+/// The task that runs a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckRunner {
-    /// The one that begins it, unless it is being run.
+    /// The caller that begins it, unless it is already running.
     Caller,
     Background,
 }
 
 impl DeletionChecks {
-    /// Loads the checks that an earlier process has not finished.
+    /// Loads the unfinished checks of an earlier process.
     pub fn load(&self, cursors: &[Cursor]) {
         for cursor in cursors {
             if let Some((channel, check)) = DeletionCheck::from_cursor(cursor) {
@@ -45,7 +45,7 @@ impl DeletionChecks {
         }
     }
 
-    /// Adds a check to what is left of an earlier one. Returns the whole, and whether the caller is to run it.
+    /// Adds a check to the rest of an earlier one. Returns the merged check, and whether the caller has to run it.
     pub fn begin(
         &self,
         workspace: &WorkspaceId,
@@ -79,18 +79,18 @@ impl DeletionChecks {
         Some((pending.workspace.clone(), channel.clone()))
     }
 
-    /// When the next check is due.
+    /// Returns when the next check is due.
     pub fn next_at(&self) -> Option<Timestamp> {
         self.lock().values().filter_map(|pending| pending.run_at).min()
     }
 
-    /// What is left of a channel's check.
+    /// Returns the rest of a channel's check.
     pub fn rest(&self, channel: &ChannelId) -> Option<DeletionCheck> {
         self.lock().get(channel).map(|pending| pending.rest)
     }
 
-    /// A part of `before` has been checked, and this is left. Returns where to go on: more, if another check was added
-    /// meanwhile.
+    /// Records that a part of `before` has been checked, with this rest. Returns what to continue with, which is more
+    /// if another check was added in the meantime.
     pub fn advance(
         &self,
         channel: &ChannelId,
@@ -112,7 +112,7 @@ impl DeletionChecks {
         rest
     }
 
-    /// A claimed check could not go on. It is run again later.
+    /// Releases a claimed check that failed. It is run again later.
     pub fn release(&self, channel: &ChannelId, now: Timestamp) {
         if let Some(pending) = self.lock().get_mut(channel) {
             pending.run_at = Some(now + RETRY_DELAY);
@@ -120,7 +120,7 @@ impl DeletionChecks {
         self.added.notify_one();
     }
 
-    /// Which of these channels have a check, and what has been found in them.
+    /// Returns those channels that have a check, with its findings.
     pub fn progress(&self, channels: &[ChannelId]) -> Vec<(ChannelId, CheckProgress)> {
         let all = self.lock();
         let known = all.iter().filter(|(channel, _)| channels.contains(channel));

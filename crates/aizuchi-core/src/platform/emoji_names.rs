@@ -1,6 +1,6 @@
-//! Converts between emoji and the names that Slack writes for them, which recorded and reported messages have too. Most
-//! names are the same as GitHub's; `emoji_names.txt` lists the others: a character and its names, the one that Slack
-//! prefers first.
+//! Converts between emoji and Slack's names for them, which are also used in recorded and reported messages. Most names
+//! are the same as GitHub's; `emoji_names.txt` lists the others: a character and its names, Slack's preferred one
+//! first.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ struct EmojiNames {
     preferred: HashMap<&'static str, &'static str>,
 }
 
-/// The character for a name, which may have a skin tone (`wave::skin-tone-3`). A custom emoji stays `:name:`.
+/// Returns the character for a name, which may have a skin tone (`wave::skin-tone-3`). A custom emoji stays `:name:`.
 pub fn to_character(name: &str) -> String {
     let name = name.trim_matches(':');
     let (base, tone) = name.split_once("::skin-tone-").unzip();
@@ -36,7 +36,7 @@ pub fn to_character(name: &str) -> String {
     found.unwrap_or_else(|| format!(":{name}:"))
 }
 
-/// Slack's name for a character or for `:name:`, without the colons. `None` if it is not an emoji.
+/// Returns Slack's name for a character or for `:name:`, without the colons. `None` if it is not an emoji.
 pub fn to_name(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let inner = emoji.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
@@ -88,7 +88,7 @@ fn preferred_name(emoji: &emojis::Emoji) -> Option<String> {
     flag_name(character).or_else(|| group_name(character)).or_else(shared)
 }
 
-/// `flag-se` is written as the regional indicators S and E.
+/// Returns the flag for `flag-se`, which is written as the regional indicators S and E.
 fn flag_character(name: &str) -> Option<String> {
     let country = name.strip_prefix("flag-").filter(|country| country.len() == 2)?;
     let letter = |letter: char| {
@@ -107,7 +107,7 @@ fn flag_name(character: &str) -> Option<String> {
     (country.len() == 2).then(|| format!("flag-{country}"))
 }
 
-/// `man-woman-boy` is written as three characters with zero-width joiners between them.
+/// The parts of group names: `man-woman-boy` is written as three characters joined by zero-width joiners.
 const GROUP_PARTS: [(&str, &str); 6] = [
     ("man", "👨"),
     ("woman", "👩"),
@@ -126,7 +126,7 @@ fn group_character(name: &str) -> Option<String> {
 }
 
 fn group_name(character: &str) -> Option<String> {
-    // The kiss has a joiner itself, so it is replaced before splitting.
+    // The kiss itself contains a joiner, so it is replaced before splitting.
     let kiss = character.replace("❤\u{fe0f}\u{200d}💋", "kiss");
     let part_name = |part: &str| {
         let known =
@@ -179,7 +179,7 @@ mod tests {
             ("umbrella", "☂\u{fe0f}", "umbrella"),
             ("satellite", "🛰\u{fe0f}", "satellite"),
             ("email", "✉\u{fe0f}", "email"),
-            // Custom emoji, and names that are no emoji.
+            // Custom emoji, and names that are not emoji.
             ("party-parrot", ":party-parrot:", "party-parrot"),
             ("パロット", ":パロット:", "パロット"),
             ("flag-zz", ":flag-zz:", "flag-zz"),

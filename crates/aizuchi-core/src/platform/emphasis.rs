@@ -57,7 +57,7 @@ pub fn restore_event(event: Event<'_>) -> Event<'_> {
     }
 }
 
-/// The events of a text with marks.
+/// Returns the events of a text with marks.
 pub fn to_events(text: &str) -> Vec<Event<'static>> {
     let mut events = Vec::new();
     for part in text.split_inclusive([EMPHASIS_START, EMPHASIS_END]) {

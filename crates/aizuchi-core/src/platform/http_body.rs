@@ -1,12 +1,12 @@
-//! Reads the body of an HTTP response up to a limit. A server that never stops must not fill the memory, so no body is
-//! read in any other way.
+//! Reads the body of an HTTP response up to a limit. A server that never stops sending must not exhaust the memory, so
+//! every body is read in this way.
 
 use reqwest::{Error, Response};
 
-/// The limit for models. The longest answer that is of use takes a quarter of it.
+/// The limit for models. The longest useful answer takes a quarter of it.
 pub const MAX_MODEL_BODY_BYTES: usize = 1024 * 1024;
-/// The limit for chat platforms. A page of their history holds up to 1,000 messages with attachments, which takes a few
-/// megabytes; a page that is refused would hide what came before it.
+/// The limit for chat platforms. A page of their history has up to 1,000 messages with attachments, which takes a few
+/// megabytes; refusing a page would hide everything before it.
 pub const MAX_PLATFORM_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Why a body was not read to its end.
@@ -15,7 +15,7 @@ pub enum BodyError {
     /// It is longer than the limit. The rest was not read.
     #[error("the answer is too large")]
     TooLarge,
-    // The error itself names the URL, which may hold secrets.
+    // The error itself contains the URL, which may contain secrets.
     #[error("{}", if .0.is_timeout() { "no answer in time" } else { "the answer broke off" })]
     Broken(Error),
 }
@@ -36,7 +36,7 @@ pub async fn read_body(mut response: Response, limit_bytes: usize) -> Result<Vec
     Ok(body)
 }
 
-/// Reads the beginning of a body, at most `limit_bytes` of it, and tells whether there was more.
+/// Reads the beginning of a body, at most `limit_bytes` of it, and returns whether there was more.
 pub async fn read_beginning(
     mut response: Response,
     limit_bytes: usize,

@@ -7,7 +7,7 @@ pub fn is_unsent(error: &Error) -> bool {
     error.is_connect() || error.is_builder()
 }
 
-/// What went wrong, without the URL, which may hold secrets.
+/// Describes the error without the URL, which may contain secrets.
 pub fn describe_error(error: &Error) -> String {
     let what = if error.is_timeout() {
         "no answer in time"

@@ -1,10 +1,11 @@
-//! The body of a form that a platform sends, of any length: what somebody wrote in a form of Slack comes back twice, and
+//! Parses form bodies of any length from a platform: what a user wrote in a Slack form is included twice, and
 //! percent-encoded Japanese is nine times as long as it looks.
 
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-/// The fields of an `application/x-www-form-urlencoded` body, each a string; of two with one name, the last.
+/// Parses the fields of an `application/x-www-form-urlencoded` body as strings. If a name occurs twice, the last value
+/// wins.
 pub fn parse_form(body: &[u8]) -> Option<Map<String, Value>> {
     let body = std::str::from_utf8(body).ok()?;
     let mut url = Url::parse("http://form/").ok()?;

@@ -1,5 +1,5 @@
-//! What should not happen and does: a platform sends what fits no type, or the program has a defect. Each incident is
-//! counted, is logged without content, and takes nothing else along.
+//! Unexpected incidents: a platform sends data of an unexpected form, or the program panics. Each incident is counted,
+//! logged without content, and contained.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -15,9 +15,10 @@ use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::metrics::labels::{MalformedInput, PlatformTask};
 
-/// Malformed input of one kind is logged at most this often, so that a change at the platform does not fill the log.
+/// The minimum interval between logs of malformed input of one kind, so that a change at the platform does not fill the
+/// log.
 const LOG_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-/// Before a task starts again that had a defect.
+/// The delay before a task that panicked is restarted.
 const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(5);
 
 /// The incidents of one platform.
@@ -29,7 +30,7 @@ pub struct Incidents {
     logged_at: Mutex<HashMap<MalformedInput, Timestamp>>,
 }
 
-/// A piece of work had a defect and was abandoned.
+/// A piece of work panicked and was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panicked;
 
@@ -38,7 +39,7 @@ impl Incidents {
         Self { platform, metrics, clock, logged_at: Mutex::default() }
     }
 
-    /// Records input that fits no type. `what` names it, as the type of an event or the method of a call does.
+    /// Records malformed input. `what` names it, e.g. by the type of an event or the method of a call.
     pub fn record_malformed(&self, input: MalformedInput, what: &str) {
         self.metrics.record_malformed(self.platform, input);
         let now = self.clock.now();
@@ -56,7 +57,7 @@ impl Incidents {
         }
     }
 
-    /// Does a piece of work whose defects end nothing else.
+    /// Runs a piece of work and contains its panics.
     pub async fn contain<T>(
         &self,
         task: PlatformTask,
@@ -64,7 +65,7 @@ impl Incidents {
     ) -> Result<T, Panicked> {
         AssertUnwindSafe(work).catch_unwind().await.map_err(|_| {
             self.metrics.record_panic(self.platform, task);
-            // The panic's message may hold chat text.
+            // The panic's message may contain chat text.
             error!(
                 platform = self.platform,
                 task = task.name(),
@@ -74,7 +75,7 @@ impl Incidents {
         })
     }
 
-    /// Runs a task that never ends, and starts it again if a defect ends it.
+    /// Runs a task that never ends, and restarts it if it panics.
     pub async fn keep_running<F: Future<Output = ()>>(
         &self,
         task: PlatformTask,

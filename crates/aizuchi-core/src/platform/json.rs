@@ -1,20 +1,20 @@
-//! JSON as chat platforms send it. One value that cannot be represented must not hide the page or the event that it
-//! stands in, so it is repaired or left out.
+//! Parses JSON from chat platforms. One value that cannot be represented must not hide the page or the event that
+//! contains it, so it is repaired or left out.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value, from_slice, from_str};
 
-/// How deep values are looked for that can be read beside one that cannot.
+/// The maximum depth to which readable values are salvaged next to an unreadable one.
 const MAX_SALVAGE_DEPTH: usize = 8;
-/// The character in place of what is no character.
+/// The replacement for an invalid character.
 const REPLACEMENT: &str = "\\ufffd";
 /// The length of an escaped UTF-16 code unit, as in `\u00e9`.
 const ESCAPE_LENGTH: usize = 6;
 
-/// Parses JSON. Half of a surrogate pair, which JSON can spell and a string cannot hold, becomes U+FFFD. A value that
-/// is nested too deeply, or a number that is too large, becomes null. Fails only if it is no JSON.
+/// Parses JSON. An unpaired surrogate, which JSON can escape but a string cannot contain, becomes U+FFFD. A value that
+/// is nested too deeply, or a number that is too large, becomes null. Fails only if the input is not JSON.
 pub fn parse_json(bytes: &[u8]) -> Result<Value, Error> {
     from_slice(bytes).or_else(|_| {
         let text = replace_lone_surrogates(&String::from_utf8_lossy(bytes));
@@ -22,7 +22,7 @@ pub fn parse_json(bytes: &[u8]) -> Result<Value, Error> {
     })
 }
 
-/// Reads a value part by part.
+/// Parses a value part by part.
 fn salvage(raw: &RawValue, depth: usize) -> Value {
     let text = raw.get();
     if let Ok(value) = from_str(text) {
@@ -43,7 +43,7 @@ fn salvage(raw: &RawValue, depth: usize) -> Value {
     }
 }
 
-/// Replaces each escaped surrogate that is not half of a pair.
+/// Replaces each escaped surrogate that is not part of a pair.
 fn replace_lone_surrogates(text: &str) -> String {
     let mut repaired = String::with_capacity(text.len());
     let mut rest = text;
@@ -68,7 +68,7 @@ fn replace_lone_surrogates(text: &str) -> String {
     repaired + rest
 }
 
-/// The code unit that an escape at the start of the text stands for.
+/// Returns the code unit of an escape at the start of the text.
 fn code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..ESCAPE_LENGTH - 2)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

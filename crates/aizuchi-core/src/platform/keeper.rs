@@ -1,7 +1,6 @@
-//! Asks whoever looks after a channel, in a private chat with buttons, whether to say what the persona would say there
-//! unasked, whether it may speak there by itself, and whether a tool that may write is to be called. When somebody has
-//! decided, or the moment has passed, the question is replaced by what became of it. Keepers who want that are told of each
-//! week, too.
+//! Asks the keeper of a channel, in a private chat with buttons, whether to post what the persona would say unasked,
+//! whether it may post there without approval, and whether a tool that may write is to be called. Once a question is
+//! decided or expires, it is replaced by its outcome. Keepers who want it also receive a weekly note.
 
 mod answer;
 pub mod edit;
@@ -39,7 +38,7 @@ use crate::texts;
 /// A platform that can ask a user something in a private chat.
 #[async_trait]
 pub trait KeeperChat: Send + Sync {
-    /// The workspaces that it serves now.
+    /// Returns the workspaces that it currently serves.
     fn workspaces(&self) -> Vec<WorkspaceId>;
 
     async fn ask(
@@ -48,8 +47,8 @@ pub trait KeeperChat: Send + Sync {
         question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError>;
 
-    /// Where a question stands that the keeper was asked since then and that is not settled, if it does. Refused if that
-    /// cannot be told.
+    /// Returns the place of an unsettled question that the keeper was asked since then, if it exists. Returns `Refused`
+    /// if that cannot be determined.
     async fn find_question(
         &self,
         keeper: &UserId,
@@ -58,14 +57,14 @@ pub trait KeeperChat: Send + Sync {
         since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError>;
 
-    /// Replaces a question, and its buttons, by a text. Doing it again changes nothing.
+    /// Replaces a question, and its buttons, by a text. Idempotent.
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
 
-    /// Tells a keeper something, in Markdown. The key travels with the message, of which nothing is kept.
+    /// Sends a keeper a text in Markdown. The key is sent along with the message, which is not stored.
     async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
 
-    /// Whether a message with this key, sent since then, stands in the keeper's private chat. Refused if that cannot be
-    /// told.
+    /// Whether a message with this key, sent since then, is in the keeper's private chat. Returns `Refused` if that
+    /// cannot be determined.
     async fn is_told(
         &self,
         keeper: &UserId,
@@ -73,31 +72,31 @@ pub trait KeeperChat: Send + Sync {
         since: Timestamp,
     ) -> Result<bool, PlatformError>;
 
-    /// How long after it was sent a question or a message cannot appear any more.
+    /// Returns the time after which a question or a message that was sent can no longer appear.
     fn tell_settles_after(&self) -> SignedDuration;
 
-    /// Whether what was missed of a conversation has been read.
+    /// Whether the missed messages of a conversation have been read.
     fn has_caught_up(&self, conversation: &ConversationId) -> bool;
 
-    /// Where a message is read on the platform, if that is known. No call is made for it.
+    /// Returns a link to a message on the platform, if it is known, without any call.
     fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }
 
-/// What a keeper is asked.
+/// A question for a keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeeperQuestion {
     pub workspace: WorkspaceId,
     pub subject: QuestionSubject,
     pub heading: String,
-    /// What it would say or send, as models write: in Markdown.
+    /// The text that would be posted or sent, in Markdown as models write it.
     pub draft: String,
-    /// Why, and where the rest is read if this is not all.
+    /// The reason, and where to read the rest if this is not all.
     pub note: String,
-    /// Each with its words.
+    /// The buttons with their labels.
     pub buttons: Vec<(KeeperButton, &'static str)>,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionSubject {
     Proposal(ProposalId),
@@ -106,7 +105,7 @@ pub enum QuestionSubject {
 }
 
 impl QuestionSubject {
-    /// Its name, by which the platform says which question was answered.
+    /// Returns the key by which the platform identifies the question.
     pub fn key(self) -> String {
         match self {
             QuestionSubject::Proposal(id) => id.to_string(),
@@ -124,7 +123,7 @@ impl QuestionSubject {
     }
 }
 
-/// Where a question stands: a message of a private chat.
+/// The place of a question: a message of a private chat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionPlace {
     pub channel: ChannelId,
@@ -136,21 +135,21 @@ pub struct QuestionPlace {
 #[strum(serialize_all = "snake_case")]
 pub enum KeeperButton {
     Say,
-    /// Opens a form, in which somebody writes other words.
+    /// Opens a form in which the keeper can edit the text.
     Edit,
     NotNow,
     Never,
     AllowOnce,
     Refuse,
-    /// Speak by yourself.
+    /// Post without approval from now on.
     ByItself,
     NotYet,
 }
 
-/// What a button wants.
+/// The choice that a button stands for.
 enum ButtonChoice {
     Proposal(ProposalChoice),
-    /// Decides nothing yet: what comes back from the form does.
+    /// Decides nothing yet; submitting the form does.
     Form,
     Call(ConsentChoice),
     Trust(TrustChoice),
@@ -168,7 +167,7 @@ impl KeeperButton {
         KeeperButton::NotYet,
     ];
 
-    /// Its name, by which the platform says which one was clicked.
+    /// Returns the name by which the platform identifies the button.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -204,7 +203,7 @@ impl KeeperButton {
     }
 }
 
-/// A button that somebody clicked.
+/// A click on a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Click {
     pub workspace: WorkspaceId,
@@ -213,18 +212,18 @@ pub struct Click {
     pub button: KeeperButton,
 }
 
-/// What becomes of a click on the platform.
+/// The platform's response to a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClickAnswer {
-    /// The question is replaced, and says it.
+    /// The question is replaced, which is the answer.
     Settles,
-    /// Whoever clicked is told this.
+    /// The user who clicked is told this.
     Tell(&'static str),
-    /// They get a form to fill in.
+    /// The user gets a form to fill in.
     Open(EditForm),
 }
 
-/// Asks the keepers of a platform, and takes their answers.
+/// Asks the keepers of a platform, and handles their answers.
 pub struct Keepers {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
@@ -237,23 +236,24 @@ pub struct Keepers {
     pub lengths: KeeperLengths,
 }
 
-/// How long texts may be on the platform, in UTF-16 code units.
+/// The maximum lengths of texts on the platform, in UTF-16 code units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeeperLengths {
-    /// What a form may hold.
+    /// A form's field.
     pub form: usize,
-    /// One post.
+    /// A post.
     pub post: usize,
 }
 
-/// How many of the newest proposals are looked at.
+/// The number of newest proposals that are looked at.
 const PAGE: usize = 50;
 /// How long changes are collected before they are looked at.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
-/// How often it looks without a change: whether the time of a question is over, or the platform can be reached again.
+/// The interval between looks without a change, since a question may expire or the platform may be reachable again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// What has been asked in each workspace, and of which weeks keepers were told, as far as it was looked up.
+/// The questions that were asked in each workspace, and the weekly notes that were sent, as far as they have been
+/// loaded.
 #[derive(Debug, Default)]
 pub struct QuestionRecords {
     questions: HashMap<(WorkspaceId, MatterKind), QuestionRecord>,
@@ -293,14 +293,14 @@ impl Keepers {
         }
     }
 
-    /// Asks about what is new, and settles what is decided. Returns whether the store could be read and written.
+    /// Asks about new matters, and settles decided ones. Returns whether the store could be read and written.
     pub async fn look(&self, chat: &dyn KeeperChat, records: &mut QuestionRecords) -> bool {
         let mut is_done = true;
         for workspace in chat.workspaces() {
             for kind in MatterKind::ALL {
                 if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
                     warn!(platform = workspace.platform(), %workspace, %error, "the keepers could not be asked; trying again");
-                    // What is kept may be another state than the one that was to be kept.
+                    // The stored state may differ from the one that was to be stored.
                     records.questions.remove(&(workspace.clone(), kind));
                     is_done = false;
                 }
@@ -318,7 +318,7 @@ impl Keepers {
         name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }
 
-    /// The language in which a keeper is asked about a channel.
+    /// Returns the language in which a keeper is asked about a channel.
     fn language_in(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Language {
         self.inbox.channel_cache.set_language(workspace, channel).unwrap_or(self.language)
     }

@@ -38,13 +38,13 @@ use crate::store::order::Order;
 use crate::store::stored_message::StoredMessage;
 
 const MAX_POST_LENGTH: usize = 4_000;
-/// How long the page shows the typing indicator. The built-in model alone would be done before a user looks.
+/// How long the page shows the typing indicator. The built-in model alone would finish before a user looks.
 const TYPING_TIME: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA_USER_ID: &str = "persona";
 /// The channels that exist from the start.
 const INITIAL_CHANNELS: [&str; 2] = ["general", "random"];
 
-/// The workspace of the local room.
+/// Returns the workspace of the local room.
 pub fn workspace_id() -> WorkspaceId {
     WorkspaceId::new("local")
 }
@@ -97,10 +97,10 @@ impl LocalRoom {
         Self { inbox, archive, uploads, upload_turns, clock, persona_name, user_names, changes }
     }
 
-    /// Makes sure that the persona and the initial channels exist, and loads the known users.
+    /// Ensures that the persona and the initial channels exist, and loads the known users.
     pub async fn open(&self) -> Result<(), StoreError> {
         for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // Users who were added to the list since the last start may have written before.
+            // Users who were added to the opt-out list since the last start may have written before.
             self.inbox.apply_order(Order::Redact { workspace: workspace_id(), user }).await?;
         }
         let users = self.archive.users(&workspace_id()).await?;
@@ -121,12 +121,12 @@ impl LocalRoom {
         Ok(())
     }
 
-    /// All known users, by name.
+    /// Returns all known users, by name.
     pub fn user_names(&self) -> Vec<Arc<str>> {
         self.lock_user_names().iter().cloned().collect()
     }
 
-    /// The channels by name, the initial channels first.
+    /// Returns the channels by name, the initial channels first.
     pub async fn channels(&self) -> Result<Vec<Channel>, StoreError> {
         let mut channels = self.archive.channels(&workspace_id()).await?;
         let position =
@@ -135,12 +135,12 @@ impl LocalRoom {
         Ok(channels)
     }
 
-    /// Notifies whenever a user or channel is added, or an order is applied, also one in words.
+    /// Notifies whenever a user or channel is added, or an order is applied, including one given in plain words.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Tells those who are subscribed that an order was given in words.
+    /// Notifies subscribers that an order was given in plain words.
     pub fn notice_command(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
@@ -173,7 +173,7 @@ impl LocalRoom {
         Ok(channel)
     }
 
-    /// Takes a user's message. It is committed when this returns.
+    /// Hears a user's message. It is committed when this returns.
     pub async fn send_message(
         &self,
         request: LocalMessage,
@@ -199,7 +199,7 @@ impl LocalRoom {
             attachments: files.unwrap_or_default(),
             edits: 0,
         };
-        // The first time may have sent them.
+        // The first attempt may have sent them.
         if !has_all_files {
             return self.find_duplicate(&message).await.map_err(|error| match error {
                 LocalRoomError::IdTaken => LocalRoomError::UnknownFile,
@@ -259,8 +259,8 @@ impl LocalRoom {
         Ok(message.message)
     }
 
-    /// The existing message, if this one is a resend after a lost response. It may have been edited or deleted since,
-    /// and then only its author and its place tell.
+    /// Returns the existing message if this one is a resend after a lost response. If it has been edited or deleted
+    /// since, only its author and its conversation are compared.
     async fn find_duplicate(
         &self,
         message: &Message,
@@ -311,14 +311,14 @@ impl LocalRoom {
         Ok(ConversationId { workspace: workspace_id(), channel, thread })
     }
 
-    /// Fails if there is no such channel.
+    /// Fails if the channel does not exist.
     pub async fn require_channel(&self, channel: &ChannelId) -> Result<(), LocalRoomError> {
         let channels = self.archive.channels(&workspace_id()).await?;
         let is_known = channels.iter().any(|other| other.id == *channel);
         if is_known { Ok(()) } else { Err(LocalRoomError::UnknownChannel(channel.to_string())) }
     }
 
-    /// Makes sure that the user is stored and known. Returns whether the user is new.
+    /// Ensures that the user is stored and known. Returns whether the user is new.
     async fn ensure_user(&self, user: &UserId, name: Arc<str>) -> Result<bool, StoreError> {
         if self.lock_user_names().contains(&name) {
             return Ok(false);
@@ -333,7 +333,7 @@ impl LocalRoom {
         Ok(true)
     }
 
-    /// The known users, without those who were forgotten since.
+    /// Locks the known users, after removing those who have been forgotten.
     fn lock_user_names(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
         let mut user_names = self.user_names.lock();
         let cache = &self.inbox.channel_cache;
@@ -351,7 +351,7 @@ impl Platform for LocalRoom {
         Ok(PostedMessage { id, thread, at: self.clock.now(), author })
     }
 
-    /// A dispatched item is committed with its post, so it never needs to be looked for.
+    /// Never finds anything: a dispatched item is committed with its post.
     async fn find_posted(
         &self,
         _item: &OutboxItem,
@@ -411,7 +411,7 @@ fn parse_channel_name(name: &str) -> Result<String, LocalRoomError> {
     if is_fine { Ok(name.to_owned()) } else { Err(LocalRoomError::InvalidChannelName) }
 }
 
-/// Ids sort in the order in which they were made.
+/// Returns a new id. Ids sort in the order in which they were created.
 fn new_message_id() -> MessageId {
     MessageId::new(Uuid::now_v7().to_string())
 }

@@ -1,13 +1,13 @@
-//! What a server says about an error, made fit for logs, the ledger and dead letters. A gateway may repeat a key or a
-//! request in it.
+//! Makes a server's error message fit for logs, the ledger and dead letters. A gateway may repeat a key or a request in
+//! it.
 
 use crate::chat::{is_invisible, is_line_break};
 
-/// A sentence and a code fit.
+/// The maximum length: enough for a sentence and a code.
 const MAX_CHARACTERS: usize = 200;
-/// Stands for what looks like a key.
+/// Replaces text that looks like a key.
 const WITHHELD: &str = "[withheld]";
-/// How the keys of providers and platforms begin.
+/// The prefixes of the keys of providers and platforms.
 const KEY_PREFIXES: [&str; 15] = [
     "sk-",
     "sk_",
@@ -25,14 +25,14 @@ const KEY_PREFIXES: [&str; 15] = [
     "github_pat_",
     "eyJ",
 ];
-/// A run of letters and digits that is as long as this is no word and no code.
+/// The minimum length of a run of letters and digits that is taken for a key rather than a word or a code.
 const MIN_KEY_RUN: usize = 16;
 
-/// One line of at most 200 visible characters, without what looks like a key.
+/// Returns one line of at most 200 visible characters, without anything that looks like a key.
 pub fn to_log_sentence(text: &str) -> String {
     let visible =
         text.chars().filter(|character| is_line_break(*character) || !is_invisible(*character));
-    // Beyond this, nothing is shown, whatever becomes of keys.
+    // Text beyond this is never shown, even if keys are removed.
     let line: String = visible
         .take(MAX_CHARACTERS * 4)
         .map(|character| if is_line_break(character) { ' ' } else { character })
@@ -114,7 +114,7 @@ mod tests {
         let long = to_log_sentence(&"あ ".repeat(1_000_000));
         assert_eq!(long.chars().count(), MAX_CHARACTERS);
         assert!(long.ends_with('…'));
-        // A key that is cut off is withheld as well.
+        // A key that is cut off is withheld, too.
         let cut = to_log_sentence(&format!("{} sk-{}", "a ".repeat(95), "x1".repeat(5_000)));
         assert!(!cut.contains("sk-"), "{cut}");
     }

@@ -1,5 +1,5 @@
-//! Deletions during a gap. A platform does not tell about them later, so each stored message that a history lacks is
-//! looked up once more, however many there are, and is forgotten if the platform no longer has it.
+//! Finds deletions during a gap. A platform does not report them later, so each stored message that is missing from a
+//! history is looked up once more, however many there are, and is forgotten if the platform no longer has it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
 use crate::platform::deletion_checks::CheckRunner;
 use crate::store::query::{MessageQuery, MessageRange};
 
-/// How many stored messages are compared between two entries of the cursor.
+/// The number of stored messages that are compared between two updates of the cursor.
 const CHUNK_SIZE: usize = 500;
-/// How many deletions are heard at once, so that one commit stores many.
+/// The maximum number of deletions that are heard at once, so that one commit stores many.
 const MAX_CONCURRENT: usize = 64;
-/// With more suspects, the channel counts as read before all of them have been looked up.
+/// With more suspects than this, the channel counts as read before all of them have been looked up.
 const MAX_URGENT_SUSPECTS: usize = 1_000;
 
-/// What a backfill has found out about the stored messages of a channel.
+/// The stored messages of a channel that may have been deleted.
 pub enum Suspects {
-    /// The history lacks these messages, which were stored before it was read.
+    /// These messages, which were stored before the history was read, are missing from it.
     Known(Vec<Arc<Message>>),
     /// There were too many messages to compare them with the history.
     Unknown(DeletionCheck),
 }
 
-/// Looks for deletions among the suspects: now, or in the background if that takes long. Either way, a restart
-/// continues it.
+/// Looks for deletions among the suspects: now, or in the background if that takes long. Either way, it is resumed
+/// after a restart.
 pub async fn check_suspects(
     history: &dyn ChannelHistory,
     workspace: &WorkspaceId,
@@ -61,7 +61,7 @@ pub async fn check_suspects(
         queue.deletion_checks.release(channel, inbox.clock.now());
         return Err(error.into());
     }
-    // What is left of an earlier check has suspects that are not known any more.
+    // The suspects of an earlier check that is not finished are no longer known.
     let suspects = Some(&suspects).filter(|_| whole == check);
     run_deletion_check(history, workspace, channel, suspects).await
 }
@@ -100,7 +100,7 @@ async fn run_chunks(
     Ok(())
 }
 
-/// Checks the oldest messages of a check, and returns what is left of it.
+/// Checks the oldest messages of a check, and returns the rest of it.
 async fn check_chunk(
     history: &dyn ChannelHistory,
     workspace: &WorkspaceId,
@@ -118,7 +118,7 @@ async fn check_chunk(
     };
     let archive = history.parts().archive;
     let mut stored = archive.messages(query.clone()).await?;
-    // Messages of one time are not torn apart, because the check goes on from a time.
+    // Messages with the same timestamp are kept together, because the check resumes from a timestamp.
     while let Some(last) = stored.last().filter(|_| stored.len() >= CHUNK_SIZE)
         && last.message.at == check.from
     {

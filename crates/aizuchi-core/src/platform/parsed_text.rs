@@ -1,4 +1,4 @@
-//! A message's text in the form in which users read it.
+//! A message's text as users read it.
 
 use crate::chat::{Mention, is_line_break};
 

@@ -1,5 +1,6 @@
 //! Slash commands: the same commands as in plain words. The answer is for the user who gave the command, unless it
-//! concerns everybody in the channel and the adapter can show it there. They are not messages, so nothing is stored except what they order.
+//! concerns everyone in the channel and the adapter can show it there. They are not messages, so only their orders are
+//! stored.
 
 use std::sync::Arc;
 
@@ -12,22 +13,22 @@ use crate::inbox::Inbox;
 use crate::store::StoreError;
 use crate::texts;
 
-/// What a slash command is answered with.
+/// The answer to a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlashAnswer {
     pub text: String,
-    /// Whether everybody in the channel sees it, or only the user who gave the command.
+    /// Whether everyone in the channel sees it, or only the user who gave the command.
     pub is_public: bool,
 }
 
-/// Carries out slash commands and describes the resulting state. Without arguments they ask for the status.
+/// Carries out slash commands and describes the resulting state. A command without arguments asks for the status.
 pub struct SlashCommands {
     pub inbox: Arc<Inbox>,
     pub answers: Arc<CommandReplies>,
 }
 
 impl SlashCommands {
-    /// Parses what follows the command's name. Anything unknown asks for help.
+    /// Parses the arguments after the command's name. Anything unknown asks for help.
     pub fn parse(text: &str) -> Command {
         match text.trim() {
             "" => Command::Status,
@@ -57,7 +58,7 @@ impl SlashCommands {
 }
 
 impl SlashAnswer {
-    /// An answer for the user who gave the command.
+    /// Returns an answer for the user who gave the command.
     pub fn private(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_public: false }
     }

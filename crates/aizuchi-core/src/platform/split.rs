@@ -6,19 +6,19 @@ use std::ops::Range;
 
 use unicode_segmentation::GraphemeCursor;
 
-/// What may follow the punctuation mark at the end of a sentence.
+/// Characters that may follow the punctuation mark at the end of a sentence.
 const CLOSING_MARKS: [char; 14] =
     ['」', '』', '）', '】', '》', '〉', '”', '’', '。', '！', '？', ')', '"', '\''];
-/// A longer name or URL is split like any other text.
+/// Longer names and URLs are split like any other text.
 const MAX_NAME_LENGTH: usize = 30;
 const MAX_URL_LENGTH: usize = 1_000;
 
-/// How many posts one answer takes at most; the rest is left out.
+/// The maximum number of posts for one answer; the rest is left out.
 pub const MAX_POSTS: usize = 5;
-/// Ends an answer that is longer.
+/// Appended to an answer that was cut.
 const ELLIPSIS: &str = "\n…";
 
-/// The posts of one answer: the first of these, of at most `longest`.
+/// Limits an answer to the first of these posts, each of at most `longest`.
 pub fn limit_posts(mut posts: Vec<String>, longest: usize) -> Vec<String> {
     if posts.len() > MAX_POSTS {
         posts.truncate(MAX_POSTS);
@@ -29,7 +29,7 @@ pub fn limit_posts(mut posts: Vec<String>, longest: usize) -> Vec<String> {
     posts
 }
 
-/// The length of a text as platforms and browsers count it: in UTF-16 code units.
+/// Returns the length of a text as platforms and browsers count it: in UTF-16 code units.
 pub fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()
 }
@@ -61,13 +61,13 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
 /// A code block, from its opening line to the end of its closing line.
 struct CodeFence<'a> {
     span: Range<usize>,
-    /// The code between the two lines.
+    /// The code between the opening and the closing line.
     code: Range<usize>,
     opening: &'a str,
     marker: &'a str,
 }
 
-/// The code blocks. A block whose fences would fill half a chunk is treated as plain text.
+/// Returns the code blocks. A block whose fences would fill half a chunk is treated as plain text.
 fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
     let mut fences: Vec<CodeFence<'_>> = Vec::new();
     let mut open: Option<CodeFence<'_>> = None;
@@ -111,12 +111,12 @@ fn is_closing_fence(line: &str, marker: &str) -> bool {
     })
 }
 
-/// The block that a cut at this place would go through.
+/// Returns the block that a cut at this position would split, if any.
 fn enclosing_fence<'a, 'b>(fences: &'b [CodeFence<'a>], at: usize) -> Option<&'b CodeFence<'a>> {
     fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
 }
 
-/// Where the next chunk begins.
+/// Returns where the next chunk begins.
 fn next_chunk_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
     let blank = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
     let Some(fence) = enclosing_fence(fences, cut) else {
@@ -184,8 +184,8 @@ impl SplitWindow<'_> {
         enclosing_fence(self.fences, self.at + cut).is_some()
     }
 
-    /// Whether a cut here is between two grapheme clusters, not in the opening or closing line of a code block,
-    /// and leaves space for a closing fence.
+    /// Whether a cut here is between two grapheme clusters, not in the opening or closing line of a code block, and
+    /// leaves space for a closing fence.
     fn is_valid_cut(&self, cut: usize) -> bool {
         let here = self.at + cut;
         let is_boundary = GraphemeCursor::new(here, self.text.len(), true)
@@ -202,7 +202,7 @@ impl SplitWindow<'_> {
     }
 }
 
-/// Where a text exceeds the length. The first character always fits.
+/// Returns where a text exceeds the length. The first character always fits.
 fn fitting_end(text: &str, max_length: usize) -> Option<usize> {
     let mut left = max_length;
     let mut ends = text.char_indices().skip_while(|(at, character)| {
@@ -221,7 +221,8 @@ fn line_ends(head: &str) -> Vec<usize> {
     head.match_indices('\n').map(|(at, border)| at + border.len()).collect()
 }
 
-/// After the punctuation at the end of a sentence and the brackets that follow it; in English, before a space.
+/// Returns the positions after the punctuation at the end of a sentence and the brackets that follow it; in English,
+/// before a space.
 fn sentence_ends(head: &str) -> Vec<usize> {
     let ends = head.char_indices().filter_map(|(at, mark)| {
         let after = &head[at + mark.len_utf8()..];
@@ -243,7 +244,7 @@ fn word_ends(head: &str) -> Vec<usize> {
     head.match_indices([' ', '、', '，', '　']).map(|(at, border)| at + border.len()).collect()
 }
 
-/// Links, URLs and mentions up to and across the end of the window, if they fit into a chunk at all.
+/// Returns links, URLs and mentions that reach the window, even across its end, if they fit into a chunk at all.
 fn unbreakable_ranges(rest: &str, end: usize, max_length: usize) -> Vec<Range<usize>> {
     let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
     let ranges = starts.filter_map(|(at, _)| Some(at..at + unbreakable_length(&rest[at..])?));
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn code_continues_in_the_next_piece() {
         for (text, longest, expected) in [
-            // There is a better place than inside the code.
+            // There is a better position than inside the code.
             (
                 "Some words go first.\n```rust\nlet a = 1;\n```",
                 40,
@@ -354,7 +355,7 @@ mod tests {
         }
     }
 
-    /// The text without whitespace and without opening and closing lines of code blocks.
+    /// Returns the text without whitespace and without the opening and closing lines of code blocks.
     fn content(text: &str) -> String {
         let is_mark =
             |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));

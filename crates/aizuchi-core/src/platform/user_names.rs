@@ -1,5 +1,5 @@
-//! Finds the users whom a text mentions: `@` and a known name. Names may contain spaces, and Japanese names
-//! have no space after them.
+//! Finds the users whom a text mentions: `@` and a known name. Names may contain spaces, and Japanese names are not
+//! followed by a space.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::store::stored_message::StoredMessage;
 
 /// Authors among this many of the newest messages can be mentioned.
 pub const RECENT_MESSAGES: usize = 100;
-/// In characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 80;
 /// Honorifics that may follow a name although they are written in its script. Other characters of the same script
 /// would make it a different name.
@@ -19,7 +19,7 @@ const HONORIFICS: [&str; 11] =
 pub struct UserNames(HashMap<String, UserId>);
 
 impl UserNames {
-    /// The authors of these messages.
+    /// Returns the names of the authors of these messages.
     pub fn from_messages(messages: &[StoredMessage]) -> Self {
         let mut users: HashMap<String, Option<UserId>> = HashMap::new();
         for message in
@@ -67,14 +67,14 @@ pub fn split_mentions<'a>(
     parts
 }
 
-/// As in `anna@example.org` and `https://example.org/@anna`.
+/// Whether an `@` is within a word, as in `anna@example.org` and `https://example.org/@anna`.
 fn is_within_word(before: &str) -> bool {
     before.ends_with(|character: char| {
         character.is_ascii_alphanumeric() || "_./-=&?#%+~@＠".contains(character)
     })
 }
 
-/// The longest name that the text begins with.
+/// Returns the longest name that the text begins with, and its user.
 fn longest_name(from: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> Option<(usize, UserId)> {
     let near = from.split(['@', '＠', '\n']).next().unwrap_or(from);
     let ends: Vec<usize> = near

@@ -1,14 +1,14 @@
-//! How long users of a channel take to answer each other, learned from their messages, and when the persona
-//! should post so that its own delays look alike.
+//! How long users of a channel take to answer each other, learned from their messages, and when the persona should post
+//! so that its delays look similar.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Author, AuthorKind, Message, MessageId};
 
-/// No human reads a message and answers it faster.
+/// The minimum delay: no human reads a message and answers it faster.
 const MIN_DELAY_SECONDS: f64 = 3.0;
-/// A message later than this begins a new conversation.
+/// The maximum delay: a later message begins a new conversation.
 const MAX_DELAY_SECONDS: f64 = 3600.0;
 /// Bins between the two, at equal ratios: each begins 1.43 times as late as the one before.
 const BINS: usize = 20;
@@ -46,7 +46,7 @@ pub enum YieldPolicy {
 }
 
 impl PreviousMessage {
-    /// The message as the predecessor of the next one; only a human's counts.
+    /// Returns the message as the predecessor of the next one, if a human wrote it.
     pub fn from_message(message: &Message) -> Option<Self> {
         let Message { at, id, author, .. } = message;
         let previous = Self { at: *at, id: id.clone(), author: author.clone() };
@@ -108,7 +108,7 @@ impl ReplyDelays {
         SignedDuration::from_millis(((at - over) * 1000.0).round() as i64)
     }
 
-    /// Half of those who answered had done so by then. `None` until somebody has.
+    /// Returns the delay by which half of the answers had come. `None` if there are none.
     pub fn median(&self) -> Option<SignedDuration> {
         let answered = || self.0.iter().take(BINS).map(|[answered, _]| *answered);
         let half = answered().sum::<u32>().div_ceil(2);
@@ -125,7 +125,7 @@ impl ReplyDelays {
         self.0.iter().flatten().sum()
     }
 
-    /// The cumulative hazard at each bin's start, from the share of the messages still waiting that were
+    /// Returns the cumulative hazard at each bin's start, from the share of the messages still waiting that were
     /// answered in each bin. Messages that their author followed up count as waiting for half of that bin.
     fn cumulative_hazard(&self) -> [f64; BINS + 1] {
         let mut edges = [0.0; BINS + 1];
@@ -142,24 +142,24 @@ impl ReplyDelays {
     }
 }
 
-/// The position of a delay among the bins, as a fraction.
+/// Returns the position of a delay among the bins, as a fraction.
 fn bin_position(seconds: f64) -> f64 {
     (seconds / MIN_DELAY_SECONDS).ln() / (MAX_DELAY_SECONDS / MIN_DELAY_SECONDS).ln() * BINS as f64
 }
 
-/// The delay at which a bin begins.
+/// Returns the delay at which a bin begins.
 fn bin_start(bin: usize) -> f64 {
     MIN_DELAY_SECONDS * (MAX_DELAY_SECONDS / MIN_DELAY_SECONDS).powf(bin as f64 / BINS as f64)
 }
 
-/// The hazard at a delay, interpolated within the bin by ratio.
+/// Returns the hazard at a delay, interpolated within the bin by ratio.
 fn hazard_at(edges: &[f64; BINS + 1], seconds: f64) -> f64 {
     let position = bin_position(seconds).clamp(0.0, BINS as f64);
     let bin = (position as usize).min(BINS - 1);
     edges[bin] + (position - bin as f64) * (edges[bin + 1] - edges[bin])
 }
 
-/// The delay at which the hazard reaches this value.
+/// Returns the delay at which the hazard reaches this value.
 fn delay_at_hazard(edges: &[f64; BINS + 1], hazard: f64) -> f64 {
     let bin = edges.partition_point(|edge| *edge <= hazard).clamp(1, BINS) - 1;
     let part = (hazard - edges[bin]) / (edges[bin + 1] - edges[bin]);
@@ -168,12 +168,12 @@ fn delay_at_hazard(edges: &[f64; BINS + 1], hazard: f64) -> f64 {
             .powf((bin as f64 + part.clamp(0.0, 1.0)) / BINS as f64)
 }
 
-/// The share of longer delays according to the prior.
+/// Returns the share of longer delays according to the prior.
 fn prior_tail(seconds: f64) -> f64 {
     normal_tail((seconds.ln() - PRIOR_MU) / PRIOR_SIGMA)
 }
 
-/// The share of a normal distribution above `z`, to seven digits (Abramowitz and Stegun 26.2.17).
+/// Returns the share of a normal distribution above `z`, to seven digits (Abramowitz and Stegun 26.2.17).
 fn normal_tail(z: f64) -> f64 {
     if z < 0.0 {
         return 1.0 - normal_tail(-z);
@@ -219,7 +219,7 @@ mod tests {
         delays.record(&before, &message((after * 1000.0) as i64, author));
     }
 
-    /// The `number`th of `most` values spread evenly between 0 and 1.
+    /// Returns the `number`th of `most` values spread evenly between 0 and 1.
     fn even(number: usize, most: usize) -> f64 {
         (number as f64 + 0.5) / most as f64
     }

@@ -27,7 +27,7 @@ impl Default for Tempo {
 }
 
 impl Tempo {
-    /// Records a message at that time. An older message is ignored: it does not tell the gap.
+    /// Records a message at that time. An older message is ignored, since it does not show the gap.
     pub fn record_message(&mut self, at: Timestamp) {
         let Some(newest) = self.newest else {
             self.newest = Some(at);
@@ -41,7 +41,7 @@ impl Tempo {
         self.newest = Some(at);
     }
 
-    /// In seconds.
+    /// Returns the typical gap, in seconds.
     pub fn typical_gap(&self) -> f64 {
         self.log_gap.exp()
     }

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 /// Readers and the judge see about this many messages.
 const VISIBLE_MESSAGES: usize = 20;
 
-/// How much longer the message at `index` stays visible if users keep the pace of the newest messages: until
-/// twenty messages stand below it. `times` are the times of a conversation's messages, oldest first.
+/// Returns how much longer the message at `index` stays visible at the pace of the newest messages: until twenty
+/// messages are below it. `times` are the times of a conversation's messages, oldest first.
 pub fn time_until_scrolled_out(
     times: &[Timestamp],
     index: usize,
@@ -27,7 +27,8 @@ mod tests {
 
     use super::*;
 
-    /// `count` messages that are `gap` seconds apart, and `now` as long after the last of them.
+    /// Returns the times of `count` messages that are `gap` seconds apart, and `now`, which is as long after the last
+    /// of them.
     fn conversation(count: usize, gap: i64) -> (Vec<Timestamp>, Timestamp) {
         let at = |index: usize| Timestamp::from_second(gap * index as i64).unwrap();
         ((0..count).map(at).collect(), at(count))

@@ -1,6 +1,6 @@
-//! Which rules hold where: those of a thread before those of its channel, then those of the workspace, of its platform,
-//! and of everywhere. What people have ordered stands over all that the config says, and there, too, the narrower place
-//! comes first.
+//! Which rules apply where: those of a thread before those of its channel, then those of the workspace, of its
+//! platform, and the default ones. Users' orders take precedence over the config, and among them, too, the narrower
+//! scope comes first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,23 +11,23 @@ use crate::rules::setting_override::{
 };
 use crate::rules::{ChannelRules, Rulebook};
 
-/// A channel's top level or a thread, with what rules are looked up by.
+/// A channel's top level or a thread, with the keys by which its rules are looked up.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub workspace: &'a WorkspaceId,
     pub channel: &'a ChannelId,
     pub thread: Option<&'a MessageId>,
-    /// The channel's name, as far as it is known.
+    /// The channel's name, or empty if it is unknown.
     pub name: &'a str,
     pub visibility: Visibility,
 }
 
-/// Where a value comes from.
+/// The source of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingSource<'a> {
-    /// Somebody has ordered it.
+    /// A user's order.
     Ordered(&'a SettingOverride),
-    /// The narrowest place for which the config says something else than around it.
+    /// The narrowest place for which the config sets a value that differs from its surroundings.
     Configured(ConfiguredPlace),
 }
 
@@ -44,14 +44,14 @@ pub enum ConfiguredPlace {
 pub struct WorkspaceRules {
     /// For channels without rules of their own.
     pub default_rules: ChannelRules,
-    /// As in [`Rulebook::channels`].
+    /// See [`Rulebook::channels`].
     pub channels: BTreeMap<String, ChannelRules>,
-    /// As in [`Rulebook::threads`].
+    /// See [`Rulebook::threads`].
     pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
 }
 
 impl<'a> Place<'a> {
-    /// The top level of a channel.
+    /// Returns the top level of a channel.
     pub fn new(
         workspace: &'a WorkspaceId,
         channel: &'a ChannelId,
@@ -74,15 +74,15 @@ impl<'a> Place<'a> {
         Self { thread: thread.as_ref(), ..Self::new(workspace, channel, name, visibility) }
     }
 
-    /// The scopes of orders that hold there, the narrowest first.
+    /// Returns the scopes whose orders apply there, narrowest first.
     fn scopes(&self) -> impl Iterator<Item = SettingScope> {
         let thread = self.thread.map(|id| SettingScope::Thread(self.channel.clone(), id.clone()));
         let channel = SettingScope::Channel(self.channel.clone());
         thread.into_iter().chain([channel, SettingScope::Workspace])
     }
 
-    /// The keys under which a config has the channel, the first one first. A direct message is called as the other user
-    /// chose to be called, so it has none by name.
+    /// Returns the keys of the channel in a config, in order of precedence. The name of a direct message is chosen by
+    /// the other user, so it cannot be referred to by name.
     fn keys(&self) -> impl Iterator<Item = String> {
         let name = (self.visibility != Visibility::Direct).then(|| format!("#{}", self.name));
         [self.channel.to_string()].into_iter().chain(name)
@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
 }
 
 impl WorkspaceRules {
-    /// The same rules, each changed by what people ordered.
+    /// Returns these rules, each changed by the users' orders.
     fn under(&self, orders: &[&SettingOverride]) -> Self {
         let apply = |rules: &ChannelRules| setting_override::apply(orders, rules);
         let each = |rules: &BTreeMap<String, ChannelRules>| {
@@ -109,8 +109,8 @@ impl WorkspaceRules {
     }
 }
 
-/// Returns the rules that one of the layers has for a place: those of its thread, of the channel's id, of the channel's
-/// name, or else the layer's own.
+/// Returns the rules that a layer has for a place: those of its thread, of the channel's id, of the channel's name, or
+/// else the layer's default.
 fn find<'b>(
     place: &Place<'_>,
     default_rules: &'b ChannelRules,
@@ -122,7 +122,7 @@ fn find<'b>(
         place.keys().find_map(|key| threads.get(&key)?.get(thread.as_str()))
     };
     let of_channel = || {
-        // Most configs have none.
+        // Most configs have no channel rules.
         let keys = (!channels.is_empty()).then(|| place.keys());
         keys?.find_map(|key| channels.get(&key))
     };
@@ -130,7 +130,7 @@ fn find<'b>(
 }
 
 impl Rulebook {
-    /// The rules that hold in a place.
+    /// Returns the rules that apply in a place.
     pub fn rules_in(&self, place: &Place<'_>) -> &ChannelRules {
         match self.ordered_in(place).or_else(|| self.configured_in(place.workspace)) {
             Some(layer) => find(place, &layer.default_rules, &layer.channels, &layer.threads),
@@ -138,7 +138,7 @@ impl Rulebook {
         }
     }
 
-    /// What the config says of a place, whatever people have ordered.
+    /// Returns the configured rules of a place, ignoring orders.
     pub fn configured_rules_in(&self, place: &Place<'_>) -> &ChannelRules {
         match self.configured_in(place.workspace) {
             Some(layer) => find(place, &layer.default_rules, &layer.channels, &layer.threads),
@@ -146,7 +146,7 @@ impl Rulebook {
         }
     }
 
-    /// Where the value of a setting in a place comes from.
+    /// Returns the source of a setting's value in a place.
     pub fn source_in(&self, place: &Place<'_>, kind: SettingKind) -> SettingSource<'_> {
         let orders = self.ordered.get(place.workspace).map(Vec::as_slice).unwrap_or_default();
         let of_room = |order: &&SettingOverride| {
@@ -157,7 +157,7 @@ impl Rulebook {
         let (mut applied, mut narrowing): (Vec<&SettingOverride>, Vec<&SettingOverride>) =
             orders.iter().filter(of_room).partition(|order| order.role == SettingRole::Admin);
         let mut source = applied.iter().copied().max_by(|one, other| one.scope.cmp(&other.scope));
-        // As they are applied. One that changes nothing decides nothing.
+        // In the order in which they are applied. An order that changes nothing is not the source.
         narrowing.sort_by_key(|order| (Reverse(order.role), order.scope.clone()));
         let value_under = |orders: &[&SettingOverride]| {
             let orders: Vec<SettingOverride> = orders.iter().copied().cloned().collect();
@@ -186,7 +186,7 @@ impl Rulebook {
         })
     }
 
-    /// The rules of what belongs to a whole workspace.
+    /// Returns the rules for what belongs to a whole workspace.
     pub fn workspace_rules(&self, workspace: &WorkspaceId) -> &ChannelRules {
         let ordered = match self.ordered_rules.is_empty() {
             true => None,
@@ -196,7 +196,7 @@ impl Rulebook {
         layer.map_or(&self.default_rules, |layer| &layer.default_rules)
     }
 
-    /// The same rulebook with what people have ordered in a workspace, instead of what it had of that.
+    /// Replaces the users' orders in a workspace, and returns the resulting rulebook.
     pub fn with_orders(mut self, workspace: &WorkspaceId, orders: &[SettingOverride]) -> Self {
         self.ordered_rules.retain(|(other, _), _| other != workspace);
         self.ordered.remove(workspace);
@@ -225,7 +225,7 @@ impl Rulebook {
         self
     }
 
-    /// Whether an order holds: the config may not name the model any more that somebody chose.
+    /// Whether an order is valid: the config may no longer name the model that a user chose.
     fn allows(&self, order: &SettingOverride) -> bool {
         match &order.setting {
             PlaceSetting::Model(name) => self.model_choices.contains(name),
@@ -238,13 +238,13 @@ impl Rulebook {
         }
     }
 
-    /// These rules with the orders that another rulebook has.
+    /// Returns these rules with the orders of another rulebook.
     pub fn with_orders_of(self, other: &Self) -> Self {
         let orders = other.ordered.iter();
         orders.fold(self, |book, (workspace, orders)| book.with_orders(workspace, orders))
     }
 
-    /// All rules that hold anywhere.
+    /// Returns all rules that apply anywhere.
     pub fn all_rules(&self) -> impl Iterator<Item = &ChannelRules> {
         let of_threads = self.threads.values().flat_map(BTreeMap::values);
         let layers = self.workspaces.values().chain(self.ordered_rules.values());
@@ -255,7 +255,7 @@ impl Rulebook {
             .chain(layers.flat_map(WorkspaceRules::all_rules))
     }
 
-    /// Changes all rules of the config.
+    /// Changes all configured rules.
     pub fn change_all(&mut self, change: impl Fn(&mut ChannelRules)) {
         let layers = self.workspaces.values_mut().flat_map(|layer| {
             let of_threads = layer.threads.values_mut().flat_map(BTreeMap::values_mut);
@@ -273,7 +273,7 @@ impl Rulebook {
             .for_each(change);
     }
 
-    /// The threads of a channel that the config has settings for.
+    /// Returns the threads of a channel that the config has settings for.
     pub fn configured_threads(&self, channel: &Place<'_>) -> Vec<MessageId> {
         let layer = self.configured_in(channel.workspace);
         let threads = layer.map_or(&self.threads, |layer| &layer.threads);
@@ -281,9 +281,9 @@ impl Rulebook {
         of_channel.flat_map(BTreeMap::keys).map(|id| MessageId::new(id.as_str())).collect()
     }
 
-    /// The layer of the narrowest scope around a place in which anybody has ordered anything.
+    /// Returns the layer of the narrowest scope around a place with any order.
     fn ordered_in(&self, place: &Place<'_>) -> Option<&WorkspaceRules> {
-        // Nobody has, mostly.
+        // Usually nothing is overridden in the workspace.
         if !self.ordered.contains_key(place.workspace) {
             return None;
         }
@@ -291,7 +291,7 @@ impl Rulebook {
         place.scopes().find_map(|scope| self.ordered_rules.get(&key(scope)))
     }
 
-    /// What the config says of a workspace by its id, or else of its platform, which its id begins with.
+    /// Returns the configured layer of a workspace, by its id, or else by its platform, which is the prefix of the id.
     fn configured_in(&self, workspace: &WorkspaceId) -> Option<&WorkspaceRules> {
         if self.workspaces.is_empty() {
             return None;
@@ -317,7 +317,7 @@ mod tests {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// A config that sets the confidence everywhere, each time to another one.
+    /// A config that sets a different confidence for every place.
     fn book() -> Rulebook {
         let layer = |base: f64| WorkspaceRules {
             default_rules: rules(base),
@@ -396,7 +396,7 @@ mod tests {
             assert!((found.min_confidence - expected).abs() < 1e-9, "{}", found.min_confidence);
             assert_eq!(found.language.is_some(), language);
         }
-        // A config that is read again keeps them, and without them nothing is left.
+        // Reloading the config keeps the orders, and without orders none of them is left.
         assert_eq!(book().with_orders_of(&ordered), ordered);
         assert_eq!(ordered.with_orders(&workspace, &[]), book());
     }
@@ -416,7 +416,7 @@ mod tests {
         let named = Rulebook { model_choices: vec!["small".into()], ..book() };
         let named = named.with_orders(&workspace, &[order]);
         assert_eq!(named.rules_in(&place).models.response.as_deref(), Some("small"));
-        // Once the config names it again, it is what somebody ordered.
+        // Once the config names the model again, the user's order applies again.
         let unnamed = book().with_orders_of(&named);
         assert!(!unnamed.rules_in(&place).models.is_any());
         let source = unnamed.source_in(&place, SettingKind::Model);
@@ -427,7 +427,7 @@ mod tests {
         );
     }
 
-    /// Two who demand the same are no reason to name neither.
+    /// If two orders require the same, one of them is still the source.
     #[test]
     fn one_of_two_orders_that_demand_the_same_is_the_source() {
         let workspace = WorkspaceId::new("slack:T1");
@@ -455,7 +455,7 @@ mod tests {
         }
     }
 
-    /// What holds is what the one said who only narrows.
+    /// The value is that of the order that narrows.
     #[test]
     fn a_narrowing_order_that_decides_is_the_source_of_a_value() {
         let workspace = WorkspaceId::new("slack:T1");

@@ -1,5 +1,5 @@
-//! Settings that people order for a workspace, a channel or a thread while the program runs. None of them widens what the
-//! config allows there: who may know what, the budget, the tools, and whether anything is remembered.
+//! Settings that users order for a workspace, a channel or a thread at runtime. None of them extends what the config
+//! allows there: who may know what, the budget, the tools, and whether anything is remembered.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::chat::{ChannelId, MessageId, Role};
 use crate::persona::Language;
 use crate::rules::{ChannelRules, LanguageRule, MemoryRule, ModelRules, PostTiming, ToolRule};
 
-/// Where a setting holds.
+/// The scope of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SettingScope {
     Workspace,
@@ -25,19 +25,19 @@ pub enum SettingScope {
 pub enum PlaceSetting {
     Language(LanguageRule),
     MinConfidence(Confidence),
-    /// When it posts unasked, if the judge names no moment.
+    /// When it posts unasked, if the judge names no delay.
     Timing(PostTiming),
-    /// Whether it says once that it joins.
+    /// Whether it announces once that it joins.
     Announce(Switch),
-    /// Of those that the config lends there.
+    /// The tools to use, among those that the config allows there.
     Tools(ToolRule),
-    /// `On` undoes what a wider order says, and nothing that the config says.
+    /// `On` undoes a wider order, but does not override the config.
     Memory(Switch),
-    /// One of [`crate::rules::Rulebook::model_choices`], for everything there.
+    /// One of [`crate::rules::Rulebook::model_choices`], used for everything there.
     Model(Arc<str>),
 }
 
-/// Which setting.
+/// The kinds of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SettingKind {
     Language,
@@ -59,20 +59,22 @@ pub enum Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Confidence(u16);
 
-/// As whom somebody orders a setting. Each stands beside those of the other roles.
+/// The role in which a user orders a setting. Orders of different roles exist side by side.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum SettingRole {
-    /// It only narrows what holds without it.
+    /// A member's order only narrows the rules that apply without it.
     Member,
-    /// The same, of a keeper who has let the persona speak by itself from some confidence on. Ordering a mode takes it back.
+    /// A keeper's order, from letting the persona post without approval from some confidence on. It only narrows, too.
+    /// Ordering a mode revokes it.
     Keeper,
-    /// It is of the two who talk in private, for the language and for when it speaks; for the rest it only narrows.
+    /// An order in a direct message: the user may set the language and when the persona speaks; otherwise it only
+    /// narrows.
     Direct,
-    /// It holds within what the config allows. What an admin changes is of all.
+    /// An admin's order applies within what the config allows. An admin's change replaces the orders of all roles.
     Admin,
 }
 
@@ -82,34 +84,34 @@ pub struct SettingOverride {
     pub scope: SettingScope,
     pub setting: PlaceSetting,
     pub role: SettingRole,
-    /// Who ordered it: the name under which they signed in, or the user of a command and its time, as in the journal of
-    /// orders. Empty: this machine.
+    /// Who ordered it: the name under which they were signed in, or the user of a command and its time, as in the
+    /// journal of orders. Empty for this machine.
     pub by: Arc<str>,
     pub at: Timestamp,
 }
 
-/// What becomes of settings in one scope.
+/// A change of settings in one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingChange {
     Set(PlaceSetting),
-    /// As the config says, or a wider order.
+    /// Return to the config, or to a wider order.
     Clear(SettingKind),
     ClearAll,
 }
 
-/// A change of the settings in one scope.
+/// A change of the settings in one scope, with who ordered it and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderedChange {
     pub scope: SettingScope,
     pub change: SettingChange,
     pub role: SettingRole,
-    /// As in [`SettingOverride::by`].
+    /// The same as [`SettingOverride::by`].
     pub by: Arc<str>,
     pub at: Timestamp,
 }
 
-/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, and last those
-/// who only narrow.
+/// Returns the rules of a place with the users' orders: first the admins' orders, from the widest scope to the
+/// narrowest, and last the orders that only narrow.
 pub fn apply(orders: &[&SettingOverride], configured: &ChannelRules) -> ChannelRules {
     let mut rules = configured.clone();
     for role in [SettingRole::Admin, SettingRole::Direct, SettingRole::Keeper, SettingRole::Member]
@@ -127,8 +129,8 @@ pub fn apply(orders: &[&SettingOverride], configured: &ChannelRules) -> ChannelR
     rules
 }
 
-/// The settings of a workspace after a change. What an admin sets or clears is of all; the others change only what their own
-/// role ordered.
+/// Returns the settings of a workspace after a change. An admin's change replaces the orders of all roles; the others
+/// change only what their own role ordered.
 pub fn changed(mut orders: Vec<SettingOverride>, change: OrderedChange) -> Vec<SettingOverride> {
     let OrderedChange { scope, change, role, by, at } = change;
     let is_of_role = |order: &SettingOverride| role == SettingRole::Admin || order.role == role;
@@ -145,7 +147,7 @@ pub fn changed(mut orders: Vec<SettingOverride>, change: OrderedChange) -> Vec<S
     orders
 }
 
-/// The order in which settings are listed.
+/// Sorts settings into the order in which they are listed.
 pub fn sort(orders: &mut [SettingOverride]) {
     orders.sort_by(|one, other| {
         let key = |order: &SettingOverride| (order.setting.kind(), order.role);
@@ -169,7 +171,8 @@ impl From<Role> for SettingRole {
 }
 
 impl SettingScope {
-    /// The scope of a stored row: no channel is the whole workspace, and no thread the whole channel.
+    /// Returns the scope of a stored row: without a channel it is the whole workspace, and without a thread the whole
+    /// channel.
     pub fn from_columns(channel: &str, thread: &str) -> Self {
         match (channel, thread) {
             ("", _) => SettingScope::Workspace,
@@ -180,7 +183,7 @@ impl SettingScope {
         }
     }
 
-    /// The channel and the thread as they are stored.
+    /// Returns the channel and the thread as they are stored.
     pub fn columns(&self) -> (&str, &str) {
         match self {
             SettingScope::Workspace => ("", ""),
@@ -196,7 +199,7 @@ impl SettingScope {
         }
     }
 
-    /// Whether what holds here holds in the other scope, too.
+    /// Whether this scope includes the other one.
     pub fn includes(&self, other: &Self) -> bool {
         match self {
             SettingScope::Workspace => true,
@@ -207,15 +210,15 @@ impl SettingScope {
 }
 
 impl Confidence {
-    /// `None` if it is no share.
+    /// Returns `None` if the number is not a share.
     pub fn new(share: f64) -> Option<Self> {
         let is_share = (0.0..=1.0).contains(&share);
         is_share.then(|| Self((share * 1000.0).round() as u16))
     }
 
-    /// What a share is at least, in whole hundredths. `None` if it is no share.
+    /// Rounds a share down to whole hundredths. Returns `None` if it is not a share.
     pub fn floor(share: f64) -> Option<Self> {
-        // 0.29 is a little less than 29 hundredths, and is meant to be that.
+        // 0.29 is slightly less than 29 hundredths as a float, but is meant to be 29.
         const ROUNDING: f64 = 1e-9;
         Self::new((share * 100.0 + ROUNDING).floor() / 100.0)
     }
@@ -244,7 +247,7 @@ impl SettingKind {
         SettingKind::Model,
     ];
 
-    /// As the config calls it.
+    /// Returns the setting's name in the config.
     pub fn name(self) -> &'static str {
         match self {
             SettingKind::Language => "language",
@@ -261,7 +264,8 @@ impl SettingKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether a thread may have it. It joins a channel, and says so there once; nothing joins a thread.
+    /// Whether threads have this setting. The persona joins a channel, and announces it there once; it does not join
+    /// threads.
     pub fn is_of_threads(self) -> bool {
         match self {
             SettingKind::Announce => false,
@@ -274,7 +278,7 @@ impl SettingKind {
         }
     }
 
-    /// The value as the config would have it.
+    /// Returns the value as the config would write it.
     pub fn value_in(self, rules: &ChannelRules) -> Option<PlaceSetting> {
         Some(match self {
             SettingKind::Language => PlaceSetting::Language(rules.language?),
@@ -291,7 +295,7 @@ impl SettingKind {
         })
     }
 
-    /// Reads a value as the config would have it.
+    /// Parses a value as the config would write it.
     pub fn parse(self, value: &str) -> Option<PlaceSetting> {
         let value = value.trim();
         let lower = value.to_lowercase();
@@ -329,7 +333,7 @@ impl SettingKind {
     }
 }
 
-/// `on`, `off`, or names with commas between them.
+/// Parses `on`, `off`, or names separated by commas.
 fn parse_tools(value: &str) -> Option<ToolRule> {
     if let Some(switch) = Switch::parse(&value.to_lowercase()) {
         return Some(match switch {
@@ -349,10 +353,10 @@ fn parse_tools(value: &str) -> Option<ToolRule> {
         .then_some(ToolRule::Only(names))
 }
 
-/// How many tools an order names at most, and how long a name may be.
+/// The maximum number of tools in an order, and the maximum length of a name.
 const MAX_TOOLS: usize = 40;
 const MAX_TOOL_NAME: usize = 100;
-/// How many settings of members stand in a workspace at most, and besides these in each direct message. Anybody can open
+/// The maximum number of members' settings in a workspace, and additionally in each direct message. Any member can open
 /// threads.
 pub const MAX_OF_MEMBERS: usize = 200;
 
@@ -390,7 +394,8 @@ impl PlaceSetting {
         }
     }
 
-    /// Whether it can only make the persona quieter or let it do less, whatever held before. Only that is for members.
+    /// Whether it can only make the persona quieter or let it do less, whatever applied before. Members may order only
+    /// such settings.
     pub fn only_narrows(&self) -> bool {
         match self {
             PlaceSetting::MinConfidence(_)
@@ -407,7 +412,7 @@ impl PlaceSetting {
         }
     }
 
-    /// What an admin orders, within what the config says of the same room.
+    /// Applies an admin's order, within what the config says for the same place.
     fn apply(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
             PlaceSetting::Language(language) => rules.language = Some(*language),
@@ -421,7 +426,7 @@ impl PlaceSetting {
         }
     }
 
-    /// What a member orders where two talk in private. What an admin has said of tools, memory and models stays.
+    /// Applies a user's order in a direct message. An admin's settings of tools, memory and models are kept.
     fn apply_in_private(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
             PlaceSetting::Tools(_) | PlaceSetting::Memory(_) | PlaceSetting::Model(_) => {
@@ -434,7 +439,7 @@ impl PlaceSetting {
         }
     }
 
-    /// What a member orders, which only narrows what holds.
+    /// Applies a member's order, which only narrows the rules.
     fn narrow(&self, rules: &mut ChannelRules) {
         match self {
             PlaceSetting::MinConfidence(confidence) => {
@@ -455,7 +460,7 @@ impl PlaceSetting {
     }
 }
 
-/// The value as the config would have it, and as [`SettingKind::parse`] reads it.
+/// Formats the value as the config would write it, and as [`SettingKind::parse`] reads it.
 impl fmt::Display for PlaceSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -504,7 +509,8 @@ mod tests {
         }
     }
 
-    /// A keeper's yes demands no less than what is configured or ordered, and only admins and a mode take it back.
+    /// A keeper's consent requires at least the confidence that is configured or ordered, and only admins and a mode
+    /// revoke it.
     #[test]
     fn what_a_keeper_agreed_to_only_narrows_and_is_not_lifted_by_members() {
         use SettingRole::{Admin, Keeper, Member};

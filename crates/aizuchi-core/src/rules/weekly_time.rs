@@ -1,4 +1,4 @@
-//! A time of the week, and the week that is over then.
+//! A weekly time, and the week that ends at it.
 
 use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::TimeZone;
@@ -11,18 +11,19 @@ pub struct WeeklyTime {
     pub time: Time,
 }
 
-/// The week up to a weekly time. It is an hour shorter or longer where clocks change.
+/// The week up to a weekly time. It is an hour shorter or longer when clocks change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Week {
     pub since: Timestamp,
     pub until: Timestamp,
-    /// The date of its end, as 20261123: where the day of the notes changes, the next week has another number.
+    /// The date of its end as a number, e.g. 20261123: if the day of the notes changes, the next week has another
+    /// number.
     pub number: i64,
 }
 
 impl WeeklyTime {
-    /// The newest week that is over. Earlier ones that were missed do not come back. A time that clocks skip is the one
-    /// after the gap; of one that they repeat, the first counts.
+    /// Returns the newest week that is over. Missed earlier weeks are not returned later. A time that clocks skip is
+    /// moved to after the gap; of one that they repeat, the first counts.
     pub fn last_week(self, now: Timestamp, zone: &TimeZone) -> Option<Week> {
         let today = now.to_zoned(zone.clone()).date();
         let this_week = days_before(today, i64::from(today.weekday().since(self.day)))?;
@@ -78,7 +79,7 @@ mod tests {
             let expected = (since.to_owned(), until.to_owned(), number);
             assert_eq!(found(MONDAY, now, "UTC"), expected, "{now}");
         }
-        // It is Monday in Tokyo already.
+        // It is already Monday in Tokyo.
         let (_, until, _) = found(MONDAY, "2026-11-23T00:00:00Z", "Asia/Tokyo");
         assert_eq!(until, "2026-11-23T00:00:00Z");
     }
@@ -94,13 +95,13 @@ mod tests {
 
     #[test]
     fn clocks_change_within_a_week() {
-        // On 25 October 2026 clocks go back in Berlin, on 29 March forward.
+        // In Berlin, clocks go back on 25 October 2026, and forward on 29 March.
         let week = |now: &str| found(MONDAY, now, "Europe/Berlin");
         let (since, until, _) = week("2026-10-26T12:00:00Z");
         assert_eq!((&*since, &*until), ("2026-10-19T07:00:00Z", "2026-10-26T08:00:00Z"));
         let (since, until, _) = week("2026-03-30T12:00:00Z");
         assert_eq!((&*since, &*until), ("2026-03-23T08:00:00Z", "2026-03-30T07:00:00Z"));
-        // Weeks follow each other without a gap, also where their own time is skipped or repeated.
+        // Weeks follow each other without a gap, even if their own time is skipped or repeated.
         let sunday = WeeklyTime { day: Weekday::Sunday, time: jiff::civil::time(2, 30, 0, 0) };
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let mut now = at("2026-01-05T00:00:00Z");

@@ -1,8 +1,9 @@
-//! Which addresses are read. Whoever writes an address into the chat must not reach through this machine what only this
-//! machine reaches: itself, its network, and the service that gives machines of a cloud their keys.
+//! Which addresses may be read. A user who writes an address into the chat must not be able to reach, through this
+//! machine, what only this machine can reach: itself, its network, and the metadata service that gives cloud machines
+//! their keys.
 //!
-//! The address itself is checked before each request, redirects included, and what its name resolves to when the
-//! connection is made, by the resolver beside this file.
+//! The address itself is checked before each request, including redirects. The addresses that its name resolves to are
+//! checked when the connection is made, by the resolver in this folder.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,10 +12,10 @@ use reqwest::Url;
 use crate::ip_network::IpNetwork;
 use crate::web_access::{MAX_ADDRESS_BYTES, RefusedAddress};
 
-/// The ports of the web.
+/// The standard ports of the web.
 pub const WEB_PORTS: [u16; 2] = [80, 443];
 
-/// What of IPv4 is not the public internet, by the registry of special-purpose addresses.
+/// The IPv4 ranges that are not public, according to the registry of special-purpose addresses.
 const RESERVED_V4: [(Ipv4Addr, u32); 16] = [
     // This network
     (Ipv4Addr::new(0, 0, 0, 0), 8),
@@ -22,7 +23,7 @@ const RESERVED_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
-    // Shared by the customers of a provider
+    // Shared by a provider's customers
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     // Loopback
     (Ipv4Addr::new(127, 0, 0, 0), 8),
@@ -34,7 +35,7 @@ const RESERVED_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(192, 0, 2, 0), 24),
     (Ipv4Addr::new(198, 51, 100, 0), 24),
     (Ipv4Addr::new(203, 0, 113, 0), 24),
-    // Relays of 6to4
+    // 6to4 relays
     (Ipv4Addr::new(192, 88, 99, 0), 24),
     // Benchmarking
     (Ipv4Addr::new(198, 18, 0, 0), 15),
@@ -42,15 +43,15 @@ const RESERVED_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(224, 0, 0, 0), 4),
     // Reserved, and broadcast
     (Ipv4Addr::new(240, 0, 0, 0), 4),
-    // A virtual machine's host in Azure
+    // The host of a virtual machine in Azure
     (Ipv4Addr::new(168, 63, 129, 16), 32),
 ];
 
-/// Where all public addresses of IPv6 are. Loopback, mapped and compatible IPv4, NAT64, unique local, link-local, site-local and
-/// multicast addresses are elsewhere.
+/// The range of all public IPv6 addresses. Loopback, mapped and compatible IPv4, NAT64, unique local, link-local,
+/// site-local and multicast addresses are outside of it.
 const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What of that is not public after all, or leads to an IPv4 address.
+/// Subranges that are not public, or lead to an IPv4 address.
 const RESERVED_V6: [(Ipv6Addr, u32); 4] = [
     // Teredo, benchmarking and other protocol assignments
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
@@ -61,7 +62,7 @@ const RESERVED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
 ];
 
-/// Where clouds hand out the keys of their machines. No setting allows these.
+/// The addresses of clouds' metadata services, which hand out the keys of machines. No setting allows these.
 const METADATA_ADDRESSES: [IpAddr; 6] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
@@ -71,7 +72,7 @@ const METADATA_ADDRESSES: [IpAddr; 6] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Their names.
+/// The names of clouds' metadata services.
 const METADATA_NAMES: [&str; 6] = [
     "metadata",
     "metadata.google.internal",
@@ -81,7 +82,7 @@ const METADATA_NAMES: [&str; 6] = [
     "instance-data.ec2.internal",
 ];
 
-/// The ends of names that no public server has.
+/// Suffixes of names that no public server has.
 const INTERNAL_ENDS: [&str; 10] = [
     ".localhost",
     ".localdomain",
@@ -98,18 +99,19 @@ const INTERNAL_ENDS: [&str; 10] = [
 /// The rules for addresses.
 #[derive(Clone, Debug)]
 pub struct AddressGuard {
-    /// The networks that are read though they are not public: an intranet.
+    /// Networks that may be read although they are not public, such as an intranet.
     allowed: Vec<IpNetwork>,
     ports: Vec<u16>,
 }
 
 impl AddressGuard {
-    /// Allows these networks and ports besides the public internet and the ports of the web.
+    /// Creates a guard that allows these networks and ports in addition to the public internet and the standard ports
+    /// of the web.
     pub fn new(allowed: Vec<IpNetwork>, more_ports: &[u16]) -> Self {
         Self { allowed, ports: [&WEB_PORTS[..], more_ports].concat() }
     }
 
-    /// Parses an address. Numbers in any spelling (`0x7f.1`, `2130706433`) become the IPv4 address that they are.
+    /// Parses an address. Numbers in any spelling (`0x7f.1`, `2130706433`) become the IPv4 address that they represent.
     pub fn parse(&self, address: &str) -> Result<Url, RefusedAddress> {
         let address = address.trim();
         if address.len() > MAX_ADDRESS_BYTES {
@@ -120,7 +122,7 @@ impl AddressGuard {
         Ok(url)
     }
 
-    /// Checks everything that an address says by itself.
+    /// Checks everything that can be told from an address itself.
     pub fn check_url(&self, url: &Url) -> Result<(), RefusedAddress> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(RefusedAddress::Scheme);
@@ -135,7 +137,7 @@ impl AddressGuard {
         }
         match literal_address(host) {
             Some(address) => self.check_address(address),
-            // Such a name may be one of an intranet that is allowed.
+            // The name may belong to an allowed intranet.
             None if is_metadata_name(host) || is_internal_name(host) && self.allowed.is_empty() => {
                 Err(RefusedAddress::Internal)
             }
@@ -143,7 +145,7 @@ impl AddressGuard {
         }
     }
 
-    /// Checks all addresses that a name resolves to: one that is not allowed spoils the name.
+    /// Checks all addresses that a name resolves to. If one is not allowed, the name is refused.
     pub fn check_resolved(
         &self,
         host: &str,
@@ -154,7 +156,7 @@ impl AddressGuard {
         }
         let is_internal = is_internal_name(host);
         addresses.iter().map(SocketAddr::ip).try_for_each(|address| {
-            // A public address does not make such a name a public one.
+            // An internal name is not made public by a public address.
             if is_internal && !self.is_allowed(address) {
                 return Err(RefusedAddress::Internal);
             }
@@ -175,7 +177,7 @@ impl AddressGuard {
     }
 }
 
-/// The address that a host of a URL is, if it is no name.
+/// Returns the IP address that a URL's host is, if it is not a name.
 fn literal_address(host: &str) -> Option<IpAddr> {
     let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match v6 {
@@ -209,7 +211,7 @@ fn is_metadata_name(host: &str) -> bool {
     METADATA_NAMES.iter().any(|name| host.eq_ignore_ascii_case(name))
 }
 
-/// Whether only a private network can know this name: it has a single part, or such an end.
+/// Whether only a private network can resolve this name: it has a single part, or an internal suffix.
 fn is_internal_name(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     !host.contains('.') || INTERNAL_ENDS.iter().any(|end| host.ends_with(end))

@@ -1,4 +1,4 @@
-//! Requests to the operator's own services: search engines, and what reads pages elsewhere.
+//! Requests to the operator's own services: search engines, and page readers.
 
 use jiff::SignedDuration;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -31,7 +31,7 @@ pub async fn fetch_json(request: RequestBuilder) -> Result<Value, WebError> {
     serde_json::from_slice(&body).map_err(|_| WebError::Unusable)
 }
 
-/// What a request that got no whole answer means.
+/// Returns the error for a request without a complete response.
 pub fn error_of(error: &reqwest::Error) -> WebError {
     if error.is_timeout() {
         WebError::TimedOut

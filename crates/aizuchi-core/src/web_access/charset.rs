@@ -1,25 +1,25 @@
-//! The encoding of a page or a text file: many Japanese ones are still in Shift_JIS or EUC-JP.
+//! Detects the encoding of a page or a text file: many Japanese ones are still in Shift_JIS or EUC-JP.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8};
 
-/// How far into a page its own word on its encoding may stand, in bytes, as in browsers.
+/// How far into a page its encoding may be declared, in bytes, as in browsers.
 const MAX_PRESCAN_BYTES: usize = 1_024;
 
-/// Decodes a body: by its byte order mark, as its content type says, as the page says, or as UTF-8. What cannot be
-/// decoded is replaced.
+/// Decodes a body by its byte order mark, its content type, the page's declaration, or as UTF-8. Invalid sequences are
+/// replaced.
 pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Cow<'a, str> {
     let start = String::from_utf8_lossy(&body[..body.len().min(MAX_PRESCAN_BYTES)]);
-    // A page whose own word can be read is in no UTF-16, whatever it says.
+    // If a page's declaration can be read as ASCII, it is not UTF-16, whatever it says.
     let in_page = || find_charset(&start).map(Encoding::output_encoding);
     let named = find_charset(content_type).or_else(in_page);
     let (text, _, _) = named.unwrap_or(UTF_8).decode(body);
     text
 }
 
-/// Decodes a file of which nothing else is known: by its byte order mark (UTF-8 or UTF-16), as UTF-8, or as Shift_JIS, in
-/// which spreadsheets in Japanese are saved. `None` if it is none of them.
+/// Decodes a file without further information: by its byte order mark (UTF-8 or UTF-16), as UTF-8, or as Shift_JIS, in
+/// which Japanese spreadsheets are saved. Returns `None` if it is none of them.
 pub fn decode_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
@@ -27,13 +27,13 @@ pub fn decode_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let utf8 = UTF_8.decode_without_bom_handling_and_without_replacement(bytes);
     utf8.or_else(|| {
         let text = SHIFT_JIS.decode_without_bom_handling_and_without_replacement(bytes)?;
-        // Other letters with accents may look like it, but give no kana.
+        // Other encodings of accented letters may be valid Shift_JIS, but contain no kana.
         text.contains(|character: char| matches!(character, '\u{3041}'..='\u{30fe}'))
             .then_some(text)
     })
 }
 
-/// The encoding behind the first `charset=`.
+/// Returns the encoding after the first `charset=`.
 fn find_charset(text: &str) -> Option<&'static Encoding> {
     let lower = text.to_ascii_lowercase();
     let (_, label) = lower.split_once("charset=")?;

@@ -1,6 +1,6 @@
-//! Has pages read by a service of the operator's, which also runs their scripts: anything with the API of crawl4ai. It
-//! connects to pages itself, so what it may reach is its own to limit; an address that this machine would not read is not
-//! given to it.
+//! Reads pages through a service of the operator's, which also runs their scripts: anything with the API of crawl4ai.
+//! The service connects to pages itself, so it has to limit what it may reach. Addresses that this machine would not
+//! read are not passed to it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::web_access::{Page, PageReader, RefusedAddress, WebError};
 
 pub struct Crawl4ai {
     http: Client,
-    /// Where it is asked for the Markdown of a page.
+    /// The URL for requesting the Markdown of a page.
     endpoint: Url,
     guard: Arc<AddressGuard>,
     resolver: GuardedResolver,
@@ -35,7 +35,7 @@ struct ServiceAnswer {
 }
 
 impl Crawl4ai {
-    /// The service at `base`, which ends with a slash.
+    /// Creates a client for the service at `base`, which ends with a slash.
     pub fn new(base: &str, guard: AddressGuard, timeout: Duration) -> anyhow::Result<Self> {
         let endpoint = Url::parse(base).and_then(|base| base.join("md"));
         let endpoint =
@@ -45,8 +45,8 @@ impl Crawl4ai {
         Ok(Self { http: api_client()?, endpoint, guard, resolver, timeout })
     }
 
-    /// Checks what the name of an address resolves to here. Where the service resolves it to something else, only its own
-    /// network can help.
+    /// Checks what the name of an address resolves to here. If the service resolves it differently, only its own
+    /// network can restrict it.
     async fn check_name(&self, url: &Url) -> Result<(), WebError> {
         let Some(host) = url.host_str().filter(|host| !host.starts_with('[')) else {
             return Ok(());
@@ -82,7 +82,7 @@ impl PageReader for Crawl4ai {
         Ok(Page { address: url.into(), title: None, text, is_cut: false })
     }
 
-    /// Whether anything answers there: reading a page would take the internet, too.
+    /// Checks whether the service responds: reading a page would also need the internet.
     async fn check(&self) -> Result<(), WebError> {
         let request = self.http.get(self.endpoint.clone()).timeout(self.timeout);
         match fetch_json(request).await {

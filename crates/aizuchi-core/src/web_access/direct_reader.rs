@@ -1,4 +1,5 @@
-//! Reads pages, and PDFs, from their own servers: no cookies, no proxies, no connection but to addresses that were checked.
+//! Reads pages and PDFs directly from their servers: without cookies and proxies, and only from addresses that were
+//! checked.
 
 use std::error::Error;
 use std::io::Read as _;
@@ -25,14 +26,14 @@ use crate::web_access::html::{HtmlText, read_html};
 use crate::web_access::resolver::{GuardedResolver, SystemLookup};
 use crate::web_access::{MAX_ADDRESS_BYTES, Page, PageReader, RefusedAddress, WebError};
 
-/// No more of a page is read, before and after decompression.
+/// The maximum size of a page that is read, both before and after decompression.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 const MAX_REDIRECTS: usize = 5;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// What is asked for, the best first.
+/// The `Accept` header, best types first.
 const ACCEPTED: &str =
     "text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.7";
-/// The same where PDFs are read.
+/// The `Accept` header if PDFs are read.
 const ACCEPTED_WITH_PDF: &str = concat!(
     "text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.7, ",
     "application/pdf;q=0.6"
@@ -41,18 +42,18 @@ const ACCEPTED_WITH_PDF: &str = concat!(
 pub struct DirectReader {
     http: Client,
     guard: Arc<AddressGuard>,
-    /// How long reading a page may take, with all redirects.
+    /// The time limit for reading a page, including all redirects.
     timeout: Duration,
     pdfs: Option<PdfReading>,
 }
 
-/// What reads PDFs, and the largest that is read.
+/// The reader of PDFs, and the maximum size of a PDF.
 struct PdfReading {
     documents: Arc<dyn DocumentReader>,
     max_bytes: usize,
 }
 
-/// The beginning of a body.
+/// The beginning of a response's body.
 #[derive(Debug, PartialEq, Eq)]
 struct Body {
     bytes: Vec<u8>,
@@ -60,11 +61,11 @@ struct Body {
     is_cut: bool,
 }
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyKind {
     Html,
-    /// Plain text, and JSON.
+    /// Plain text or JSON.
     Text,
     Pdf,
 }
@@ -74,13 +75,13 @@ impl DirectReader {
         Self::with_lookup(guard, Arc::new(SystemLookup), timeout)
     }
 
-    /// Looks names up in another way than the system does.
+    /// Creates a reader that resolves names with `lookup` instead of the system's resolver.
     pub fn with_lookup(
         guard: AddressGuard,
         lookup: Arc<dyn Resolve>,
         timeout: Duration,
     ) -> anyhow::Result<Self> {
-        // Fails if one is installed already, which is fine.
+        // Fails if one is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Arc::new(guard);
         let http = Client::builder()
@@ -95,7 +96,7 @@ impl DirectReader {
         Ok(Self { http, guard, timeout, pdfs: None })
     }
 
-    /// Reads PDFs, too, up to so many bytes. They come from anybody, so `documents` has to bear whatever they are.
+    /// Also reads PDFs, up to this many bytes. They are untrusted, so `documents` has to be robust against any input.
     pub fn with_documents(self, documents: Arc<dyn DocumentReader>, max_bytes: usize) -> Self {
         let pdfs = (max_bytes > 0).then_some(PdfReading { documents, max_bytes });
         Self { pdfs, ..self }
@@ -138,7 +139,7 @@ impl DirectReader {
         let body = read_beginning(response, max_bytes).await;
         let (bytes, is_cut) = body.map_err(|error| error_of(&error))?;
         let body = Body { bytes, is_cut };
-        // Both may take tens of milliseconds, in which this thread has others to serve.
+        // Both may take tens of milliseconds, during which this thread has other work to do.
         let unpack = move || if is_packed { unpack(&body, max_bytes) } else { Ok(body) };
         if let (BodyKind::Pdf, Some(pdfs)) = (kind, &self.pdfs) {
             let body = task::spawn_blocking(unpack).await.unwrap_or(Err(WebError::Broken))?;
@@ -158,7 +159,7 @@ impl PdfReading {
             return Err(WebError::NotText);
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        // Others may be read at the same time, and this one waits for them.
+        // Other PDFs may be being read, and this one waits for them.
         let reading = time::timeout(left, self.documents.pdf_text(body.bytes));
         match reading.await.map_err(|_| WebError::TimedOut)? {
             Ok(DocumentText { text, is_cut }) => {
@@ -194,13 +195,13 @@ impl PageReader for DirectReader {
         Err(WebError::TooManyRedirects)
     }
 
-    /// It needs nothing but the internet.
+    /// Always succeeds, since it needs nothing but the internet.
     async fn check(&self) -> Result<(), WebError> {
         Ok(())
     }
 }
 
-/// Why the resolver refused a name, if it did.
+/// Returns why the resolver refused a name, if it did.
 fn refusal_in(error: &reqwest::Error) -> Option<RefusedAddress> {
     let mut source = error.source();
     while let Some(error) = source {
@@ -212,7 +213,7 @@ fn refusal_in(error: &reqwest::Error) -> Option<RefusedAddress> {
     None
 }
 
-/// Where a response leads, if it is a redirect.
+/// Returns the target of a response, if it is a redirect.
 fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, RefusedAddress> {
     let is_redirect = matches!(
         response.status(),
@@ -249,7 +250,7 @@ fn parse_body(url: Url, body: &Body, kind: BodyKind, content_type: &str) -> Resu
     Ok(Page { address: url.into(), title: read.title, text: read.markdown, is_cut })
 }
 
-/// A header in lower case, or nothing.
+/// Returns a header in lower case, or an empty string.
 fn header(headers: &HeaderMap, name: HeaderName) -> String {
     let value = headers.get(name).and_then(|value| value.to_str().ok());
     value.unwrap_or_default().trim().to_ascii_lowercase()
@@ -265,7 +266,7 @@ fn body_kind(content_type: &str) -> Option<BodyKind> {
     }
 }
 
-/// The beginning of what was compressed. A beginning is all there is of a body that was cut.
+/// Decompresses the beginning of a body. If the body was cut, only its beginning can be decompressed.
 fn unpack(packed: &Body, max_bytes: usize) -> Result<Body, WebError> {
     let mut bytes = Vec::new();
     let limit = max_bytes as u64 + 1;
@@ -316,7 +317,7 @@ mod tests {
         let whole = |bytes: Vec<u8>| Body { bytes, is_cut: false };
         let small = pack(b"roses");
         assert_eq!(unpack(&whole(small.clone())), Ok(whole(b"roses".to_vec())));
-        // A bomb
+        // A decompression bomb
         let unpacked = unpack(&whole(pack(&vec![b'a'; 8_000_000]))).unwrap();
         assert_eq!((unpacked.bytes.len(), unpacked.is_cut), (MAX_BODY_BYTES, true));
         assert_eq!(unpack(&whole(b"no gzip".to_vec())), Err(WebError::Broken));

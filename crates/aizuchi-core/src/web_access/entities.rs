@@ -1,5 +1,5 @@
-//! Character references of HTML, like `&eacute;` and `&#233;`. Of the names, those of HTML 4 that pages use; a name that is
-//! not known stays as it is.
+//! Character references of HTML, like `&eacute;` and `&#233;`. Supports the names of HTML 4 that pages use; an unknown
+//! name is left as it is.
 
 use std::borrow::Cow;
 
@@ -60,10 +60,10 @@ const OTHERS: [(&str, char); 46] = [
     ("check", '✓'),
 ];
 
-/// The longest reference, without the marks around it.
+/// The maximum length of a reference, without its delimiters.
 const MAX_REFERENCE_BYTES: usize = 10;
 
-/// The text with the characters that its references mean.
+/// Replaces the references in a text by their characters.
 pub fn decode_references(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! The text of a page as Markdown, without what surrounds it: scripts, navigation, what is hidden.
+//! Converts a page to Markdown, without what surrounds its text: scripts, navigation and hidden elements.
 
 mod words;
 
@@ -11,31 +11,31 @@ use crate::chat::to_single_line;
 use crate::web_access::entities::decode_references;
 use crate::web_access::markup::{Markup, MarkupReader, Tag};
 
-/// More of a page's text is not kept, in bytes.
+/// The maximum size of a page's text, in bytes; the rest is dropped.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// A page that takes more work is read no further, in bytes that are looked at or written. A page of the longest that is read
-/// takes half of it.
+/// The maximum work for a page, in bytes that are read or written; then reading stops. A page of the maximum size takes
+/// half of it.
 const MAX_WORK_BYTES: usize = 32 * 1024 * 1024;
-/// A title is cut after so many characters.
+/// The maximum length of a title, in characters.
 const MAX_TITLE_CHARACTERS: usize = 200;
-/// Addresses of links that are longer are left out, in bytes.
+/// The maximum length of a link's address, in bytes. Longer ones are left out.
 const MAX_LINK_BYTES: usize = 500;
-/// The addresses of further links are left out.
+/// The maximum number of links whose addresses are kept.
 const MAX_LINKS: usize = 1_000;
-/// The main part of a page is all of it if it has fewer characters.
+/// If the main part of a page is shorter than this, the whole page is used.
 const MIN_MAIN_BYTES: usize = 200;
-/// How deep lists and quotes are shown.
+/// The maximum depth to which lists and quotes are indented.
 const MAX_DEPTH: usize = 8;
 
-/// Elements of which nothing is read.
+/// Elements that are skipped.
 const SKIPPED: [&str; 13] = [
     "noscript", "template", "svg", "math", "object", "canvas", "audio", "video", "nav", "footer",
     "aside", "select", "button",
 ];
-/// Elements that nothing is read of if they are hidden. They are always closed, unlike `li` and `p`.
+/// Elements that are skipped if they are hidden. They are always closed, unlike `li` and `p`.
 const HIDEABLE: [&str; 9] =
     ["div", "span", "section", "article", "ul", "ol", "table", "a", "label"];
-/// Elements before and after which there is a blank line.
+/// Elements that are surrounded by blank lines.
 const BLOCKS: [&str; 24] = [
     "p",
     "div",
@@ -62,7 +62,7 @@ const BLOCKS: [&str; 24] = [
     "search",
     "menu",
 ];
-/// Elements before and after which there is a line break.
+/// Elements that are surrounded by line breaks.
 const LINES: [&str; 8] = ["dt", "dd", "tr", "caption", "thead", "tbody", "tfoot", "legend"];
 
 /// The text of a page.
@@ -73,7 +73,7 @@ pub struct HtmlText {
     pub is_cut: bool,
 }
 
-/// The Markdown of a page whose own address is `base`.
+/// Returns the Markdown of a page whose own address is `base`.
 pub fn read_html(page: &str, base: &Url) -> HtmlText {
     write_html(page, base).finish()
 }
@@ -100,43 +100,43 @@ fn write_html(page: &str, base: &Url) -> Writer {
 
 struct Writer {
     base: Url,
-    /// Whether the page has named its base. The first one counts, as in a browser.
+    /// Whether the page has declared its base. The first one counts, as in a browser.
     has_base: bool,
     text: String,
     title: Option<String>,
     is_cut: bool,
-    /// How many bytes were looked at or written.
+    /// The number of bytes that were read or written.
     work: Cell<usize>,
-    /// The element of which nothing is read, and how many of its name are open within it.
+    /// The element that is being skipped, and how many elements of its name are open within it.
     skipped: Option<(String, usize)>,
-    /// How many line breaks stand before the next word.
+    /// The number of line breaks before the next word.
     breaks: usize,
     needs_space: bool,
-    /// What stands before the next word in its line: the mark of a heading or of an entry of a list.
+    /// What comes before the next word on its line: the marker of a heading or a list item.
     marker: String,
-    /// The lists that are open: the next number, if they have numbers.
+    /// The open lists: the next number, if they are numbered.
     lists: Vec<Option<u32>>,
     quotes: usize,
     is_preformatted: bool,
     link: Link,
-    /// How many links there were.
+    /// The number of links so far.
     link_count: usize,
-    /// Where in the text the elements begin and end that hold the main part of the page.
+    /// The positions in the text where the elements with the main part of the page begin and end.
     main_parts: BTreeMap<MainPart, (usize, Option<usize>)>,
 }
 
-/// The link that the next words belong to.
+/// The link that the following text belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Link {
     #[default]
     None,
-    /// It begins with the next word. As the page has its address.
+    /// It begins with the next word. Contains the address as the page has it.
     Ahead(String),
-    /// It has begun. With its whole address.
+    /// It has begun. Contains the absolute address.
     Open(String),
 }
 
-/// What holds the main part of a page, the surest first.
+/// The elements that may contain the main part of a page, most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MainPart {
     Main,
@@ -197,7 +197,7 @@ impl Writer {
         if name == "title" && self.title.is_none() && self.skipped.is_none() {
             self.title = tag.raw_content.and_then(to_title);
         }
-        // Its content was read with it.
+        // The element's content was read with it.
         if tag.raw_content.is_some() {
             return;
         }
@@ -296,7 +296,7 @@ impl Writer {
     }
 
     fn separate(&mut self, name: &str) {
-        // The entries of a list within an entry follow it closely.
+        // A list within a list item follows it without a blank line.
         let is_inner_list = matches!(name, "ul" | "ol" | "menu") && !self.lists.is_empty();
         if LINES.contains(&name) || is_inner_list {
             self.break_line(1);
@@ -319,7 +319,7 @@ impl Writer {
         self.marker = format!("{}{mark}", "  ".repeat(depth));
     }
 
-    /// Cells of a row are separated by a bar.
+    /// Begins a table cell. Cells of a row are separated by a bar.
     fn begin_cell(&mut self) {
         self.end_link_text();
         if self.breaks == 0 && !self.text.is_empty() {

@@ -1,10 +1,10 @@
-//! HTML as a row of tags and texts. It builds no tree: the tree of the standard grows with the square of a hostile page,
-//! and is as deep as that page likes. Each character is looked at a fixed number of times.
+//! HTML as a sequence of tags and texts. It builds no tree: the standard's tree grows quadratically with a hostile
+//! page, and is as deep as the page makes it. Each character is read a fixed number of times.
 
 /// A piece of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Markup<'a> {
-    /// With character references.
+    /// Text in which character references are not decoded.
     Text(&'a str),
     Open(Tag<'a>),
     /// The name, in lower case.
@@ -13,29 +13,29 @@ pub enum Markup<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag<'a> {
-    /// In lower case.
+    /// The name, in lower case.
     pub name: String,
-    /// As they are written.
+    /// The attributes as they are written.
     pub attributes: &'a str,
-    /// What stands in an element whose content is no markup.
+    /// The content of an element whose content is not markup.
     pub raw_content: Option<&'a str>,
 }
 
-/// The elements whose content is no markup.
+/// Elements whose content is not markup.
 const RAW_ELEMENTS: [&str; 8] =
     ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes"];
-/// No element has a longer name.
+/// The maximum length of an element's name.
 const MAX_NAME_BYTES: usize = 32;
 
 impl<'a> Tag<'a> {
-    /// The value of an attribute, with character references.
+    /// Returns the value of an attribute, in which character references are not decoded.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let found = Attributes(self.attributes).find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value)
     }
 }
 
-/// The markup of a page, in its order.
+/// Reads the markup of a page, in order.
 pub struct MarkupReader<'a> {
     rest: &'a str,
 }
@@ -45,19 +45,19 @@ impl<'a> MarkupReader<'a> {
         Self { rest: page }
     }
 
-    /// How many bytes are not read yet.
+    /// Returns the number of bytes that have not been read.
     pub fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// Takes the text up to a byte, which is not part of a character.
+    /// Takes the text up to a byte position, which must be a character boundary.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
         taken
     }
 
-    /// Skips up to and including this mark, or to the end.
+    /// Skips up to and including this text, or to the end.
     fn skip_past(&mut self, mark: &str) {
         let end = self.rest.find(mark).map_or(self.rest.len(), |at| at + mark.len());
         self.take(end);
@@ -91,7 +91,7 @@ impl<'a> MarkupReader<'a> {
         }
     }
 
-    /// Everything up to the tag that closes this element, which is skipped.
+    /// Returns everything up to the tag that closes this element, and skips that tag.
     fn read_raw_content(&mut self, name: &str) -> &'a str {
         let closes = |at: &usize| {
             let behind = self.rest.as_bytes().get(at + 2..at + 2 + name.len());
@@ -136,7 +136,7 @@ impl<'a> Iterator for MarkupReader<'a> {
     }
 }
 
-/// Where a tag ends: at the first `>` that is in no quoted value.
+/// Returns where a tag ends: at the first `>` outside of quoted values.
 fn tag_end(text: &str) -> usize {
     let (mut quote, mut is_value) = (None, false);
     let end = text.bytes().position(|character| {
@@ -157,7 +157,7 @@ fn tag_end(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// The names and values within a tag.
+/// An iterator over the names and values within a tag.
 struct Attributes<'a>(&'a str);
 
 impl<'a> Iterator for Attributes<'a> {
@@ -167,7 +167,7 @@ impl<'a> Iterator for Attributes<'a> {
         let is_blank = |character: char| character.is_ascii_whitespace();
         let text =
             self.0.trim_start_matches(|character: char| is_blank(character) || character == '/');
-        // A mark at the start belongs to the name.
+        // An equals sign at the start belongs to the name.
         let mut characters = text.char_indices().skip(1);
         let end = characters
             .find(|(_, character)| is_blank(*character) || matches!(character, '/' | '='));

@@ -1,5 +1,5 @@
-//! Looks names up for the client that reads pages. It connects to exactly the addresses that were checked: a name that
-//! resolves to something else a moment later gains nothing.
+//! Resolves names for the client that reads pages. The client connects to exactly the addresses that were checked, so a
+//! name that resolves to something else a moment later gains nothing.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use crate::web_access::address_guard::AddressGuard;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The operating system's own resolver.
+/// The operating system's resolver.
 pub struct SystemLookup;
 
-/// Fails with a [`crate::web_access::RefusedAddress`] if one of a name's addresses is not allowed.
+/// A resolver that fails with a [`crate::web_access::RefusedAddress`] if one of a name's addresses is not allowed.
 pub struct GuardedResolver {
     pub lookup: Arc<dyn Resolve>,
     pub guard: Arc<AddressGuard>,

@@ -1,4 +1,4 @@
-//! SearXNG, a search engine that asks other search engines. The operator names an instance.
+//! SearXNG, a metasearch engine. The operator configures an instance.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::web_access::api::{api_client, fetch_json};
 use crate::web_access::{SearchAnswer, SearchResult, WebError, WebSearch};
 
 pub struct SearxngSettings {
-    /// The instance. Ends with a slash.
+    /// The URL of the instance. Ends with a slash.
     pub instance: String,
     pub max_results: usize,
     pub timeout: Duration,
@@ -51,7 +51,7 @@ impl Searxng {
         let mut url = self.search.clone();
         url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
         let answer = fetch_json(self.http.get(url).timeout(self.timeout)).await;
-        // There are no keys. A format that is not allowed is forbidden.
+        // There are no keys, so a forbidden request means that the format is not allowed.
         answer.map_err(|error| match error {
             WebError::KeyRefused | WebError::Unusable => WebError::NoJson,
             error => error,

@@ -11,15 +11,15 @@ use serde_json::json;
 use crate::web_access::api::{api_client, fetch_json};
 use crate::web_access::{SearchAnswer, SearchResult, WebError, WebSearch};
 
-/// Where its API is.
+/// The base URL of the API.
 pub const API_BASE: &str = "https://api.tavily.com/";
 
-/// It refuses longer queries, in characters.
+/// The maximum length of a query, in characters.
 const MAX_QUERY_CHARACTERS: usize = 400;
-/// The status with which it says that the plan's requests are used up, and that for what is paid beyond the plan.
+/// The status codes for exhausted limits: of the plan, and of paid use beyond the plan.
 const USED_UP: [u16; 2] = [432, 433];
 
-/// How thorough a search is, and so how slow and expensive.
+/// How thorough a search is, and therefore how slow and expensive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum SearchDepth {
@@ -32,7 +32,7 @@ pub enum SearchDepth {
 
 pub struct TavilySettings {
     pub key: SecretString,
-    /// Ends with a slash.
+    /// The base URL of the API. Ends with a slash.
     pub api_base: String,
     pub depth: SearchDepth,
     pub max_results: u64,
@@ -94,7 +94,7 @@ impl WebSearch for Tavily {
         Ok(SearchAnswer { summary: answer.answer, results: results.collect() })
     }
 
-    /// Asks how much of the plan is used, which costs nothing.
+    /// Requests the usage of the plan, which costs nothing.
     async fn check(&self) -> Result<(), WebError> {
         let request = self.http.get(self.url("usage")).timeout(self.settings.timeout);
         let request = request.bearer_auth(self.settings.key.expose_secret());

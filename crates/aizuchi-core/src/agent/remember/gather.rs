@@ -19,19 +19,19 @@ use crate::prompt::memory_input::{
 };
 use crate::rules::place::Place;
 
-/// How many messages of a channel or thread are folded into a short-term memory at most.
+/// The maximum number of messages of a channel or thread that are folded into a short-term memory.
 const MAX_MESSAGES: usize = 1000;
 /// A pause this long separates two blocks of messages.
 const CONVERSATION_GAP: SignedDuration = SignedDuration::from_hours(1);
 
-/// How many messages that lost their entry are remembered anew at most.
+/// The maximum number of messages without an entry that are remembered again.
 const MAX_LOST_MESSAGES: usize = 1000;
 
 /// The sources of one memory.
 pub struct GatheredSources {
-    /// What every member of the workspace may know.
+    /// Sources that every member of the workspace may know.
     pub shared: Vec<MemorySource>,
-    /// What only members of the channel may know.
+    /// Sources that only members of the channel may know.
     pub unshared: Vec<MemorySource>,
     pub channel_name: Arc<str>,
     pub visibility: Visibility,
@@ -46,15 +46,16 @@ pub struct GatheredSources {
 }
 
 impl GatheredSources {
-    /// Private and public sources, which are folded separately, so that nothing private gets into a public entry. Each
-    /// with what people decided about such entries.
+    /// Returns the private and the public sources, which are folded separately so that nothing private gets into a
+    /// public entry. Each group comes with what people decided about its entries.
     pub fn groups(&self) -> [(Vec<MemorySource>, KeptEntries); 2] {
         [(self.unshared.clone(), self.kept.clone()), (self.shared.clone(), self.kept.to_public())]
     }
 }
 
 impl Agent {
-    /// Nothing, if the channel or thread is not remembered. A channel's memory takes in nothing of threads that are not.
+    /// Gathers the sources of a memory: none if the channel or thread is not remembered. A channel's memory takes
+    /// nothing from threads that are not remembered.
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         let mut gathered = self.gather_all(key).await?;
         let (rulebook, name) = (self.rulebook(), gathered.channel_name.clone());
@@ -88,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// The newest messages of a channel with its threads, or a whole thread.
+    /// Gathers the newest messages of a channel with its threads, or a whole thread.
     async fn gather_messages(
         &self,
         key: &MemoryKey,
@@ -139,13 +140,13 @@ impl Agent {
         })
     }
 
-    /// A memory as it stands.
+    /// Returns the current version of a memory.
     async fn current_memory(&self, key: &MemoryKey) -> Result<Option<Memory>, StepError> {
         let memories = self.store.memories(&key.workspace).await?;
         Ok(memories.into_iter().find(|memory| memory.key == *key))
     }
 
-    /// A channel's long-term memory, and the short-term entries that are new to it.
+    /// Gathers a channel's long-term memory, and the short-term entries that are new to it.
     async fn gather_channel(
         &self,
         key: &MemoryKey,
@@ -207,7 +208,7 @@ impl Agent {
         })
     }
 
-    /// The public entries of all channels.
+    /// Gathers the public entries of all channels.
     async fn gather_workspace(
         &self,
         key: &MemoryKey,
@@ -220,7 +221,7 @@ impl Agent {
         let memories = self.store.memories(&key.workspace).await?;
         let current = memories.iter().find(|memory| memory.key == *key);
         let own = current.filter(|_| term == MemoryTerm::LongTerm);
-        // One that is to be made anew takes everything in again.
+        // If source messages have lost their entry, the memory is rebuilt from all entries.
         let known = own.filter(|own| own.orphaned_messages.is_empty());
         let since = self.settings.limits.window(now).recent_since;
         let is_current =
@@ -284,7 +285,7 @@ impl Agent {
     }
 }
 
-/// The entries of `other` that have a source message unknown to `own`.
+/// Returns the entries of `other` that have a source message unknown to `own`.
 fn new_entries<'a>(
     own: Option<&Memory>,
     other: Option<&'a Memory>,
@@ -298,8 +299,8 @@ fn new_entries<'a>(
     unknown.map(|entry| (owner.clone(), entry)).collect()
 }
 
-/// The existing entries but for the pinned ones, followed by the new ones, as sources that are public and sources that are
-/// not.
+/// Merges the existing entries, except the pinned ones, with the new ones, and returns them as public and non-public
+/// sources.
 fn merge_entries(
     own: Option<&Memory>,
     fresh: Vec<(EntryOwner, &MemoryEntry)>,
@@ -316,8 +317,8 @@ fn merge_entries(
     (sources(shared), sources(unshared))
 }
 
-/// Splits messages, oldest first, into blocks. A block belongs to one conversation, has at most
-/// [`MAX_BLOCK_MESSAGES`] messages, and holds no long pause.
+/// Splits messages, oldest first, into blocks. A block belongs to one conversation, has at most [`MAX_BLOCK_MESSAGES`]
+/// messages, and contains no long pause.
 fn split_into_blocks(messages: Vec<Arc<Message>>) -> Vec<MemorySource> {
     let mut blocks: Vec<MessageBlock> = Vec::new();
     let mut open: BTreeMap<ConversationId, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Parses a model's memory entries. Errors do not repeat the response, which holds chat text.
+//! Parses a model's memory entries. Errors do not repeat the response, which contains chat text.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -37,8 +37,8 @@ struct RawEntry {
 }
 
 impl EntryParser<'_> {
-    /// The entries, oldest first. An entry that names no source is rejected on the first try and dropped on the last; one
-    /// that is no fact is dropped.
+    /// Parses the entries, oldest first. An entry without a source is rejected on the first try and dropped on the
+    /// last. An entry that is not a fact is dropped.
     pub fn parse(&self, response: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
         let begin = response.find('{').ok_or("it holds no JSON object")?;
         let end =
@@ -92,7 +92,7 @@ impl EntryParser<'_> {
         })
     }
 
-    /// The day of the newest of these sources.
+    /// Returns the day of the newest of these sources.
     fn newest_day(&self, sources: &[&MemorySource]) -> Option<Date> {
         let days = sources.iter().filter_map(|source| match source {
             MemorySource::Messages(block) => {

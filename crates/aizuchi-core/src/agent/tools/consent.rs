@@ -1,4 +1,4 @@
-//! Calls that somebody has to allow: a reply notes them, and makes none of them.
+//! Calls that a user has to allow: a reply notes them and makes none of them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,31 +15,32 @@ use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts;
 
-/// How many calls one reply may ask for.
+/// The maximum number of calls that one reply may ask for.
 const MAX_PER_REPLY: usize = 3;
-/// How many calls of a channel may wait at a time, so that whoever looks after it is not flooded.
+/// The maximum number of a channel's calls that wait at a time, so that the users who allow them are not flooded.
 const MAX_WAITING: usize = 10;
-/// For how many people one call may be made, so that whoever is asked reads all their names.
+/// The maximum number of users for whom one call may be made, so that a user who is asked reads all their names.
 const MAX_ASKERS: usize = 6;
-/// The longest arguments as they are shown, in UTF-16 code units: a message of every platform holds them in full.
+/// The maximum length of the arguments as they are shown, in UTF-16 code units: on every platform they fit into a
+/// message in full.
 const MAX_SHOWN: usize = 1_200;
 
-/// What a reply wants to have called once somebody has allowed it.
+/// The calls that a reply wants to make once a user has allowed them.
 pub struct CallRequests {
     messages: Vec<MessageId>,
     is_addressed: bool,
     lifetime: SignedDuration,
-    /// How many of the channel wait.
+    /// The number of waiting calls in the channel.
     waiting: usize,
-    /// The tools and arguments of those that wait in the conversation.
+    /// The tools and arguments of the calls that wait in the conversation.
     known: Vec<(Arc<str>, Arc<str>)>,
     pub wanted: Vec<NewConsent>,
 }
 
 impl Agent {
-    /// Prepares for calls that a reply wants to have allowed. `None`: it may want none, since nobody asked for anything,
-    /// or more people than can be named, or its own words are still to be approved. Which of several has asked for a call
-    /// only a model could say, so it is made for all whom the reply answers.
+    /// Prepares for calls that need consent. Returns `None` if the reply may request none: because nobody asked for
+    /// anything, more users asked than can be named, or the reply itself has yet to be approved. Only a model could say
+    /// which of several users asked for a call, so the call is made for all users whom the reply answers.
     pub(super) async fn call_requests(
         &self,
         context: &Context,
@@ -71,7 +72,7 @@ impl CallRequests {
             let conversation = &consent.conversation;
             conversation.workspace == *workspace
                 && conversation.channel == *channel
-                // What was only drafted may never be said.
+                // A call that is only drafted may never be posted.
                 && matches!(consent.state, ConsentState::Open | ConsentState::Allowed)
         };
         let waiting: Vec<&Consent> = unsettled.iter().filter(is_here).collect();

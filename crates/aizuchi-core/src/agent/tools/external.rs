@@ -1,5 +1,5 @@
-//! The operator's own tools, as one reply may use them. What they answer is quoted and cut to fit, and the secrets of this
-//! installation are not sent to them.
+//! The operator's own tools, as one reply may use them. Their answers are quoted and cut to fit, and calls that contain
+//! secrets of this installation are not sent to them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
 use crate::rules::ToolRule;
 use crate::texts;
 
-/// How many calls one reply may make.
+/// The maximum number of calls that one reply may make.
 const MAX_CALLS_PER_REPLY: usize = 12;
 
-/// The tools outside the store, as one reply may use them.
+/// The operator's tools, as one reply may use them.
 pub struct ExternalSession {
     tools: Option<Arc<dyn ExternalTools>>,
     offered: Vec<ToolSpec>,
-    /// Those of them each call of which somebody has to allow.
+    /// The offered tools whose every call a user has to allow.
     with_consent: HashSet<Arc<str>>,
     requests: Option<CallRequests>,
     /// The calls that were made, by tool and arguments.
@@ -41,7 +41,7 @@ pub struct ExternalSession {
 }
 
 impl ExternalSession {
-    /// Without any tool.
+    /// Returns a session without any tool.
     pub fn none(clock: Clock) -> Self {
         let deadline = Timestamp::UNIX_EPOCH;
         Self {
@@ -55,8 +55,8 @@ impl ExternalSession {
         }
     }
 
-    /// The tools for a reply in this place that its channel allows, as many as fit into `most_tokens`. Without `requests`
-    /// there is none that somebody has to allow.
+    /// Selects the tools for a reply in this place that its channel allows, as many as fit into `most_tokens`. Without
+    /// `requests`, tools that need consent are left out.
     pub fn new(
         tools: Arc<dyn ExternalTools>,
         place: ReplyPlace<'_>,
@@ -91,18 +91,19 @@ impl ExternalSession {
         self.offered.iter().any(|tool| tool.name == name)
     }
 
-    /// The calls that somebody has to allow.
+    /// Returns the calls that a user has to allow.
     pub fn wanted_calls(&self) -> Vec<NewConsent> {
         self.requests.as_ref().map(|requests| requests.wanted.clone()).unwrap_or_default()
     }
 
-    /// Notes a call that somebody has to allow, if this is one. Returns what the model is told.
+    /// Notes the call if it needs consent. Returns what the model is told.
     fn request(&mut self, name: &str, arguments: &Value, language: Language) -> Option<String> {
         let requests = self.requests.as_mut().filter(|_| self.with_consent.contains(name))?;
         Some(requests.note(name, arguments, self.clock.now(), language))
     }
 
-    /// Notes a call. Returns why it is not made, as the model is told: a tool that writes must not do the same twice.
+    /// Notes a call. Returns why it is refused, as the model is told: a tool that writes must not do the same thing
+    /// twice.
     fn refuse(
         &mut self,
         name: &str,
@@ -135,7 +136,7 @@ impl ExternalSession {
     }
 }
 
-/// The descriptions of a server stand beside instructions, so they are made inert.
+/// Converts a tool into its specification. A server's descriptions appear next to instructions, so they are made inert.
 fn to_spec(tool: &ExternalTool, language: Language) -> ToolSpec {
     let description = to_inert_line(&tool.description);
     let description = match tool.needs_consent {
@@ -149,7 +150,7 @@ fn to_spec(tool: &ExternalTool, language: Language) -> ToolSpec {
     }
 }
 
-/// What a schema says in words is made inert. Its other texts have a meaning, such as the values that an argument may have.
+/// Makes a schema's descriptions inert. Its other strings have a meaning, such as the values that an argument may have.
 fn to_inert_schema(schema: &Value) -> Value {
     match schema {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
@@ -179,7 +180,7 @@ impl Toolbox {
         let arguments = Value::Object(arguments_object(&call.arguments)?);
         let asked = urls_asked_for(&arguments);
         let mut has_secret = self.secrets.has_secret(&arguments.to_string());
-        // In JSON a secret with quotation marks looks otherwise.
+        // JSON escapes the quotation marks of a secret.
         for_each_text(&arguments, &mut |text: &str| {
             has_secret |= self.secrets.has_secret(text);
         });
@@ -206,8 +207,8 @@ impl Toolbox {
     }
 }
 
-/// What a tool answered to a call, as a model reads it. Only what the model has seen may become a link, and not what it
-/// `asked` for and the tool repeats.
+/// Formats a tool's answer to a call for a model. Only URLs that the model has seen may become links, and not those
+/// that it `asked` for and the tool repeats.
 pub fn quoted_answer(
     answer: &ExternalAnswer,
     asked: &KnownUrls,
@@ -230,14 +231,14 @@ pub fn quoted_answer(
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// The addresses in the arguments of a call.
+/// Returns the URLs in the arguments of a call.
 pub fn urls_asked_for(arguments: &Value) -> KnownUrls {
     let mut asked = KnownUrls::default();
     for_each_text(arguments, &mut |text: &str| asked.add(text));
     asked
 }
 
-/// Looks at each text in a value, and at each name.
+/// Calls `look` with each string and each key in a value.
 fn for_each_text(value: &Value, look: &mut dyn FnMut(&str)) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -263,7 +264,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, Visibility};
 
-    /// Its tools are many, and never answer.
+    /// A server with many tools, which never answers.
     struct Hanging;
 
     #[async_trait]
@@ -313,10 +314,10 @@ mod tests {
         assert!(allowed.has("a__2") && allowed.specs().len() == 1);
         let session = begin(&ToolRule::All);
         assert!(spec_tokens(session.specs(), Language::En) <= 500);
-        // What is too long by itself leaves room for others.
+        // A tool that is too long on its own leaves space for others.
         assert!(session.has("a__0") && !session.has("a__1") && session.has("a__2"));
         assert!(!session.has("a__49"));
-        // Nobody could be asked for it.
+        // No user could be asked to allow it.
         assert!(!session.has("a__3"));
         {
             let mut call = pin!(session.call("a__0", Map::new()));

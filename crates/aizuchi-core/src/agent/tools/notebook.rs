@@ -1,5 +1,5 @@
-//! The memos that are visible from one channel, as one reply reads and changes them. Nothing is written before
-//! the reply is kept, so a discarded reply discards its changes too.
+//! The memos that are visible from one channel, as one reply reads and changes them. Nothing is written before the
+//! reply is committed, so discarding a reply also discards its changes.
 
 mod responses;
 
@@ -19,7 +19,7 @@ use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
 use crate::texts;
 
-/// Where a reply is made, and for whom.
+/// Where and for whom a reply is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoOrigin {
     pub channel: ChannelId,
@@ -28,17 +28,17 @@ pub struct MemoOrigin {
     pub said_by: Option<UserId>,
 }
 
-/// Each of its operations answers with a sentence for the model.
+/// The memos of one reply. Each operation answers with a sentence for the model.
 #[derive(Clone, Debug)]
 pub struct Notebook {
     origin: MemoOrigin,
     language: Language,
     zone: TimeZone,
-    /// As the store has them.
+    /// The memos as the store has them.
     stored: Vec<(MemoryId, Memo)>,
-    /// As they will be.
+    /// The memos with this reply's changes.
     entries: Vec<NotebookEntry>,
-    /// Which memos the answers disclosed since the last [`Notebook::take_disclosed`].
+    /// The memos that answers disclosed since the last [`Notebook::take_disclosed`].
     disclosed: Vec<MemoryId>,
 }
 
@@ -50,7 +50,7 @@ struct NotebookEntry {
 }
 
 impl Notebook {
-    /// Memos that are not visible from this channel are left out.
+    /// Creates a notebook. Memos that are not visible from this channel are left out.
     pub fn new(
         origin: MemoOrigin,
         memos: Vec<(MemoryId, Memo)>,
@@ -64,7 +64,7 @@ impl Notebook {
         Self { origin, language, zone, stored, entries, disclosed: Vec::new() }
     }
 
-    /// The memos that answers disclosed, or that were carried over, since the last call.
+    /// Takes the memos that answers disclosed, or that were carried over, since the last call.
     pub fn take_disclosed(&mut self) -> Vec<MemoryId> {
         let mut disclosed = std::mem::take(&mut self.disclosed);
         disclosed.sort();
@@ -113,7 +113,7 @@ impl Notebook {
         texts::memos::removed(self.language, &shown_name(&removed.memo.name))
     }
 
-    /// One page of the memos (of those with `tag`), highest priority first.
+    /// Returns one page of the memos, optionally only those with `tag`, highest priority first.
     pub fn list(&mut self, tag: Option<&str>, offset: i64, limit: i64) -> String {
         let tag = tag.map(str::trim).filter(|tag| !tag.is_empty());
         let has = |entry: &NotebookEntry, tag: &str| entry.memo.tags.iter().any(|own| own == tag);
@@ -145,7 +145,7 @@ impl Notebook {
         responses::details(self.language, &self.entries[number].memo, &self.zone)
     }
 
-    /// The tags, most used first.
+    /// Returns the tags, most used first.
     pub fn tags(&mut self) -> String {
         let mut tags: BTreeMap<&str, (usize, Timestamp)> = BTreeMap::new();
         for NotebookEntry { id, memo } in &self.entries {
@@ -166,7 +166,7 @@ impl Notebook {
         responses::tags(self.language, &tags, &self.zone)
     }
 
-    /// The net changes, removals first. A memo is linked to the heard messages that it repeats, even if another
+    /// Returns the net changes, removals first. A memo is linked to the heard messages that it repeats, even if another
     /// user asked for it.
     pub fn changes(&self, heard: &[Arc<Message>]) -> Vec<MemoChange> {
         let is_there = |id: MemoryId| self.entries.iter().any(|entry| entry.id == Some(id));
@@ -185,8 +185,8 @@ impl Notebook {
         gone.map(MemoChange::Remove).chain(upserts).collect()
     }
 
-    /// A private channel's own memo takes precedence over a public one that got the same name elsewhere:
-    /// telling users there that the name is taken would disclose the private memo.
+    /// Finds a memo by name. A private channel's own memo takes precedence over a public one that got the same name
+    /// elsewhere: telling users there that the name is taken would disclose the private memo.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim();
         let named = || self.entries.iter().enumerate().filter(|(_, entry)| entry.memo.name == name);
@@ -194,7 +194,8 @@ impl Notebook {
         own.or_else(|| named().next()).map(|(number, _)| number)
     }
 
-    /// Content from a private channel may not get into a public memo (invariant 9).
+    /// Whether the memo may be changed here: content from a private channel must not get into a public memo (invariant
+    /// 9).
     fn is_changeable(&self, memo: &Memo) -> bool {
         self.origin.visibility == Visibility::Public || memo.scope() != MemoScope::Workspace
     }
@@ -236,7 +237,7 @@ impl Notebook {
         }
         if let Some(content) = update.content {
             updated.content = parse_content(&content)?;
-            // The content has an additional source from now on. Its visibility stays.
+            // From now on the content has an additional source. Its visibility stays.
             updated.channel = self.origin.channel.clone();
             updated.said_by = self.origin.said_by.clone();
         }

@@ -1,11 +1,11 @@
-//! Results of tools that strangers wrote, as a model reads them: quoted line by line, and cut to the room that is left.
+//! Tool results that strangers wrote, as a model reads them: quoted line by line, and cut to the tokens that are left.
 
 use std::fmt::Write as _;
 
 use crate::chat::is_line_break;
 use crate::prompt::tokens::estimate;
 
-/// The tokens that are kept for notes about a result, with some to spare.
+/// The tokens that are reserved for notes about a result, with some to spare.
 pub const NOTE_TOKENS: u64 = 100;
 
 /// Begins each line with a quotation mark, so that no text can forge a note or another result (invariant 10).
@@ -16,7 +16,7 @@ pub fn write_quoted(text: &mut String, indent: &str, quoted: &str) {
     }
 }
 
-/// The beginning of a text that takes no more than these tokens once a prompt quotes it.
+/// Returns the longest beginning of a text that takes no more than `tokens` once a prompt quotes it.
 pub fn fit(text: &str, tokens: u64) -> &str {
     let mut fitting = text;
     loop {
@@ -26,7 +26,7 @@ pub fn fit(text: &str, tokens: u64) -> &str {
         if size <= tokens || fitting.is_empty() {
             return fitting;
         }
-        // A little less than its share, because the characters of a text are not all alike.
+        // A little less than its share, because tokens are not spread evenly over a text.
         let share = tokens as f64 / size as f64 * 0.95;
         let keep = (fitting.len() as f64 * share) as usize;
         let end = fitting.char_indices().rfind(|(at, _)| *at <= keep);

@@ -25,14 +25,14 @@ pub struct SearchArguments {
 }
 
 impl SearchArguments {
-    /// How many messages to return at most.
+    /// Returns the maximum number of messages to return.
     pub fn limit(&self) -> usize {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(1));
         limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_RESULTS)
     }
 
-    /// The query for the store: messages visible from the conversation and older than `before`, and
-    /// `extra` more than the limit.
+    /// Returns the query for the store: messages visible from the conversation and older than `before`, and `extra`
+    /// more than the limit.
     pub fn to_recall_query(
         &self,
         conversation: &ConversationId,
@@ -54,7 +54,7 @@ pub fn message_ref(found: &RecalledMessage) -> MessageRef {
     MessageRef(found.message.conversation.channel.clone(), found.message.id.clone())
 }
 
-/// How results are shown.
+/// Formats search results for the model.
 pub struct ResultFormatter<'a> {
     pub language: Language,
     /// The time zone of the timestamps.
@@ -101,7 +101,7 @@ impl ResultFormatter<'_> {
     }
 }
 
-/// The name on one line, without anything that could end the heading.
+/// Returns the name on one line, without anything that could end the heading.
 fn sanitize_name(name: &str) -> String {
     to_single_line(name).replace([':', '：'], " ").trim().to_owned()
 }

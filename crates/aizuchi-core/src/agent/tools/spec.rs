@@ -8,7 +8,7 @@ use crate::prompt::tool::ToolSpec;
 use crate::texts;
 use crate::web_access::OfferedWebTools;
 
-/// How many messages a search returns at most.
+/// The maximum number of messages that a search returns.
 pub const MAX_RESULTS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -47,7 +47,7 @@ impl Tool {
         self.into()
     }
 
-    /// Whether a model gets this tool, where these of the web are offered.
+    /// Whether a model gets this tool if these web tools are offered.
     pub fn is_offered(self, web: OfferedWebTools) -> bool {
         match self {
             Tool::WebSearch => web.search,
@@ -62,7 +62,7 @@ impl Tool {
         }
     }
 
-    /// Whether it reads or keeps what is remembered.
+    /// Whether the tool reads or writes memory.
     pub fn is_for_memory(self) -> bool {
         match self {
             Tool::AddMemo

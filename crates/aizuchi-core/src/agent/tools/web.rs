@@ -1,5 +1,6 @@
-//! The web tools: what a reply searches and reads there. An address is read only if it stands in the conversation or in what
-//! a tool found, whole: otherwise a member could have a model write what it knows into an address of theirs.
+//! The web tools: what a reply searches and reads on the web. An address is read only if it occurs in full in the
+//! conversation or in a tool's results. Otherwise a member could make the model write what it knows into an address of
+//! the member's.
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,7 @@ use crate::web_access::{
     MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,
 };
 
-/// How many sources are named beneath an answer.
+/// The maximum number of sources that are named below an answer.
 const MAX_SOURCES: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -33,13 +34,13 @@ pub struct WebFetchArguments {
     url: String,
 }
 
-/// The web, as one reply may use it.
+/// The web tools as one reply may use them.
 pub struct WebSession {
     tools: WebTools,
     clock: Clock,
     /// When the last call has to end: the rest of the time is for the model's answer.
     deadline: Timestamp,
-    /// How each call is counted.
+    /// The record that counts each call.
     call: WebCall,
     sources: Vec<Source>,
 }
@@ -52,23 +53,23 @@ enum NotCounted {
 
 /// A page that was read.
 struct Source {
-    /// As the model named it.
+    /// The address as the model requested it.
     requested: String,
-    /// Where that led.
+    /// The address of the page that was read, after redirects.
     address: String,
 }
 
-/// What a web tool shows.
+/// The result of a web tool.
 struct WebResult {
     parts: Vec<Part>,
-    /// Whether some of it is left out already.
+    /// Whether some of it has already been left out.
     is_cut: bool,
 }
 
 enum Part {
-    /// It may repeat what the model asked for, so an address in it is not known because it stands there.
+    /// Text that may repeat what the model asked for, so an address does not become known by occurring in it.
     Repeated(String),
-    /// From the index of a search engine, or from a page.
+    /// Text from the index of a search engine, or from a page.
     Found(String),
 }
 
@@ -90,7 +91,7 @@ impl WebSession {
 }
 
 impl Toolbox {
-    /// Counts a call, unless a limit is reached. What cannot be counted is not looked up.
+    /// Counts a call, unless a limit is reached. A call that cannot be counted is not made.
     async fn count_web_call(&self, now: Timestamp) -> Result<(), NotCounted> {
         let call = &self.web.call;
         if call.limits.is_unlimited() {
@@ -189,14 +190,14 @@ impl Toolbox {
         self.show(&shown, tokens_left)
     }
 
-    /// Whether the address stands in the conversation or in a result. A slash more or less at its end says nothing. It is
-    /// not enough that its host may be linked: the rest could be of the model's own.
+    /// Whether the address occurs in the conversation or in a result. A trailing slash makes no difference. It is not
+    /// enough that its host may be linked: the model could have made up the rest.
     fn is_known_address(&self, address: &str) -> bool {
         let bare = address.strip_suffix('/').unwrap_or(address);
         [bare, &format!("{bare}/")].iter().any(|form| self.known_urls.has_seen(form))
     }
 
-    /// The results, numbered. Their texts are quoted, so that no text can forge another result (invariant 10).
+    /// Formats the results, numbered. Their texts are quoted, so that no text can forge another result (invariant 10).
     fn format_answer(&self, query: &str, answer: &SearchAnswer) -> Option<WebResult> {
         let most = self.web.tools.max_result_characters;
         let query = texts::tools::web_results(self.language, query);
@@ -220,7 +221,7 @@ impl Toolbox {
         has_found.then_some(WebResult { parts, is_cut: false })
     }
 
-    /// The page, quoted.
+    /// Formats the page, quoted.
     fn format_page(&self, page: &Page) -> WebResult {
         let mut text = String::new();
         if let Some(title) = &page.title {
@@ -233,8 +234,8 @@ impl Toolbox {
         WebResult { parts: vec![Part::Found(text)], is_cut: page.is_cut || end.is_some() }
     }
 
-    /// As much of a result as there is room for. The URLs that were found, as far as the model sees them, may be read and
-    /// linked from now on.
+    /// Returns as much of a result as fits. The URLs in the part that the model sees may be read and linked from now
+    /// on.
     fn show(&mut self, result: &WebResult, tokens_left: u64) -> String {
         let mut text = String::new();
         let mut found = Vec::new();
@@ -302,7 +303,7 @@ fn describe_error(error: WebError, language: Language) -> String {
     text.to_owned()
 }
 
-/// Whether it looks like a whole web address and cannot break out of the line that shows it.
+/// Whether the text looks like a whole web address and cannot break out of the line that shows it.
 fn is_web_address(address: &str) -> bool {
     let is_web = ["http://", "https://"].iter().any(|scheme| {
         address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))

@@ -1,14 +1,14 @@
-//! How long to be silent: the lengths of time that people write.
+//! Parses how long to be silent, as users write it.
 
 use jiff::SignedDuration;
 
 use crate::command::MAX_MUTE;
 
-/// What may stand between a duration and the action.
+/// Words that may come between a duration and the action.
 pub const DURATION_PARTICLES: [&str; 8] =
     ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
 
-/// Numbers in words.
+/// Durations in words, and the same in digits.
 pub const NUMBER_WORDS: [(&str, &str); 6] = [
     ("for an hour", "for 1 hour"),
     ("for a day", "for 1 day"),
@@ -42,7 +42,7 @@ pub const UNITS: [(&str, i64); 20] = [
     ("w", 604_800),
 ];
 
-/// `2h`, `1h30m`, `90 minutes`, `2時間30分`.
+/// Parses a duration: `2h`, `1h30m`, `90 minutes`, `2時間30分`.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let mut rest = text.trim();
     let mut seconds: i64 = 0;

@@ -1,4 +1,4 @@
-//! The words by which commands are known, in English and Japanese.
+//! The phrases by which commands are recognized, in English and Japanese.
 
 pub const WHY: &[&str] = &[
     "why",
@@ -44,7 +44,7 @@ pub const WHY: &[&str] = &[
     "why did you say this",
 ];
 
-/// What begins a question why it did not answer something, which is named behind that.
+/// How a question begins that asks why the persona did not answer a message, which is named after it.
 pub const WHY_SILENT: &[&str] = &[
     "why did you not answer",
     "why did you not reply",
@@ -67,7 +67,7 @@ pub const WHY_SILENT: &[&str] = &[
     "why was there no answer",
 ];
 
-/// The same in Japanese, anywhere in the text: a word for why, and one of these.
+/// The same question in Japanese, anywhere in the text: one of these words for why, and one of [`DID_NOT_ANSWER`].
 pub const NAZE: [&str; 5] = ["なぜ", "なんで", "何で", "どうして", "何故"];
 
 pub const DID_NOT_ANSWER: &[&str] = &[
@@ -228,7 +228,7 @@ pub const STOP: &[&str] = &[
     "消えろ",
 ];
 
-/// What beside a name may also be said about the one who is named, or about anything: "stop Aizuchi".
+/// Words that, next to a name, may also be said about the named one, or about anything: "stop Aizuchi".
 pub const VAGUE: [&str; 14] = [
     "stop",
     "stop it",
@@ -343,7 +343,7 @@ pub const FORGET_THAT: &[&str] = &[
     "このメモを消して",
 ];
 
-/// The same beside a quotation.
+/// Phrases that mean the same next to a quotation.
 pub const FORGET_QUOTED: &[&str] = &[
     "forget",
     "forget about",
@@ -372,7 +372,7 @@ pub const FORGET_ME: [&str; 12] = [
     "わたしのことを忘れて",
 ];
 
-/// What makes sure of it, before or behind [`FORGET_ME`].
+/// Confirmations, before or after [`FORGET_ME`].
 pub const SURE: [&str; 6] = ["yes", "i am sure", "i'm sure", "sure", "はい", "本当に"];
 
 pub const OPT_OUT: [&str; 9] = [
@@ -405,10 +405,10 @@ pub const MODE: [&str; 2] = ["mode", "モード"];
 pub const EVERYWHERE: [&str; 5] =
     ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
 
-/// What may follow a command.
+/// Characters that may follow a command.
 pub const END_MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
 
-/// What a command may begin with and means nothing by it.
+/// Openings without a meaning of their own.
 pub const OPENINGS: [&str; 19] = [
     "ok ",
     "ok, ",

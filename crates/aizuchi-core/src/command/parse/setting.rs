@@ -1,11 +1,12 @@
-//! Commands about settings: `@Aizuchi set language ja here`, `@Aizuchi set confidence 0.8 in #garden`, 「@Aizuchi 言語を日本語にして」.
+//! Commands about settings: `@Aizuchi set language ja here`, `@Aizuchi set confidence 0.8 in #garden`,
+//! 「@Aizuchi 言語を日本語にして」.
 
 use crate::command::parse::{addressed_order, candidate_forms, normalize};
 use crate::command::{Command, NearMiss, SettingRequest, SettingTarget};
 use crate::rules::ToolRule;
 use crate::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
 
-/// The words for each setting, the longer ones first.
+/// The words for each setting, longer ones first.
 const KEYS: [(SettingKind, &[&str]); 7] = [
     (SettingKind::Language, &["language", "言語", "ことば", "言葉"]),
     (
@@ -18,7 +19,7 @@ const KEYS: [(SettingKind, &[&str]); 7] = [
     (SettingKind::Memory, &["memory", "記憶"]),
     (SettingKind::Model, &["model", "モデル"]),
 ];
-/// What stands for a value of the config.
+/// Words that stand for a value of the config.
 const VALUES: [(&str, &str); 13] = [
     ("日本語", "ja"),
     ("japanese", "ja"),
@@ -60,7 +61,7 @@ const KOKO: [(&str, SettingTarget); 9] = [
     ("全チャンネル", SettingTarget::Workspace),
     ("どこでも", SettingTarget::Workspace),
 ];
-/// What ends a Japanese order. Polite endings are gone by then in some forms.
+/// Endings of a Japanese order. In some forms, polite endings have already been removed.
 const ENDS: [&str; 12] = [
     "に変えて",
     "に変更して",
@@ -80,23 +81,23 @@ const RESET_ALL: [&str; 4] =
 const RESET_ALL_JA: [&str; 4] =
     ["設定をリセット", "設定をリセットして", "設定を元に戻して", "設定を標準に戻して"];
 
-/// A change as somebody wrote it.
+/// A change as a user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenSetting {
     pub target: SettingTarget,
-    /// Of [`SettingTarget::Named`], without its `#`.
+    /// The channel of [`SettingTarget::Named`], without its `#`.
     pub channel: Option<String>,
     pub change: SettingChange,
 }
 
 impl WrittenSetting {
-    /// The change that a message consists of, if it is one.
+    /// Parses the change that a message consists of, if it is one.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
         let (order, _) = addressed_order(&normalize(text), name);
         candidate_forms(&order).iter().find_map(|form| Self::parse(form))
     }
 
-    /// The same of a form of a command. See [`candidate_forms`].
+    /// Parses a change from one form of a command. See [`candidate_forms`].
     pub(super) fn parse(form: &str) -> Option<Self> {
         Self::english(form).or_else(|| Self::japanese(form))
     }
@@ -104,7 +105,7 @@ impl WrittenSetting {
     pub fn command(&self) -> Command {
         let (kind, is_narrowing) = match &self.change {
             SettingChange::Set(setting) => (Some(setting.kind()), setting.only_narrows()),
-            // Members clear what members ordered.
+            // Members may clear what members ordered.
             SettingChange::Clear(kind) => (Some(*kind), true),
             SettingChange::ClearAll => (None, true),
         };
@@ -139,7 +140,7 @@ impl WrittenSetting {
     }
 }
 
-/// What nearly is a change: a setting with one word behind it that is no value.
+/// Recognizes an attempt at a change: a setting followed by one word that is not a valid value.
 pub(super) fn near_setting(form: &str) -> Option<NearMiss> {
     let (form, ..) = without_place(form);
     let (_, rest) = key_of(form.strip_prefix("set ")?)?;
@@ -148,12 +149,12 @@ pub(super) fn near_setting(form: &str) -> Option<NearMiss> {
     (is_value && rest.is_ascii()).then_some(NearMiss::Setting)
 }
 
-/// The setting that a text begins with, and what follows its name.
+/// Returns the setting that a text begins with, and the text after its name.
 fn key_of(text: &str) -> Option<(SettingKind, &str)> {
     KEYS.iter().find_map(|(kind, words)| {
         let rest = words.iter().find_map(|word| {
             let rest = text.strip_prefix(word)?;
-            // A Latin word must not continue.
+            // A Latin word must end here.
             let is_cut = word.is_ascii()
                 && rest.starts_with(|character: char| character.is_ascii_alphanumeric());
             (!is_cut).then_some(rest)
@@ -170,7 +171,8 @@ fn change(kind: SettingKind, value: &str) -> Option<SettingChange> {
     kind.parse(known.unwrap_or(value)).filter(is_plain).map(SettingChange::Set)
 }
 
-/// The names of tools have an underscore: “set tools aside” is about something else. 「モデルを変えて」 names no model.
+/// Whether a setting is meant. The names of tools have an underscore: “set tools aside” is about something else.
+/// 「モデルを変えて」 names no model.
 fn is_plain(setting: &PlaceSetting) -> bool {
     match setting {
         PlaceSetting::Tools(ToolRule::Only(names)) => names.iter().all(|name| name.contains('_')),
@@ -184,7 +186,7 @@ fn is_plain(setting: &PlaceSetting) -> bool {
     }
 }
 
-/// An English order without the place at its end.
+/// Splits an English order from the place at its end.
 fn without_place(form: &str) -> (&str, SettingTarget, Option<String>) {
     for (words, target) in HERE {
         if let Some(rest) = form.strip_suffix(words).filter(|rest| rest.ends_with(' ')) {
@@ -198,7 +200,7 @@ fn without_place(form: &str) -> (&str, SettingTarget, Option<String>) {
     }
 }
 
-/// A Japanese order without the place at its beginning.
+/// Splits a Japanese order from the place at its beginning.
 fn from_place(form: &str) -> (&str, SettingTarget, Option<String>) {
     let behind = |rest: &str| {
         let particles = ["では", "での", "で", "の", "は"];

@@ -1,4 +1,4 @@
-//! Commands about standing orders. What an order says is kept as it was written: `@Aizuchi in this channel: answer in
+//! Commands about standing orders. The text of an order is kept as it was written: `@Aizuchi in this channel: answer in
 //! Japanese`, 「@Aizuchi このチャンネルでは：日本語で答えて」.
 
 use crate::command::parse::{addressed_order, candidate_forms, is_question, normalize};
@@ -26,7 +26,7 @@ const EVERYWHERE: [&str; 9] = [
     "すべてのチャンネルでは",
     "すべてのチャンネルで",
 ];
-/// What stands before the number of an order that is to say something else.
+/// What comes before the number of an order whose text is to change.
 const ORDER: [&str; 4] = ["change order ", "order ", "指示 ", "指示"];
 const LIST: [&str; 14] = [
     "orders",
@@ -44,7 +44,7 @@ const LIST: [&str; 14] = [
     "指示を教えて",
     "どんな指示がある",
 ];
-/// What stands before and behind the number of an order that is to be revoked.
+/// What comes before and after the number of an order that is to be revoked.
 const DROP: [&str; 6] = [
     "drop order ",
     "drop standing order ",
@@ -66,10 +66,10 @@ const DROPPED: [&str; 11] = [
     "を消して",
     "をやめて",
 ];
-/// What stands before a scope, or before `order`, if it is to be a draft.
+/// What comes before a scope, or before `order`, to make it a draft.
 const DRAFT: [&str; 8] =
     ["try ", "draft ", "try out ", "試しに", "試しに、", "下書き、", "下書き ", "案、"];
-/// What stands before and behind the number of a draft that is to be followed.
+/// What comes before and after the number of a draft that is to take effect.
 const KEEP: [&str; 7] = [
     "keep order ",
     "keep draft ",
@@ -89,12 +89,12 @@ const KEPT: [&str; 8] = [
     "に従って",
     "を使って",
 ];
-/// What stands before the number of a draft that is to be discarded.
+/// What comes before the number of a draft that is to be discarded.
 const DISCARD: [&str; 3] = ["drop draft ", "discard draft ", "discard order "];
-/// A scope stands before the first colons of a message: one more may follow the name.
+/// A scope comes before one of the first colons of a message: another colon may follow the name.
 const MAX_COLONS: usize = 2;
 
-/// An order with its text, as somebody wrote it.
+/// An order with its text, as a user wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenStandingOrder<'a> {
     pub target: StandingOrderTarget,
@@ -104,7 +104,7 @@ pub struct WrittenStandingOrder<'a> {
 }
 
 impl<'a> WrittenStandingOrder<'a> {
-    /// The order that a message consists of, if it is one. A question is none.
+    /// Parses the order that a message consists of, if it is one. A question is not an order.
     pub fn parse(message: &'a str, name: &str) -> Option<Self> {
         if is_question(message) {
             return None;
@@ -127,7 +127,7 @@ impl<'a> WrittenStandingOrder<'a> {
         written.next()
     }
 
-    /// The command that a message with this order is.
+    /// Returns the command for this order.
     pub fn command(&self) -> Command {
         match self.is_draft {
             true => Command::DraftStandingOrder(self.target),
@@ -148,12 +148,12 @@ fn target(head: &str) -> Option<StandingOrderTarget> {
     }
 }
 
-/// `orders`, 「指示一覧」.
+/// Whether the text asks for the list of orders: `orders`, 「指示一覧」.
 pub(super) fn lists_orders(order: &str) -> bool {
     candidate_forms(order).iter().any(|form| LIST.contains(&form.as_str()))
 }
 
-/// `drop order 2`, 「指示2を取り消して」; `keep order 2`, `drop draft 2` and the same in Japanese.
+/// Parses `drop order 2`, 「指示2を取り消して」, `keep order 2`, `drop draft 2` and the same in Japanese.
 pub(super) fn parse_numbered(form: &str) -> Option<Command> {
     let english = |words: &[&str]| words.iter().find_map(|word| form.strip_prefix(word));
     let japanese = |begin: &str, ends: &[&str]| {

@@ -1,9 +1,9 @@
-//! How often a score came with a yes, and how sure that is.
+//! How often a score came with a yes, and how certain that is.
 
-/// One-sided 90 %.
+/// The one-sided 90 % quantile of the normal distribution.
 const Z: f64 = 1.2816;
 
-/// A moment that was judged: its score by a model that had not seen it, and how many moments it stands for.
+/// A judged moment: its score by a model that had not seen it, and how many moments it represents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     pub score: f64,
@@ -11,7 +11,7 @@ pub struct Scored {
     pub weight: f64,
 }
 
-/// Scores up to a bound, and the share of a yes among them.
+/// A range of scores up to a bound, and the share of yes verdicts in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     pub up_to: f64,
@@ -20,12 +20,12 @@ pub struct Block {
     yes: f64,
 }
 
-/// The share of a yes by score, never falling (*isotonic regression* by pooling adjacent violators).
+/// The share of yes verdicts by score, never falling (*isotonic regression* by pooling adjacent violators).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration(Vec<Block>);
 
 impl Calibration {
-    /// `scored` in any order.
+    /// Fits the calibration. `scored` may be in any order.
     pub fn fit(scored: &[Scored]) -> Self {
         let mut scored = scored.to_vec();
         scored.sort_by(|one, other| one.score.total_cmp(&other.score));
@@ -33,7 +33,7 @@ impl Calibration {
         for row in &scored {
             let yes = if row.is_yes { row.weight } else { 0.0 };
             let mut next = Block::new(row.score, row.weight, yes);
-            // Equal scores are one block, whatever their order.
+            // Equal scores form one block, in any order.
             while let Some(last) = blocks.last().copied() {
                 if last.yes * next.weight < next.yes * last.weight && last.up_to < row.score {
                     break;
@@ -46,7 +46,7 @@ impl Calibration {
         Self(blocks)
     }
 
-    /// The share of a yes at a score, never quite none.
+    /// Returns the share of yes verdicts at a score, which is never quite zero.
     pub fn rate(&self, score: f64) -> f64 {
         let found = self.0.iter().find(|block| score <= block.up_to);
         found.or(self.0.last()).map_or(1.0, |block| block.rate)
@@ -59,20 +59,20 @@ impl Calibration {
 
 impl Block {
     fn new(up_to: f64, weight: f64, yes: f64) -> Self {
-        // Half a yes more than was seen: what was never seen may still be.
+        // Half a yes more than was seen: what was never seen may still happen.
         Self { up_to, rate: (yes + 0.5) / (weight + 1.0), weight, yes }
     }
 }
 
-/// The most cases that are to be expected where `seen` were, with a confidence of 90 %: the upper limit of a Poisson rate
-/// (Garwood, 1936), by the cube that Wilson and Hilferty (1931) put in place of chi-squared, which is within 1 % of it. It
-/// is 2.3 where none was seen, and a little wide for draws of which many are cases.
+/// Returns the upper limit of the expected number of cases if `seen` were seen, with a confidence of 90 %: the upper
+/// limit of a Poisson rate (Garwood, 1936), with the cube by which Wilson and Hilferty (1931) approximate chi-squared,
+/// which is within 1 % of it. It is 2.3 if none was seen, and a little wide if many of the draws are cases.
 pub fn upper_limit(seen: f64) -> f64 {
     let count = seen.max(0.0) + 1.0;
     count * (1.0 - 1.0 / (9.0 * count) + Z / (3.0 * count.sqrt())).powi(3)
 }
 
-/// The most that a share is, with a confidence of 90 %, if it was `share` among `count`.
+/// Returns the upper bound of a share, with a confidence of 90 %, if it was `share` among `count`.
 pub fn upper_bound(share: f64, count: f64) -> f64 {
     if count <= 0.0 { 1.0 } else { (upper_limit(share * count) / count).min(1.0) }
 }

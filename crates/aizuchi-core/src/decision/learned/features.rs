@@ -1,5 +1,5 @@
-//! What a learned gate looks at: numbers that the other gates and the structure of the conversation have at hand, and no
-//! word of what was said.
+//! The features of a learned gate: numbers that the other gates and the structure of the conversation provide, and no
+//! part of the text.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::context::conversation_analysis::{
 use crate::decision::gate::GateInput;
 use aizuchi_structure::cues::Cues;
 
-/// Moments with features of another version teach nothing.
+/// The version of the features. Moments of another version are not used for training.
 pub const VERSION: u32 = 1;
 
 /// The features, in their order.
@@ -54,7 +54,7 @@ pub const NAMES: [&str; 34] = [
     "hour of the day",
 ];
 
-/// The features of a decision that is about to be judged.
+/// Returns the features of a decision that is about to be judged.
 pub fn of(input: &GateInput<'_>) -> Vec<f32> {
     let context = input.context;
     let analysis = ConversationAnalysis::new(context);
@@ -63,7 +63,7 @@ pub fn of(input: &GateInput<'_>) -> Vec<f32> {
     add_pace(&mut features, &analysis, input.now, context);
     add_newest(&mut features, &analysis, context);
     add_persona(&mut features, &analysis, input);
-    // Three digits are enough, and short to store.
+    // Three decimal digits are enough, and short to store.
     features.iter().map(|value| (value * 1000.0).round() / 1000.0).collect()
 }
 
@@ -179,7 +179,7 @@ fn log_seconds(from: Timestamp, until: Timestamp) -> f32 {
     (until.duration_since(from).as_secs_f64().max(0.0) as f32).ln_1p()
 }
 
-/// Japanese is written without spaces, so its characters count.
+/// Estimates the number of words from the length in bytes, since Japanese is written without spaces.
 fn words(message: &Message) -> f32 {
     (message.text.len() as f32 / 6.0).ln_1p()
 }

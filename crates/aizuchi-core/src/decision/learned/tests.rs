@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// From 0 to 1, the same for the same arguments.
+/// Returns a number from 0 to 1, the same for the same arguments.
 fn draw(number: usize, what: &str) -> f64 {
     let mut hash = DefaultHasher::new();
     (number, what).hash(&mut hash);
@@ -23,8 +23,8 @@ fn moments(newest: Vec<JudgedMoment>) -> JudgedMoments {
     JudgedMoments { total: newest.len(), newest }
 }
 
-/// Questions are open with some probability, and the judge takes up those that are open with more than `from`. Of the
-/// others it takes up a share of `chance`.
+/// Questions are open with some probability. The judge takes up those that are open with a probability above `from`,
+/// and a share of `chance` of the others.
 fn history(count: usize, from: f32, chance: f64) -> Vec<JudgedMoment> {
     let moment = |number| {
         let open = draw(number, "open") as f32;
@@ -62,7 +62,7 @@ fn nothing_is_skipped_on_too_little() {
         let gate = LearnedGate::learn(&moments(history(count, from, 0.0)), 0.02);
         assert_eq!(gate.skipping, None, "{count} moments, {from}");
     }
-    // There is enough, but 40 yes do not show that it misses no more than one of a hundred.
+    // There are enough verdicts, but 40 yes verdicts do not show that the gate misses no more than one in a hundred.
     let gate = LearnedGate::learn(&moments(history(400, 0.9, 0.0)), 0.01);
     assert!(gate.training.yes >= MIN_YES && gate.skipping.is_none(), "{:?}", gate.training);
 }
@@ -95,15 +95,15 @@ fn explored_yes_turn_it_off_again() {
     let gate = after(true);
     assert!(gate.training.explored > 0);
     assert_eq!(gate.skipping, None);
-    // A judge that has not is still not asked about some.
+    // Even if the judge has not changed its mind, some moments are still explored.
     let gate = after(false);
     assert!(gate.training.explored > 0 && gate.skipping.is_some(), "{:?}", gate.training);
 }
 
 #[test]
 fn a_few_that_were_explored_do_not_show_what_all_others_are() {
-    // A twentieth of what the judge declines was judged. That none of it was a yes says little of the rest, until it is
-    // much.
+    // A twentieth of what the judge declines was judged. That it contained no yes says little about the rest, until it
+    // is a large number.
     let gate = |count: usize| {
         let is_drawn = |judged: &JudgedMoment| judged.decision.0 % 20 == 0;
         let kept = history(count, 0.8, 0.0).into_iter().filter_map(|judged| match judged.is_yes {
@@ -121,7 +121,7 @@ fn a_few_that_were_explored_do_not_show_what_all_others_are() {
 
 #[test]
 fn what_it_missed_is_known_from_what_it_explored() {
-    // Half of what is explored was a yes, so half of what was skipped was.
+    // Half of the explored moments were a yes, so half of the skipped ones were, too.
     let half = |number: usize| explored(judged(number, vec![0.0, 0.0], number.is_multiple_of(2)));
     let mut all: Vec<JudgedMoment> = (0..40).map(half).collect();
     all.extend((40..300).map(|number| judged(number, vec![1.0, 0.0], true)));
@@ -147,7 +147,7 @@ fn another_judge_and_other_features_begin_anew() {
 
 #[test]
 fn what_a_fallback_judged_is_left_out() {
-    // It stands in for every tenth moment, the newest among them, and says yes to each.
+    // The fallback replaces the judge for every tenth moment, the newest among them, and always says yes.
     let mut all = history(1500, 0.8, 0.0);
     for judged in all.iter_mut().skip(9).step_by(10) {
         judged.moment.judge = "a fallback".into();
@@ -165,7 +165,7 @@ fn it_learns_at_the_same_numbers_of_verdicts_in_every_process() {
     let at: Vec<usize> = [0, 199, 200, 207, 208, 215, 216, 20_000].map(learned_at).to_vec();
     assert_eq!(&at[..7], [0, 0, 200, 200, 208, 208, 216]);
     assert!(at[7] > 19_700 && at[7] <= 20_000);
-    // One that looks later learns the same.
+    // A later training that sees more moments learns the same.
     let all = history(2_000, 0.8, 0.0);
     let first = learned_at(2_000);
     let gate = |count: usize| LearnedGate::learn(&moments(all[..count].to_vec()), 0.02);

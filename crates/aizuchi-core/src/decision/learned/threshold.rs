@@ -1,37 +1,37 @@
-//! How far a gate may skip: the score up to which it misses no more than it may.
+//! How much a gate may skip: the score up to which it misses no more than it may.
 //!
-//! Once the gate is on, few moments below a threshold are judged, and each of them stands for many. A yes among these is
-//! rare and weighs much, so that none was drawn yet says little. What may be missed is therefore bounded in two ways, and
-//! the larger bound counts. And as many are drawn as the bound needs.
+//! Once the gate is on, few moments below a threshold are judged, and each of them represents many. A yes among these
+//! is rare and has a large weight, so that not having drawn one yet says little. The missed share is therefore bounded
+//! in two ways, and the larger bound counts. And as many moments are drawn as the bound needs.
 
 use std::ops::RangeInclusive;
 
 use crate::decision::learned::calibration::{Scored, upper_bound, upper_limit};
 
-/// A gate that saves less is not worth its risk.
+/// The minimum share that a gate must save to be worth its risk.
 const MIN_SAVED: f64 = 0.05;
-/// The share of the moments to be skipped that are judged all the same, in percent.
+/// The possible shares of the skippable moments that are judged anyway, in percent.
 const EXPLORATION_PERCENT: RangeInclusive<u32> = 5..=50;
-/// The least of them.
+/// The smallest such share.
 pub const MIN_EXPLORATION: f64 = *EXPLORATION_PERCENT.start() as f64 / 100.0;
 
-/// Up to which score moments may be skipped, and what that costs.
+/// The score up to which moments may be skipped, and what that costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SkipThreshold {
-    /// Moments that score no higher are skipped.
+    /// Moments with at most this score are skipped.
     pub score: f64,
-    /// The share of the moments that score no higher.
+    /// The share of the moments with at most this score.
     pub skipped: f64,
-    /// The share of these that are judged all the same.
+    /// The share of these that are judged anyway.
     pub exploration: f64,
-    /// The share of the yes that it would have missed, and the most that this is with a confidence of 90 %.
+    /// The share of the yes verdicts that would have been missed, and its upper bound at a confidence of 90 %.
     pub missed: f64,
     pub missed_at_most: f64,
 }
 
 impl SkipThreshold {
-    /// The one that saves the most and misses no more than the share `miss` of the yes, by an upper bound. `None` if none
-    /// does that is of use.
+    /// Finds the threshold that saves the most while missing at most the share `miss` of the yes verdicts, by an upper
+    /// bound. Returns `None` if no threshold is both safe and useful.
     pub fn find(scored: &[Scored], miss: f64) -> Option<Self> {
         let mut scored = scored.to_vec();
         scored.sort_by(|one, other| one.score.total_cmp(&other.score));
@@ -45,7 +45,8 @@ impl SkipThreshold {
                 continue;
             }
             let missed = below.yes() / yes.sum;
-            // Farther up no less is missed. The bound may still fall there: it is wide where little is below.
+            // At higher scores at least as many are missed. The bound may still fall there: it is wide if few moments
+            // are below.
             if missed > miss {
                 break;
             }
@@ -61,24 +62,26 @@ impl SkipThreshold {
         found
     }
 
-    /// The share of the moments about which the judge is not asked.
+    /// Returns the share of the moments for which the judge is not asked.
     pub fn saved(&self) -> f64 {
         self.skipped * (1.0 - self.exploration)
     }
 }
 
-/// The smallest share to be judged all the same with which the bound stays within `allowed` yes, where `missed` are
-/// expected below: whoever looks at fewer has to stop, as soon as only these tell of what is below.
+/// Returns the smallest share of exploration that keeps the bound within `allowed` yes verdicts, if `missed` are
+/// expected below. With a smaller share, the gate would have to turn off once only the explored moments tell what is
+/// below.
 fn exploration(missed: f64, allowed: f64) -> Option<f64> {
     let shares = EXPLORATION_PERCENT.map(|percent| f64::from(percent) / 100.0);
     shares.into_iter().find(|share| upper_limit(share * missed) / share <= allowed)
 }
 
-/// The most that the share of the `yes` is which lie `below`: the larger of two bounds.
+/// Returns an upper bound of the share of the `yes` verdicts that lie `below`: the larger of two bounds.
 ///
-/// One takes the yes for draws, each of which lies below or above. It knows nothing of how many moments below were looked
-/// at. The other bounds the rate of a yes among the moments that were explored, and so the number of yes that these stand
-/// for. Where all were judged, the yes are added as they are: they were counted, and say nothing of the time since.
+/// The first treats the yes verdicts as draws, each of which lies below or above. It ignores how many moments below
+/// were judged. The second bounds the rate of a yes among the explored moments, and so the number of yes verdicts that
+/// these represent. Where all moments were judged, the yes verdicts are added as they are: they were counted, and say
+/// nothing about the time since.
 fn bound_missed(below: Below, yes: Weights) -> f64 {
     let among_yes = upper_bound(below.yes() / yes.sum, yes.effective_count());
     let explored = below.explored;
@@ -92,12 +95,12 @@ fn bound_missed(below: Below, yes: Weights) -> f64 {
     among_yes.max(most_below / (most_below + above))
 }
 
-/// What scores no higher than a threshold.
+/// The moments with at most the threshold's score.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// What was judged because every moment was.
+    /// Moments that were judged because every moment was.
     judged: Weights,
-    /// What was drawn from the moments to be skipped.
+    /// Moments that were drawn from those to be skipped.
     explored: Weights,
 }
 
@@ -116,12 +119,12 @@ impl Below {
     }
 }
 
-/// Sums over moments, each of which stands for its weight.
+/// Sums over weighted moments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     sum: f64,
     sum_of_squares: f64,
-    /// The sum over the yes alone.
+    /// The sum over the yes verdicts alone.
     yes: f64,
 }
 
@@ -138,8 +141,8 @@ impl Weights {
         self.yes += if row.is_yes { row.weight } else { 0.0 };
     }
 
-    /// How many moments of equal weight tell as much (Kish's effective sample size): a few that stand for many tell less
-    /// than as many would.
+    /// Returns the number of equally weighted moments with the same information (Kish's effective sample size): a few
+    /// moments with a large weight say less than many with a small one.
     fn effective_count(self) -> f64 {
         self.sum * self.sum / self.sum_of_squares.max(f64::MIN_POSITIVE)
     }
@@ -149,12 +152,12 @@ impl Weights {
 mod tests {
     use super::*;
 
-    /// That many moments of one score, each with this weight.
+    /// Returns `count` moments of one score, each with this weight.
     fn rows(count: usize, score: f64, is_yes: bool, weight: f64) -> Vec<Scored> {
         vec![Scored { score, is_yes, weight }; count]
     }
 
-    /// Whether a bound by the yes alone would let everything be skipped that has no yes, at 2 %.
+    /// Whether the bound by yes verdicts alone would allow skipping everything that has no yes, at 2 %.
     fn is_within_by_yes_alone(scored: &[Scored]) -> bool {
         let yes = Weights::of(scored.iter().filter(|row| row.is_yes));
         upper_bound(0.0, yes.effective_count()) <= 0.02
@@ -162,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_few_that_stand_for_many_are_no_proof() {
-        // The same 2000 moments lie below in each case, and not one yes was seen there.
+        // The same 2000 moments lie below in each case, without a single yes.
         for (count, weight, is_found) in
             [(20, 100.0, false), (100, 20.0, false), (1000, 2.0, true), (2000, 1.0, true)]
         {
@@ -180,7 +183,7 @@ mod tests {
             let (judged, yes) = (rows(judged, 0.1, false, 1.0), rows(yes, 0.9, true, 1.0));
             SkipThreshold::find(&[explored.clone(), judged, yes].concat(), 0.02)
         };
-        // 2.3 of 100 may have been a yes, and so 46 of the 2000 that these stand for.
+        // 2.3 of 100 may have been a yes, and so 46 of the 2000 that these represent.
         assert_eq!(found(0, 2200), None);
         assert!(found(0, 2400).is_some());
         assert_eq!(found(4000, 2200), None);
@@ -194,7 +197,7 @@ mod tests {
         };
         let shares = [200, 240, 400, 1000, 5000].map(exploration);
         assert_eq!(shares, [None, Some(0.48), Some(0.29), Some(0.12), Some(0.05)]);
-        // What was drawn in that share, and was no yes, does not end what it was drawn for.
+        // Moments that were drawn in that share without a yes do not turn off the gate for which they were drawn.
         for (yes, share) in [(240, 0.48), (400, 0.29), (1000, 0.12)] {
             let drawn = rows((4000.0 * share) as usize, 0.1, false, 1.0 / share);
             let scored = [drawn, rows(yes, 0.9, true, 1.0)].concat();
@@ -204,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_threshold_that_saves_the_most_is_taken() {
-        // To skip the second part, too, would cost more exploration than it saves.
+        // SkipModel the second part, too, would cost more exploration than it saves.
         let scored = [
             rows(2000, 0.1, false, 1.0),
             rows(100, 0.2, false, 1.0),
@@ -252,13 +255,13 @@ mod tests {
             rows.iter().flatten().for_each(|row| below.add(row));
             below
         };
-        // None of 20 draws that stand for 20 each: at most 11.4 % of 400, so 45.6 beside 300 above.
+        // No yes in 20 draws that represent 20 moments each: at most 11.4 % of 400, so 45.6 beside 300 above.
         let yes = Weights::of(&rows(300, 0.9, true, 1.0));
         let drawn = below(&[rows(20, 0.1, false, 20.0)]);
         assert_eq!((drawn.explored.effective_count(), yes.effective_count()), (20.0, 300.0));
         let bound = bound_missed(drawn, yes);
         assert!((bound - 45.6 / 345.6).abs() < 0.001, "{bound}");
-        // Where every moment is judged, it is the bound by the yes.
+        // If every moment is judged, the bound by yes verdicts applies.
         let judged = below(&[rows(400, 0.1, false, 1.0)]);
         assert_eq!(bound_missed(judged, yes), upper_bound(0.0, 300.0));
     }

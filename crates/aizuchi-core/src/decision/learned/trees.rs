@@ -1,23 +1,24 @@
-//! Boosted trees of depth two: a small model of a yes or no. Fitting is deterministic: the same rows give the same trees.
+//! Boosted trees of depth two: a small model of a yes or no. Fitting is deterministic: the same rows give the same
+//! trees.
 
-/// Rounds of boosting, and how much of each tree counts.
+/// The number of boosting rounds, and the learning rate.
 const ROUNDS: usize = 60;
 const RATE: f64 = 0.15;
-/// Holds the leaves back where few rows are: that many rows of even odds say no.
+/// The regularization of leaves, added to their curvature: it shrinks leaves with few rows.
 const PENALTY: f64 = 2.0;
-/// A leaf has at least this much evidence, in rows of even odds times a quarter.
+/// The minimum evidence in a leaf, in rows of even odds times a quarter.
 const MIN_EVIDENCE: f64 = 1.0;
-/// A split that gains less is noise.
+/// The minimum gain of a split; less is noise.
 const MIN_GAIN: f64 = 0.2;
-/// The thresholds that are tried for each feature.
+/// The maximum number of thresholds that are tried for each feature.
 const MAX_CUTS: usize = 24;
 
-/// One moment to learn from.
+/// A moment to train on.
 #[derive(Clone, Copy, Debug)]
 pub struct TrainingRow<'a> {
     pub features: &'a [f32],
     pub is_yes: bool,
-    /// How many moments it stands for.
+    /// How many moments it represents.
     pub weight: f64,
 }
 
@@ -52,7 +53,7 @@ impl Trees {
         Self { base, trees }
     }
 
-    /// The logarithm of the odds of a yes.
+    /// Returns the log odds of a yes.
     pub fn score(&self, features: &[f32]) -> f64 {
         self.base + self.trees.iter().map(|tree| tree.score(features)).sum::<f64>()
     }
@@ -73,13 +74,13 @@ impl Node {
 /// The rows with their features in bins.
 struct Table<'a> {
     rows: &'a [TrainingRow<'a>],
-    /// For each feature the thresholds between its bins.
+    /// The thresholds between the bins of each feature.
     cuts: Vec<Vec<f32>>,
-    /// For each feature the bin of each row.
+    /// The bin of each row, for each feature.
     bins: Vec<Vec<u8>>,
 }
 
-/// First and second derivatives of the loss, summed.
+/// The summed first and second derivatives of the loss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slope {
     gradient: f64,
@@ -150,7 +151,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The feature and the last bin below the split that explains most.
+    /// Returns the feature and the last bin below the split with the largest gain.
     fn best_split(
         &self,
         members: &[usize],
@@ -180,14 +181,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Thresholds between the values of a feature, about as many rows between each two of them.
+/// Returns thresholds between the values of a feature, with about equally many rows between each two of them.
 fn cuts(rows: &[TrainingRow<'_>], feature: usize) -> Vec<f32> {
     let mut values: Vec<f32> = rows.iter().map(|row| row.features[feature]).collect();
     values.sort_by(f32::total_cmp);
     let ranks = (1..=MAX_CUTS).map(|cut| cut * values.len() / (MAX_CUTS + 1));
     let mut cuts: Vec<f32> = ranks.filter_map(|rank| values.get(rank).copied()).collect();
     cuts.dedup();
-    // Nothing is above the highest.
+    // No row is above the highest value.
     cuts.retain(|cut| Some(cut) != values.last());
     cuts
 }
@@ -203,7 +204,7 @@ mod tests {
             .collect()
     }
 
-    /// Yes where both are high or both are low, which no single feature tells.
+    /// Yes if both features are high or both are low, which no single feature can tell.
     fn crossed() -> Vec<([f32; 2], bool)> {
         let grid = (0..400).map(|number| [(number % 20) as f32, (number / 20) as f32]);
         grid.map(|at| (at, (at[0] > 9.0) == (at[1] > 5.0))).collect()

@@ -33,7 +33,7 @@ fn only_known_urls_are_live() {
             "[r][1]\n\n[1]: https://docs.example/a_(b)",
             "r (<https://docs.example/a_(b)>)\n\n[1]: <https://docs.example/a_(b)>",
         ),
-        // Nothing may be added to a known URL or taken from it.
+        // Nothing may be added to a known URL or removed from it.
         ("https://wiki.example/run?a=1&b=2&k=KEY", "wiki.example/run?a=1&b=2&k=KEY"),
         ("https://docs.example/a_(b)?k=KEY", "docs.example/a_(b)?k=KEY"),
         ("https://docs.example/a_(b)#KEY", "docs.example/a_(b)#KEY"),
@@ -96,7 +96,7 @@ fn all_urls_of_an_allowed_host_are_live() {
         ),
         ("https://other.example/a", "<https://other.example/a>"),
         ("https://other.example/b", "other.example/b"),
-        // Neither subdomains, ports, user names nor what only looks like it.
+        // Subdomains, ports, user names and hosts that only look alike are not allowed.
         ("https://a.docs.example/", "a.docs.example/"),
         ("https://docs.example.evil.example/", "docs.example.evil.example/"),
         ("https://docs.example:8443/", "docs.example:8443/"),
@@ -117,7 +117,7 @@ fn code_blocks_keep_their_urls() {
     let code = "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.";
     assert_eq!(screen_urls(code, &none, CodeBlocks::KeepUrls), code);
     for (text, expected) in [
-        // Not every renderer takes these for code.
+        // Not every renderer treats these as code.
         ("```\nhttps://a.example", "```\na.example"),
         ("  ```\nhttps://a.example\n  ```", "  ```\na.example\n  ```"),
         ("~~~\n```\n~~~\nhttps://a.example\n```\n```", "~~~\n```\n~~~\na.example\n```\n```"),
@@ -165,7 +165,7 @@ fn the_persona_makes_no_url_known_by_a_code_block() {
     }
 }
 
-/// A member may write what is many URLs at once. What is remembered stays in proportion to what was written.
+/// A member may write text that can be read as many URLs. The memory for known URLs must stay proportional to the text.
 #[test]
 fn urls_of_many_readings_take_no_more_room_than_their_text() {
     let marks = |number: usize| format!("https://{number}.example/{} ", ".".repeat(1_900));
@@ -180,7 +180,7 @@ fn urls_of_many_readings_take_no_more_room_than_their_text() {
     }
 }
 
-/// The targets of all links as CommonMark reads them.
+/// Returns the targets of all links as CommonMark reads them.
 fn live_targets(markdown: &str) -> Vec<(String, bool)> {
     find_links(markdown).into_iter().map(|(link, _)| (link.target, link.is_autolink)).collect()
 }

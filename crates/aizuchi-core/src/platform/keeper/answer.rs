@@ -1,5 +1,5 @@
-//! What keepers click is decided, once: the first choice counts, and only theirs. What they are told is in the language of
-//! the channel.
+//! Handles the keepers' clicks: only a keeper's choice counts, and only the first one. Keepers are answered in the
+//! language of the channel.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::store::refusal_reason::RefusalReason;
 use crate::texts;
 
 impl Keepers {
-    /// Decides as somebody clicked, or has them write other words.
+    /// Decides as the user clicked, or lets them edit the text.
     pub async fn answer(&self, click: Click) -> ClickAnswer {
         let (workspace, subject) = (click.workspace.clone(), click.subject);
         match self.try_answer(click).await {
@@ -67,7 +67,7 @@ impl Keepers {
         Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell))
     }
 
-    /// A proposal that this user may decide, or else what to tell them.
+    /// Returns a proposal that this user may decide, or what to tell them otherwise.
     pub(super) async fn kept_by(
         &self,
         workspace: &WorkspaceId,
@@ -87,7 +87,7 @@ impl Keepers {
         })
     }
 
-    /// What to tell a user who does not look after a channel.
+    /// Returns what to tell a user who is not the channel's keeper.
     fn not_kept_by(
         &self,
         workspace: &WorkspaceId,
@@ -99,7 +99,7 @@ impl Keepers {
         (keeper.as_ref() != Some(user)).then(|| texts::keeper::not_keeper(language))
     }
 
-    /// Returns what to tell the user if their choice does not count.
+    /// Decides a proposal. Returns what to tell the user if their choice does not count.
     pub(super) async fn decide(
         &self,
         proposal: &Proposal,
@@ -157,7 +157,7 @@ impl Keepers {
             }
             TrustState::Withdrawn => return Ok(Some(too_late(subject, language))),
         }
-        // Somebody may have chosen another mode meanwhile.
+        // A user may have chosen another mode in the meantime.
         if self.inbox.channel_cache.mode(workspace, &found.channel) != Mode::Propose {
             return Ok(Some(too_late(subject, language)));
         }
@@ -170,7 +170,7 @@ impl Keepers {
         asker::sign(user, self.inbox.clock.now()).into()
     }
 
-    /// Gives the order of a keeper. Returns what to tell them if it does not count.
+    /// Applies a keeper's order. Returns what to tell them if it does not count.
     async fn apply(
         &self,
         order: Order,

@@ -1,5 +1,5 @@
-//! A keeper says it in other words: the form that they get, and what comes back. What they write is theirs, links
-//! included; that nobody is called by it as a crowd is up to the adapter, as with every post.
+//! Editing a proposal: the form that a keeper gets, and its submission. The submitted text is the keeper's own, links
+//! included; as with every post, the adapter prevents mentions of everyone.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::texts;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditForm {
     pub workspace: WorkspaceId,
-    /// Of its words.
+    /// The language of the form.
     pub language: Language,
     pub proposal: ProposalId,
     pub title: &'static str,
-    /// Above the field.
+    /// The label above the field.
     pub label: &'static str,
-    /// On the button that posts the words.
+    /// The label of the button that posts the text.
     pub submit: &'static str,
     pub cancel: &'static str,
-    /// The words as they are, which the field begins with.
+    /// The current text, which the field initially contains.
     pub draft: Arc<str>,
-    /// What the field takes, in UTF-16 code units.
+    /// The maximum length of the field, in UTF-16 code units.
     pub max_length: usize,
 }
 
-/// A form that somebody has filled in.
+/// A submitted form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilledForm {
     pub workspace: WorkspaceId,
@@ -43,7 +43,7 @@ pub struct FilledForm {
 }
 
 impl Keepers {
-    /// The form to change a proposal's words in, while it is open.
+    /// Returns the form to edit a proposal's text in, while it is open.
     pub(super) fn edit_form(&self, proposal: &Proposal) -> ClickAnswer {
         let conversation = &proposal.conversation;
         let language = self.language_in(&conversation.workspace, &conversation.channel);
@@ -76,8 +76,8 @@ impl Keepers {
         })
     }
 
-    /// Has the words of a form posted in place of the proposed ones. Whoever sent it is looked at again, and sent twice it
-    /// posts once. Returns what to tell them, unless their question will.
+    /// Posts the submitted text in place of the proposed one. The user's permission is checked again, and a repeated
+    /// submission posts only once. Returns what to tell the user, unless the question will.
     pub async fn submit(&self, form: FilledForm) -> Option<&'static str> {
         let (workspace, proposal) = (form.workspace.clone(), form.proposal);
         match self.try_submit(form).await {

@@ -1,13 +1,13 @@
-//! How far back a private chat is looked through for what may have been sent there.
+//! Whether a page of a private chat's newest messages is enough to tell what was sent there.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::platform::PlatformError;
 
-/// How many of the newest messages are looked through.
+/// The number of newest messages that are searched.
 pub const MAX_SCANNED: usize = 100;
 
-/// How far our clock and that of a platform may differ.
+/// The maximum difference between our clock and a platform's.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 
 /// The newest messages of a private chat.
@@ -15,12 +15,12 @@ const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 pub struct HistoryScan {
     /// Whether the chat has older ones.
     pub has_more: bool,
-    /// When the oldest of them was sent, if that can be told.
+    /// When the oldest of them was sent, if that is known.
     pub oldest: Option<Timestamp>,
 }
 
 impl HistoryScan {
-    /// Whether a message was sent since then: it is among them, or surely absent.
+    /// Whether a message was sent since then. It is either among them, or certainly absent.
     pub fn was_sent(&self, is_among_them: bool, since: Timestamp) -> Result<bool, PlatformError> {
         if is_among_them {
             return Ok(true);
@@ -28,8 +28,8 @@ impl HistoryScan {
         self.expect_absent(since).map(|()| false)
     }
 
-    /// Succeeds if what is not among them was not sent since then either. So much may have come there since that nobody
-    /// can tell.
+    /// Succeeds if a message that is not among them cannot have been sent since then. Fails if so many messages have
+    /// arrived since then that this is unknown.
     pub fn expect_absent(&self, since: Timestamp) -> Result<(), PlatformError> {
         let since = since.checked_sub(CLOCK_SKEW).unwrap_or(Timestamp::MIN);
         let reaches_back = self.oldest.is_some_and(|oldest| oldest < since);

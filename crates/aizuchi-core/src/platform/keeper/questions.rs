@@ -1,5 +1,5 @@
-//! The questions of a workspace: put on record before they are asked, looked for where nobody knows whether they were, and
-//! replaced by what became of them.
+//! The questions of a workspace: recorded before they are asked, looked for if it is unknown whether they were, and
+//! replaced by their outcome.
 
 use std::collections::hash_map::Entry;
 
@@ -14,21 +14,21 @@ use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};
 use crate::store::StoreError;
 use crate::texts;
 
-/// What is known of a question that may have been asked.
+/// The known state of a question that may have been asked.
 enum SentQuestion {
-    /// It may still arrive, or the platform does not say.
+    /// It may still arrive, or the platform does not report it.
     Unknown,
-    /// It is known now.
+    /// Its state is now known.
     Known(AskedQuestion),
     /// It was not asked.
     NotAsked,
 }
 
-/// How an attempt to ask has ended.
+/// The result of an attempt to ask.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     Done,
-    /// The platform does not take anything now.
+    /// The platform does not accept questions now.
     Failed,
 }
 
@@ -57,8 +57,8 @@ impl Keepers {
         }
     }
 
-    /// Looks for the questions of which it is not known whether they were asked. One that surely was not is asked again,
-    /// while somebody can decide about it, and until the platform does not take one.
+    /// Looks for the questions of which it is unknown whether they were asked. One that certainly was not is asked
+    /// again, while it can be decided, and until the platform rejects one.
     async fn find_sent(
         &self,
         chat: &dyn KeeperChat,
@@ -102,7 +102,7 @@ impl Keepers {
             return SentQuestion::Known(asked);
         };
         let Some(since) = since else { return SentQuestion::NotAsked };
-        // It may be under way.
+        // The request may be in progress.
         if self.inbox.clock.now() < *since + chat.tell_settles_after() {
             return SentQuestion::Unknown;
         }
@@ -115,7 +115,7 @@ impl Keepers {
                 SentQuestion::Known(AskedQuestion { place: Some(place), sending: None, ..asked })
             }
             Ok(None) => SentQuestion::NotAsked,
-            // Better not at all than twice.
+            // Not asking at all is better than asking twice.
             Err(PlatformError::Refused(why)) => {
                 warn!(platform = workspace.platform(), %workspace, %channel, why, "what a keeper was asked cannot be looked for");
                 SentQuestion::Known(AskedQuestion { place: None, sending: None, ..asked })
@@ -127,7 +127,7 @@ impl Keepers {
         }
     }
 
-    /// Replaces the questions whose answer is known.
+    /// Replaces the questions whose outcome is known.
     async fn settle(
         &self,
         chat: &dyn KeeperChat,
@@ -171,7 +171,7 @@ impl Keepers {
         Ok(())
     }
 
-    /// Asks about what is new.
+    /// Asks about new matters.
     async fn ask(
         &self,
         chat: &dyn KeeperChat,
@@ -188,19 +188,19 @@ impl Keepers {
                     return Ok(());
                 }
             }
-            // Nobody looks after its channel, or it cannot be decided any more.
+            // Its channel has no keeper, or it can no longer be decided.
             record.newest = record.newest.max(matter.id);
         }
         Ok(())
     }
 
-    /// Whom to ask about a matter that can be decided.
+    /// Returns the keeper to ask about a matter that can be decided.
     fn keeper_of(&self, workspace: &WorkspaceId, matter: &KeeperRequest) -> Option<UserId> {
         matter.open.as_ref()?;
         self.inbox.channel_cache.keeper(workspace, &matter.about)
     }
 
-    /// Asks a keeper. The record says before that it may be under way, and after what has become of it.
+    /// Asks a keeper. Before that, the question is recorded as possibly sent, and afterwards with the outcome.
     async fn send(
         &self,
         chat: &dyn KeeperChat,
@@ -234,7 +234,7 @@ impl Keepers {
             Err(error) => {
                 warn!(platform = workspace.platform(), %workspace, channel = %about, %error, "a keeper could not be asked");
                 asked.sending = match error {
-                    // An answer that is lost after a long while tells no more than one that is lost at once.
+                    // A response that is lost after a long time says no more than one that is lost at once.
                     PlatformError::OutcomeUnknown(_) => sending(Some(clock.now())),
                     PlatformError::Busy { .. }
                     | PlatformError::Queued { .. }
@@ -254,7 +254,7 @@ impl Keepers {
     ) -> Result<QuestionRecord, StoreError> {
         let stored = self.cursors.cursors(workspace).await?;
         let record = stored.iter().find(|cursor| *cursor.stream == *kind.stream());
-        // What cannot be read is of another version: it is asked again.
+        // An unreadable record was written by another version: its questions are asked again.
         let record = record.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
         Ok(record.unwrap_or_default())
     }

@@ -1,5 +1,5 @@
-//! What keepers have been asked, as it is kept beside what the platform has been read. A question is on record before it is
-//! asked, so that after a crash it is looked for, and not asked twice.
+//! The record of the questions that keepers have been asked, stored like the platform's cursors. A question is recorded
+//! before it is asked, so that after a crash it is looked for, and not asked twice.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use crate::platform::keeper::QuestionPlace;
 /// What has been asked in a workspace about matters of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct QuestionRecord {
-    /// Up to this proposal, all have been asked about.
+    /// All matters up to this number have been asked about.
     pub(super) newest: i64,
-    /// The questions that are not settled yet.
+    /// The questions that are not settled.
     pub(super) asked: Vec<AskedQuestion>,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct AskedQuestion {
     pub(super) id: i64,
     /// The channel that it is about.
     pub(super) about: ChannelId,
-    /// `None`: the platform refuses to ask, or nobody knows yet where it stands.
+    /// `None` if the platform refuses to ask, or the place is not yet known.
     pub(super) place: Option<QuestionPlace>,
-    /// The state that its text tells.
+    /// The state that the question's text shows.
     pub(super) told: String,
-    /// While it is not known whether it was asked.
+    /// Set while it is unknown whether the question was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sending: Option<SendingQuestion>,
 }
@@ -36,17 +36,18 @@ pub(super) struct AskedQuestion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SendingQuestion {
     pub(super) keeper: UserId,
-    /// When it was last sent, or the platform last failed to say what became of it. `None`: it surely was not asked.
+    /// When it was last sent, or when the platform last failed to report the outcome. `None` if it was certainly not
+    /// asked.
     pub(super) since: Option<Timestamp>,
 }
 
 impl QuestionRecord {
-    /// Whether it is not known of a question if it was asked.
+    /// Whether it is unknown of any question if it was asked.
     pub(super) fn is_sending(&self) -> bool {
         self.asked.iter().any(|asked| asked.sending.is_some())
     }
 
-    /// Puts a question on record, in place of what is known of it.
+    /// Records a question, or replaces its record.
     pub(super) fn put(&mut self, asked: AskedQuestion) {
         self.newest = self.newest.max(asked.id);
         match self.find_mut(asked.id) {

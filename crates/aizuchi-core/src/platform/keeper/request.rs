@@ -1,5 +1,5 @@
-//! What a keeper may be asked about: words to be said unasked, calls of tools that may write, and whether the persona may
-//! speak by itself. How each stands, and how it is asked.
+//! The matters that a keeper may be asked about: proposed posts, calls of tools that may write, and whether the persona
+//! may post without approval. Defines their states and their questions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
 use crate::texts;
 
-/// How much of a draft is shown, in characters.
+/// The maximum length of a draft that is shown, in characters.
 const MAX_SHOWN: usize = 1_200;
-/// How much of a reason is shown, in characters.
+/// The maximum length of a reason that is shown, in characters.
 const MAX_REASON: usize = 300;
-/// How much of a name is shown, in characters.
+/// The maximum length of a name that is shown, in characters.
 const MAX_NAME: usize = 60;
 
-/// The kinds of matters, each of which has a record of its own.
+/// The kinds of matters, each of which has its own record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatterKind {
     Proposals,
     Calls,
-    /// Offers to speak by itself.
+    /// Offers to post without approval.
     Trust,
 }
 
-/// A matter as it stands.
+/// A matter and its current state.
 pub struct KeeperRequest {
     pub id: i64,
-    /// Its channel.
+    /// The channel that it is about.
     pub about: ChannelId,
     pub state: &'static str,
     /// The state in words.
     pub what: &'static str,
-    /// While it can be decided.
+    /// Set while it can be decided.
     pub open: Option<OpenRequest>,
     /// Whether its state may change.
     pub may_change: bool,
@@ -57,7 +57,7 @@ pub enum OpenRequest {
 impl MatterKind {
     pub const ALL: [Self; 3] = [MatterKind::Proposals, MatterKind::Calls, MatterKind::Trust];
 
-    /// Where the questions of a workspace are kept, beside what the platform has been read.
+    /// Returns the stream in which the questions of a workspace are stored, next to the platform's cursors.
     pub fn stream(self) -> &'static str {
         match self {
             MatterKind::Proposals => "proposals",
@@ -66,7 +66,7 @@ impl MatterKind {
         }
     }
 
-    /// What a question about the matter of this number is about.
+    /// Returns the subject of a question about the matter of this number.
     pub fn subject(self, id: i64) -> QuestionSubject {
         match self {
             MatterKind::Proposals => QuestionSubject::Proposal(ProposalId(id)),
@@ -75,7 +75,7 @@ impl MatterKind {
         }
     }
 
-    /// The state of a matter that is not on record any more, also in words.
+    /// Returns the state of a matter that is no longer recorded, also in words.
     pub fn gone(self, language: Language) -> (&'static str, &'static str) {
         match self {
             MatterKind::Proposals => {
@@ -95,11 +95,11 @@ impl MatterKind {
 }
 
 impl KeeperRequest {
-    /// Whether nobody has been asked about it.
+    /// Whether the keeper has not been asked about it.
     pub(super) fn is_new(&self, kind: MatterKind, record: &QuestionRecord) -> bool {
         match kind {
             MatterKind::Proposals => self.id > record.newest,
-            // One with a lower number may be opened later, when the words that tell of it are posted.
+            // A matter with a lower number may be opened later, when the post that announces it is made.
             MatterKind::Calls | MatterKind::Trust => {
                 !record.asked.iter().any(|asked| asked.id == self.id)
             }
@@ -113,7 +113,7 @@ impl KeeperRequest {
             about: proposal.conversation.channel.clone(),
             state: state.name(),
             what: texts::console::proposal_state(language, state),
-            // What was approved may lapse before it is said.
+            // An approved proposal may lapse before it is posted.
             may_change: state == ProposalState::Open
                 || (state.is_approved() && now < proposal.expires),
             open: proposal.text.clone().map(|draft| OpenRequest::Proposal(proposal, draft)),
@@ -133,7 +133,7 @@ impl KeeperRequest {
         }
     }
 
-    /// An offer holds where words are proposed, and nowhere else.
+    /// Returns the matter of an offer. An offer is only valid in `propose` mode.
     fn of_trust(offer: TrustOffer, mode: Mode, language: Language) -> Self {
         let state = match offer.state {
             TrustState::Open if mode != Mode::Propose => TrustState::Withdrawn,
@@ -152,7 +152,7 @@ impl KeeperRequest {
 }
 
 impl Keepers {
-    /// The matters of a kind that may have to be asked about, and those that were, oldest first.
+    /// Returns the matters of a kind that may have to be asked about, and those that were, oldest first.
     pub(super) async fn matters(
         &self,
         (workspace, kind): (&WorkspaceId, MatterKind),
@@ -192,7 +192,7 @@ impl Keepers {
         }
     }
 
-    /// The calls that can be decided and those that were asked about, however many came later.
+    /// Returns the calls that can be decided and those that were asked about, however many came later.
     async fn calls(
         &self,
         workspace: &WorkspaceId,
@@ -202,7 +202,7 @@ impl Keepers {
         let unsettled = self.archive.unsettled_consents().await?.into_iter();
         let here = unsettled.filter(|it| it.conversation.workspace == *workspace);
         let mut calls: Vec<Consent> = here.map(|it| it.at(now)).collect();
-        // Nobody is asked about words that are not posted.
+        // No keeper is asked about a call whose announcement is not posted.
         calls.retain(|it| it.state == ConsentState::Open);
         for question in asked {
             if calls.iter().all(|it| it.id.0 != question.id) {
@@ -272,7 +272,7 @@ impl Keepers {
         }
     }
 
-    /// The names of all for whom a call would be made, each once.
+    /// Returns the names of all users for whom a call would be made, without duplicates.
     async fn asker_names(&self, consent: &Consent) -> Result<Vec<String>, StoreError> {
         let ConversationId { workspace, channel, .. } = &consent.conversation;
         let (mut authors, mut names) = (HashSet::new(), Vec::new());
@@ -286,7 +286,8 @@ impl Keepers {
         Ok(names)
     }
 
-    /// The arguments are shown in full: nothing else is consented to. They cannot end the block of code that they stand in.
+    /// Returns the question about a call. The arguments are shown in full, since consent covers nothing else. They
+    /// cannot end the code block that contains them.
     async fn call_question(
         &self,
         workspace: &WorkspaceId,
@@ -317,7 +318,7 @@ impl Keepers {
     }
 }
 
-/// The beginning of a text, and whether it is not all.
+/// Returns the beginning of a text, and whether it was cut.
 fn shorten(text: &str, longest: usize) -> (String, bool) {
     match text.char_indices().nth(longest) {
         Some((end, _)) => (format!("{}…", text[..end].trim_end()), true),

@@ -1,4 +1,5 @@
-//! What a channel's keeper is told of a week: made of rows of the ledger, and as long as a post may be. Plain functions.
+//! The contents of a weekly note for a channel's keeper: made from rows of the ledger, within the length of a post.
+//! Plain functions.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -13,36 +14,36 @@ use crate::store::figures::{CallSum, ChoiceAftermath, UnansweredQuestion};
 use crate::store::open_questions;
 use crate::texts;
 
-/// The most moments of a kind that are listed.
+/// The maximum number of moments of a kind that are listed.
 pub const MAX_LISTED: usize = 5;
-/// How much of a message is quoted, in characters.
+/// The maximum length of a quotation of a message, in characters.
 const MAX_QUOTE: usize = 80;
-/// From so many minutes on, hours are told.
+/// The number of minutes from which a duration is given in hours.
 const MAX_MINUTES: i64 = 120;
 
-/// The rows of a workspace that a week is told from.
+/// The rows of a workspace that a weekly note is made from.
 pub struct WeekRows<'r> {
-    /// Those of the channel.
+    /// The channel's decisions.
     pub decisions: &'r [Decision],
     pub aftermaths: &'r [ChoiceAftermath],
     pub questions: &'r [UnansweredQuestion],
     pub calls: &'r [CallSum],
 }
 
-/// What happened in a channel in a week; of each kind, oldest first.
+/// What happened in a channel in a week, by kind, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelWeek {
-    /// What the persona said unasked.
+    /// The persona's unsolicited posts.
     pub taken_up: Vec<NoteMoment>,
-    /// What somebody asked, where the persona chose silence and a person answered.
+    /// Questions for which the persona chose silence and a person answered.
     pub answered: Vec<NoteMoment>,
-    /// What somebody asked, and nobody answered.
+    /// Questions that nobody answered.
     pub unanswered: Vec<NoteMoment>,
     pub calls: u64,
     pub tokens: u64,
-    /// In millionths of the price table's currency, of the calls whose price is known.
+    /// The cost of the calls with a known price, in millionths of the price table's currency.
     pub price_micros: u64,
-    /// Of the calls whose price is not known.
+    /// The tokens of the calls with an unknown price.
     pub unpriced_tokens: u64,
 }
 
@@ -52,11 +53,11 @@ pub struct NoteMoment {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub message: MessageId,
-    /// After how long a person answered.
+    /// The delay until a person answered.
     pub answered_after: Option<SignedDuration>,
 }
 
-/// A moment as it is shown.
+/// A moment as it is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownMoment {
     pub moment: NoteMoment,
@@ -83,7 +84,7 @@ impl ChannelWeek {
         week
     }
 
-    /// Whether there is nothing to tell. What it cost alone is not worth a note.
+    /// Whether there is nothing to report. The cost alone is not worth a note.
     pub fn is_empty(&self) -> bool {
         self.taken_up.is_empty() && self.answered.is_empty() && self.unanswered.is_empty()
     }
@@ -108,7 +109,7 @@ fn answered(rows: &WeekRows<'_>) -> Vec<NoteMoment> {
     rows.aftermaths.iter().filter_map(moment).collect()
 }
 
-/// The questions to everybody that are still open, each once if its author asked again.
+/// Returns the questions to everyone that are still open, each once even if its author asked again.
 fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<NoteMoment> {
     let of_channel = questions.iter().filter(|question| question.channel == *channel);
     let counted = open_questions::of_everybody(of_channel);
@@ -122,28 +123,28 @@ fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<Note
     open.map(moment).collect()
 }
 
-/// The newest of these moments that are listed.
+/// Returns the newest of these moments, which are listed.
 pub fn listed(moments: &[NoteMoment]) -> &[NoteMoment] {
     &moments[moments.len().saturating_sub(MAX_LISTED)..]
 }
 
-/// A week in words.
+/// A weekly note in words.
 pub struct WeeklyNote<'n> {
     pub language: Language,
     pub zone: &'n TimeZone,
     pub currency: &'n str,
-    /// What the channel is called.
+    /// The name of the channel.
     pub place: &'n str,
     pub week: Week,
     pub counted: &'n ChannelWeek,
-    /// Of each kind, the newest, oldest first.
+    /// The newest moments of each kind, oldest first.
     pub taken_up: Vec<ShownMoment>,
     pub answered: Vec<ShownMoment>,
     pub unanswered: Vec<ShownMoment>,
 }
 
 impl WeeklyNote<'_> {
-    /// The note in Markdown, of at most `longest` UTF-16 code units: with as many moments of each kind as fit.
+    /// Renders the note in Markdown, in at most `longest` UTF-16 code units, with as many moments of each kind as fit.
     pub fn render(&self, longest: usize) -> String {
         let fitting = (0..=MAX_LISTED).rev().map(|most| self.render_with(most));
         let mut shortest = String::new();
@@ -222,10 +223,10 @@ impl WeeklyNote<'_> {
     }
 }
 
-/// The heading of a kind, with how many there are.
+/// The heading of a kind, with the number of moments.
 type Heading = fn(Language, usize) -> String;
 
-/// The beginning of a message, as one line in which nothing is Markdown.
+/// Returns the beginning of a message, on one line and with Markdown escaped.
 fn quotable(text: &str) -> String {
     let line = to_single_line(text);
     match line.char_indices().nth(MAX_QUOTE) {
@@ -366,7 +367,7 @@ mod tests {
 
     static UTC: TimeZone = TimeZone::UTC;
 
-    /// A note that lists nothing.
+    /// Returns a note that lists nothing.
     fn note(language: Language, counted: &ChannelWeek) -> WeeklyNote<'_> {
         WeeklyNote {
             language,
@@ -381,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A note of a week in which this many questions stayed open.
+    /// Renders a note of a week in which this many questions stayed open.
     fn told(language: Language, open: usize, longest: usize) -> String {
         let moment = |number: usize| NoteMoment {
             at: at(1_795_000_000 + number as i64 * 3600),

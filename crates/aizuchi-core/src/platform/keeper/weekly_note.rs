@@ -1,6 +1,6 @@
-//! Tells the keeper of each channel of the week that is over, once. The channel's row for the week is begun before
-//! anything is sent; a row that was left behind is sent again only if its message is not in the private chat. The text is
-//! made anew each time, and not kept, so nothing has to be erased from it.
+//! Sends the keeper of each channel a note about the week that is over, once. The channel's row for the week is begun
+//! before anything is sent; after a crash, the note is sent again only if its message is not in the private chat. The
+//! text is generated each time and not stored, so nothing has to be erased from it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,15 +23,15 @@ use crate::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
 
-/// How many notes are sent in a look, so that questions to keepers, and what became of them, do not wait for all notes.
+/// The maximum number of notes per look, so that keepers' questions and their outcomes do not wait for all notes.
 const NOTES_AT_ONCE: usize = 3;
 
-/// What is known of the weeks that keepers are told of.
+/// What is known about the weekly notes that were sent.
 #[derive(Debug, Default)]
 pub(super) struct SentWeeks {
-    /// The newest week of each channel of which its keeper need not be told any more, as far as it was looked up.
+    /// The newest week of each channel for which no note has to be sent anymore, as far as it was looked up.
     told: HashMap<(WorkspaceId, ChannelId), i64>,
-    /// More notes may be due than were sent in the last look.
+    /// Whether more notes may be due than were sent in the last look.
     pub(super) has_more: bool,
 }
 
@@ -46,14 +46,14 @@ impl SentWeeks {
     }
 }
 
-/// The rows of a workspace in a week that several channels share.
+/// The rows of a workspace and a week that several channels share.
 struct SharedRows {
     aftermaths: Vec<ChoiceAftermath>,
     questions: Vec<UnansweredQuestion>,
     calls: Vec<CallSum>,
 }
 
-/// A week of a channel, and who is told of it.
+/// A week of a channel, and the keeper to send the note to.
 struct DueNote<'n> {
     key: NoteKey,
     channel: &'n Channel,
@@ -67,7 +67,7 @@ fn top_level(key: &NoteKey) -> ConversationId {
 }
 
 impl Keepers {
-    /// Tells keepers of the weeks that are over: of a few channels in a look. Returns whether the store could be read and
+    /// Sends the weekly notes that are due, for a few channels per look. Returns whether the store could be read and
     /// written.
     pub(super) async fn tell_of_weeks(&self, chat: &dyn KeeperChat, weeks: &mut SentWeeks) -> bool {
         weeks.has_more = false;
@@ -107,7 +107,7 @@ impl Keepers {
             }
             let stored = self.cursors.weekly_note(&note.key).await?;
             let before = match stored {
-                // It may be under way.
+                // The message may still be on its way.
                 Some(StoredNote { state: NoteState::Sending, begun })
                     if now < begun + chat.tell_settles_after() =>
                 {
@@ -120,7 +120,7 @@ impl Keepers {
                 }
                 None => None,
             };
-            // What was missed may be of this week.
+            // Missed messages may be of this week.
             if !chat.has_caught_up(&top_level(&note.key)) {
                 continue;
             }
@@ -155,7 +155,8 @@ impl Keepers {
         Ok(left)
     }
 
-    /// The last week of a channel, if somebody is to be told of it. What is said between two is nobody else's.
+    /// Returns the note that is due for a channel's last week, if it has a keeper who wants it. Direct messages have
+    /// none, since they concern only their users.
     fn due_note<'n>(&self, channel: &'n Channel, now: Timestamp) -> Option<DueNote<'n>> {
         let (workspace, id) = (&channel.workspace, &channel.id);
         let rules = &self.inbox.channel_cache;
@@ -168,7 +169,7 @@ impl Keepers {
         Some(DueNote { key, channel, keeper, week })
     }
 
-    /// A question of the last hour may still be answered, so it belongs to the next week.
+    /// Returns the period of a note. A question of the last hour may still be answered, so it belongs to the next week.
     fn period(&self, workspace: &WorkspaceId, week: &Week) -> WorkspacePeriod {
         let offset = self.zone.to_offset(week.until);
         WorkspacePeriod {
@@ -187,7 +188,7 @@ impl Keepers {
         })
     }
 
-    /// What is told. `None`: nothing happened that is worth it.
+    /// Renders the note. Returns `None` if nothing happened that is worth it.
     async fn week_text(
         &self,
         chat: &dyn KeeperChat,
@@ -232,7 +233,7 @@ impl Keepers {
         Ok(Some(note.render(self.lengths.post)))
     }
 
-    /// Those of the open questions that no other companion of the channel has a message directly below.
+    /// Returns those open questions that are not directly followed by a message of another companion of the channel.
     async fn unanswered_by_companions(
         &self,
         key: &NoteKey,
@@ -268,7 +269,7 @@ impl Keepers {
         Ok(open)
     }
 
-    /// The moments that are listed, with their links and what may be quoted of them.
+    /// Returns the moments that are listed, with their links and what may be quoted of them.
     async fn shown(
         &self,
         chat: &dyn KeeperChat,
@@ -295,8 +296,8 @@ impl Keepers {
         Ok(shown)
     }
 
-    /// Whether a message may be repeated to the keeper: it was and is public, so that they may read it wherever they are a
-    /// member, and neither it nor its author is gone.
+    /// Whether a message may be repeated to the keeper: it was and is public, so that they may read it in any channel
+    /// that they are a member of, and neither it nor its author is gone.
     fn may_quote(&self, channel: &Channel, stored: &StoredMessage) -> bool {
         let rules = &self.inbox.channel_cache;
         let is_public = rules.visibility(&channel.workspace, &channel.id) == Visibility::Public
@@ -306,7 +307,7 @@ impl Keepers {
         is_public && !is_gone && !rules.has_opted_out(&channel.workspace, author)
     }
 
-    /// Sends a note that was begun, unless it has arrived already. Returns how far it has come.
+    /// Sends a note that was begun, unless it has already arrived. Returns its new state.
     async fn send_note(&self, chat: &dyn KeeperChat, note: &DueNote<'_>, text: &str) -> NoteState {
         let NoteKey { workspace, channel, week } = &note.key;
         let platform = workspace.platform();

@@ -1,4 +1,4 @@
-//! Orders of users in the local room: its mode, and whether it may speak. An order applies at once.
+//! Orders of users in the local room: its modes, and whether the persona may speak. An order applies at once.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ pub struct RoomControls {
 pub struct ChannelControls {
     pub channel: Channel,
     pub mode: Mode,
-    /// Whether a user ordered the mode; else it comes from the settings.
+    /// Whether a user ordered the mode; otherwise it comes from the settings.
     pub is_overridden: bool,
     pub muted_until: Option<Timestamp>,
 }
 
-/// Whether a user wants to be listened to.
+/// A user's choice of whether the persona hears them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentChange {
     OptOut,
@@ -38,7 +38,7 @@ pub enum ConsentChange {
 }
 
 impl LocalRoom {
-    /// The channels by name with their current state.
+    /// Returns the channels by name with their current state.
     pub async fn controls(&self) -> Result<RoomControls, StoreError> {
         let orders = self.inbox.store.orders(&workspace_id()).await?;
         let now = self.clock.now();
@@ -61,13 +61,13 @@ impl LocalRoom {
         })
     }
 
-    /// The rules from the settings.
+    /// Returns the rules in force.
     pub fn rulebook(&self) -> Arc<Rulebook> {
         self.inbox.channel_cache.rulebook()
     }
 
-    /// Mutes one channel or all. Without `minutes` it lasts until it is revoked. The journal names `by`, as it does in the
-    /// other orders.
+    /// Mutes one channel or all. Without `minutes`, the mute lasts until it is revoked. The journal records `by`, as
+    /// with the other orders.
     pub async fn mute(
         &self,
         channel: Option<ChannelId>,
@@ -92,7 +92,7 @@ impl LocalRoom {
         self.apply_order(Order::Unmute { workspace, channel, by: role }, by).await
     }
 
-    /// `None` returns the channel to the mode in the settings.
+    /// Sets the mode of a channel. `None` returns it to the configured mode.
     pub async fn set_mode(
         &self,
         channel: ChannelId,
@@ -103,7 +103,7 @@ impl LocalRoom {
         self.apply_order(Order::Mode { workspace: workspace_id(), channel, mode }, by).await
     }
 
-    /// Answers whether the persona is to speak by itself in a channel.
+    /// Answers whether the persona may post without approval in a channel.
     pub async fn answer_trust(
         &self,
         offer: &TrustOffer,

@@ -1,4 +1,4 @@
-//! The channel of the local room in which a script is played. It is private, so what is said there is in no other
+//! The channel of the local room in which the demo script runs. It is private, so its messages are in no other
 //! channel's prompts or memories, and its users are in no list of users.
 
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::platform::local::{LocalRoom, new_message_id, workspace_id};
 use crate::store::StoreError;
 use crate::store::order::Order;
 
-/// The ids of the channel and of the script's people begin with this. No user or channel can be added with it.
+/// The prefix of the ids of the channel and of the script's users. No other user or channel can be added with it.
 const ID_PREFIX: &str = "demo:";
 const CHANNEL_NAME: &str = "demo";
 
-/// The id of this channel.
+/// Returns the id of this channel.
 pub fn channel_id() -> ChannelId {
     ChannelId::new(format!("{ID_PREFIX}room"))
 }
@@ -27,15 +27,15 @@ pub fn is_demo_user(user: &str) -> bool {
     user.starts_with(ID_PREFIX)
 }
 
-/// Where a script is played: its messages are heard like all others.
+/// The channel in which a script runs: its messages are heard like all others.
 pub struct DemoChannel {
     pub room: Arc<LocalRoom>,
-    /// Where the script's messages are delivered. Its waits are short.
+    /// The inbox for the script's messages. Its waits are short.
     pub inbox: Arc<Inbox>,
 }
 
 impl DemoChannel {
-    /// Makes the channel and the people ready for a play that nothing before it influences.
+    /// Prepares the channel and the users for a run that is not influenced by earlier ones.
     pub async fn prepare(&self, cast: &[&str]) -> Result<Channel, StoreError> {
         let channel = channel();
         self.inbox.hear(Heard::Channel(channel.clone())).await?;
@@ -53,7 +53,7 @@ impl DemoChannel {
         Ok(channel)
     }
 
-    /// One of the cast says something. It is committed when this returns.
+    /// Hears a message of one of the cast. It is committed when this returns.
     pub async fn say(&self, name: &str, text: &str) -> Result<MessageId, StoreError> {
         let message = Message {
             conversation: conversation(),
@@ -67,12 +67,12 @@ impl DemoChannel {
         };
         let id = message.id.clone();
         self.inbox.hear(Heard::Message(message, Arrival::Live)).await?;
-        // It may be a command, which changes what pages show of the channel.
+        // The message may be a command, which changes how pages show the channel.
         self.room.changes.send_modify(|changes| *changes += 1);
         Ok(id)
     }
 
-    /// Whether the persona may not speak in the channel.
+    /// Whether the persona is muted in the channel.
     pub async fn is_muted(&self) -> Result<bool, StoreError> {
         let orders = self.inbox.store.orders(&workspace_id()).await?;
         let now = self.room.clock.now();
@@ -80,7 +80,7 @@ impl DemoChannel {
         Ok(here.or(orders.workspace_mute(now)).is_some())
     }
 
-    /// Lifts what the script has ordered.
+    /// Lifts the mute that the script has ordered.
     pub async fn unmute(&self) -> Result<(), StoreError> {
         let (workspace, channel) = (workspace_id(), Some(channel_id()));
         self.inbox.apply_order(Order::Unmute { workspace, channel, by: Role::Admin }).await?;
@@ -89,7 +89,7 @@ impl DemoChannel {
     }
 }
 
-/// The channel as it is stored.
+/// Returns the channel as it is stored.
 pub fn channel() -> Channel {
     Channel {
         workspace: workspace_id(),

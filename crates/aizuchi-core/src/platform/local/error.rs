@@ -1,4 +1,4 @@
-//! Why the local room refuses something, in words for the user.
+//! Why the local room refuses a request, with texts for the user.
 
 use crate::persona::Language;
 use crate::platform::local::limits::{
@@ -7,7 +7,7 @@ use crate::platform::local::limits::{
 use crate::store::StoreError;
 use crate::texts;
 
-/// Why something was refused.
+/// Why a request was refused.
 #[derive(Debug)]
 pub enum LocalRoomError {
     UnknownChannel(String),
@@ -18,29 +18,29 @@ pub enum LocalRoomError {
     InvalidName,
     InvalidChannelName,
     ChannelTaken(String),
-    /// The persona's own name.
+    /// The name is the persona's.
     NameTaken(String),
     InvalidId,
     /// Another message has this id.
     IdTaken,
     InvalidEmoji,
-    /// A mute of this length is not possible.
+    /// The duration of the mute is invalid.
     InvalidMinutes,
     EmptyText,
     /// The number of characters.
     TextTooLong(usize),
-    /// The settings take no files.
+    /// Uploads are disabled in the settings.
     NoUploads,
     EmptyFile,
-    /// The most that is allowed, in bytes.
+    /// The maximum size, in bytes.
     FileTooLarge(usize),
-    /// It is nothing that people see, hear or read.
+    /// The file is of a kind that is not accepted.
     UntakenFile,
     /// Too many files are being uploaded.
     TooManyUploads,
-    /// All files together have as many bytes as they may.
+    /// The total size limit of all files is reached.
     UploadsFull,
-    /// Of one message.
+    /// The message has too many files.
     TooManyFiles,
     /// It was never uploaded, another message has it, or too much time has passed.
     UnknownFile,
@@ -48,7 +48,7 @@ pub enum LocalRoomError {
 }
 
 impl LocalRoomError {
-    /// The text for the user whose request was refused.
+    /// Returns the text for the user whose request was refused.
     pub fn describe(&self, language: Language) -> String {
         match self {
             Self::UnknownChannel(name) => texts::platform::unknown_channel(language, name),
@@ -90,7 +90,7 @@ impl From<StoreError> for LocalRoomError {
     }
 }
 
-/// A number of bytes, as people say it.
+/// Formats a number of bytes for users.
 fn size_text(bytes: usize) -> String {
     match bytes {
         1_000_000.. => format!("{} MB", (bytes / 10_000) as f64 / 100.0),

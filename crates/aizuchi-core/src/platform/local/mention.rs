@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::chat::{Mention, UserId};
 use crate::persona::spelling::spellings;
 
-/// These call all who are there, unless a user has the name.
+/// Words that mention everyone in the channel, unless a user has the name.
 const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];
 
-/// Every user named with an `@`: the persona, a known user, or whatever name the word gives.
+/// Returns every user mentioned with an `@`: the persona, a known user, or a user with whatever name the word gives.
 pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let spellings = LazyCell::new(|| spellings(persona));
@@ -43,7 +43,7 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
     mentions
 }
 
-/// Whether `text` begins with `name`. A Latin name must not continue; 相槌さん names 相槌.
+/// Whether `text` begins with `name`. A Latin name must end there; 相槌さん names 相槌.
 fn starts_with_name(text: &str, name: &str) -> bool {
     let mut characters = text.chars();
     let begins = name.chars().all(|character| {
@@ -58,8 +58,8 @@ fn starts_with_name(text: &str, name: &str) -> bool {
     begins && !goes_on
 }
 
-/// The same for the persona's name in kana, which is not written in its own characters: no character follows but those of an
-/// honorific.
+/// Whether `text` begins with the persona's name in kana. Since a longer word could begin with it, only an honorific
+/// may follow.
 fn starts_with_kana(text: &str, name: &str) -> bool {
     let Some(rest) = text.strip_prefix(name) else { return false };
     let rest =

@@ -53,7 +53,7 @@ impl LocalRoom {
 
 fn parse_emoji(emoji: &str) -> Result<Arc<str>, LocalRoomError> {
     let emoji = emoji.trim();
-    // The flags of regions are spelled with invisible tag characters.
+    // Region flags are encoded with invisible tag characters.
     let is_tag_character = |character: &char| matches!(character, '\u{e0020}'..='\u{e007f}');
     let visible: String = emoji.chars().filter(|character| !is_tag_character(character)).collect();
     let is_bad = visible.chars().all(is_invisible)

@@ -1,4 +1,4 @@
-//! Files that people send in the local room: uploaded first, then sent with a message.
+//! Files that users send in the local room: uploaded first, then sent with a message.
 
 use std::sync::Arc;
 
@@ -14,34 +14,34 @@ use crate::platform::local::limits::{MAX_FILES, MAX_UNSENT_BYTES, MAX_UNSENT_FIL
 use crate::store::StoreError;
 use crate::store::uploads::{Upload, UploadLimits, Uploads};
 
-/// The one kind of document that is taken besides what people see, hear and read as it is.
+/// The only document type that is accepted besides pictures, recordings, videos and text.
 const PDF: &str = "application/pdf";
 
-/// How long an upload waits for its turn. Those before it take seconds.
+/// How long an upload waits for its turn. Each of those before it takes seconds.
 const TURN_WAIT: SignedDuration = SignedDuration::from_secs(30);
 
-/// Where files are kept, and how large they may be.
+/// Where files are stored, and how large they may be.
 pub struct UploadSettings {
     pub store: Arc<dyn Uploads>,
-    /// 0 takes none.
+    /// The maximum size of a file; 0 disables uploads.
     pub max_bytes: usize,
-    /// What all files may take together, in bytes.
+    /// The maximum total size of all files, in bytes.
     pub max_total_bytes: u64,
 }
 
 impl LocalRoom {
-    /// In bytes. 0: none is taken.
+    /// Returns the maximum size of a file, in bytes; 0 if uploads are disabled.
     pub fn max_upload_bytes(&self) -> usize {
         self.uploads.max_bytes
     }
 
-    /// Waits until a file may be read into memory, and kept. Whoever uploads one holds the turn until then.
+    /// Waits until a file may be read into memory and stored. The caller holds the permit until that is done.
     pub async fn upload_turn(&self) -> Result<SemaphorePermit<'_>, LocalRoomError> {
         let turn = self.clock.timeout(TURN_WAIT, self.upload_turns.acquire()).await;
         turn.ok().and_then(Result::ok).ok_or(LocalRoomError::TooManyUploads)
     }
 
-    /// Keeps a file for a message that is sent with it soon. It is durable when this returns.
+    /// Stores a file for a message that is sent with it soon. It is durable when this returns.
     pub async fn add_upload(
         &self,
         name: &str,
@@ -76,12 +76,12 @@ impl LocalRoom {
         }
     }
 
-    /// Drops a file that no message was sent with, if there is one with this id.
+    /// Drops an unsent file, if there is one with this id.
     pub async fn remove_upload(&self, id: &str) -> Result<(), StoreError> {
         self.uploads.store.drop_unsent_upload(id).await.map(|_| ())
     }
 
-    /// The content of a file of a message. `None` if the message has no such file.
+    /// Returns the content of a message's file. `None` if the message has no such file.
     pub async fn file_content(
         &self,
         channel: &ChannelId,
@@ -91,7 +91,7 @@ impl LocalRoom {
         self.uploads.store.upload(channel, message, id).await
     }
 
-    /// A part of that content, numbered from 0. `None` behind the last one.
+    /// Returns a part of that content, numbered from 0. `None` after the last one.
     pub async fn file_part(
         &self,
         channel: &ChannelId,
@@ -102,7 +102,7 @@ impl LocalRoom {
         self.uploads.store.upload_part(channel, message, id, number).await
     }
 
-    /// The files with these ids that no message was sent with yet. `None` if one of them is not there.
+    /// Returns the unsent files with these ids. `None` if one of them does not exist.
     pub(super) async fn unsent_files(
         &self,
         ids: &[String],
@@ -126,7 +126,7 @@ impl LocalRoom {
     }
 }
 
-/// Whether such a file is taken: what somebody sees, hears or reads.
+/// Whether a file of this kind is accepted: one that users can see, hear or read.
 fn is_taken(file: &Attachment) -> bool {
     match file.kind() {
         AttachmentKind::Picture

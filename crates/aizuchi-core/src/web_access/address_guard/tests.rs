@@ -36,7 +36,7 @@ const INTERNAL_V4: [[u8; 4]; 24] = [
     [255, 255, 255, 255],
 ];
 
-/// How an IPv4 address may be spelled, in IPv4 and in IPv6.
+/// Returns the spellings of an IPv4 address, in IPv4 and in IPv6.
 fn spellings([a, b, c, d]: [u8; 4]) -> Vec<String> {
     let number = u32::from_be_bytes([a, b, c, d]);
     let (high, low) = (number >> 16, number & 0xffff);
@@ -55,7 +55,7 @@ fn spellings([a, b, c, d]: [u8; 4]) -> Vec<String> {
         format!("0x{a:x}.{rest}"),
         format!("{a}.{b}.{low}"),
         format!("{a}.0x{b:x}.0{low:o}"),
-        // Wide characters and other full stops
+        // Full-width characters and other full stops
         format!("{a}。{b}。{c}。{d}"),
         format!("%30x{number:x}"),
         format!("[::ffff:{a}.{b}.{c}.{d}]"),
@@ -70,7 +70,7 @@ fn spellings([a, b, c, d]: [u8; 4]) -> Vec<String> {
     ]
 }
 
-/// Whatever else is not read, each as a whole address.
+/// Other addresses that are refused.
 const REFUSED: [(&str, RefusedAddress); 72] = [
     ("http://[::]/", RefusedAddress::Internal),
     ("http://[::1]/", RefusedAddress::Internal),

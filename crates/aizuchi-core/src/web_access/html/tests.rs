@@ -83,8 +83,8 @@ fn what_surrounds_the_text_is_left_out() {
     assert_eq!(titled.title.as_deref(), Some("Roses & more"));
 }
 
-/// What makes the tree of the standard grow with the square of the page, or as deep as it is long: what stands in front,
-/// what comes again and again, and what stands behind.
+/// Pages for which the standard's tree takes quadratic time, or becomes as deep as the page is long: a prefix, the part
+/// that is repeated, and a suffix.
 const HOSTILE: [(&str, &str, &str); 17] = [
     ("", "<div>", ""),
     ("", "<blockquote><ul><li>x", ""),
@@ -105,7 +105,7 @@ const HOSTILE: [(&str, &str, &str); 17] = [
     ("", "< ", ""),
 ];
 
-/// Whether four times the page takes at most five times the work.
+/// Whether a page that is four times as long takes at most five times the work.
 fn grows_with_its_length(page: impl Fn(usize) -> String) -> bool {
     let work = |count| write_html(&page(count), &base()).work.get();
     work(8_000) <= 5 * work(2_000)

@@ -1,4 +1,4 @@
-//! How the words of a page and its links are written.
+//! Writes the words and the links of a page.
 
 use reqwest::Url;
 
@@ -34,7 +34,7 @@ impl Writer {
         }
     }
 
-    /// Writes a text up to the character that is too much.
+    /// Writes a text, up to the maximum size of the page.
     fn push(&mut self, text: &str) {
         self.count_work(text.len());
         let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
@@ -43,7 +43,7 @@ impl Writer {
         self.text.push_str(&text[..end]);
     }
 
-    /// Writes what stands before the next word.
+    /// Writes what comes before the next word.
     pub(super) fn begin_word(&mut self) {
         let is_first = self.text.is_empty();
         if self.breaks > 0 || is_first {
@@ -79,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// The words of a link stand in one line. What follows belongs to it no more.
+    /// Ends the text of a link, which is on a single line. The following text does not belong to it.
     pub(super) fn end_link_text(&mut self) {
         if matches!(self.link, Link::Open(_)) {
             self.end_link();
@@ -88,14 +88,14 @@ impl Writer {
 
     pub(super) fn end_link(&mut self) {
         if let Link::Open(address) = std::mem::take(&mut self.link) {
-            // In angle brackets, so that its end is certain.
+            // The angle brackets mark the end of the address unambiguously.
             self.text.push_str("](<");
             self.text.push_str(&address);
             self.text.push_str(">)");
         }
     }
 
-    /// The whole address that a link leads to, if it leads to another page.
+    /// Returns the absolute address of a link, if it leads to another page.
     pub(super) fn resolve(&self, href: &str) -> Option<Url> {
         self.count_work(self.base.as_str().len() + href.len());
         let href = decode_references(href);

@@ -1,5 +1,5 @@
-//! The longer answers of a notebook: a page of memos, one memo, and the tags. Nothing in a memo can be taken for another
-//! memo or field, and every answer is bounded.
+//! The longer answers of a notebook: a page of memos, one memo, and the tags. Nothing in a memo can be mistaken for
+//! another memo or field, and every answer has a maximum length.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo};
 use crate::persona::Language;
 use crate::texts;
 
-/// How much of a memo's content a list shows, in characters.
+/// The maximum length of a memo's content in a list, in characters.
 const MAX_LINE_LENGTH: usize = 200;
-/// How much of the content or the details is shown for a single memo.
+/// The maximum length of the content or the details shown for a single memo.
 const MAX_TEXT_LENGTH: usize = 4000;
 
-/// One page of the `all` memos, after skipping `offset`.
+/// Formats one page of the `all` memos, after skipping `offset`.
 pub fn list(language: Language, page: &[&Memo], offset: usize, all: usize) -> String {
     let mut text = match page.is_empty() {
         false => texts::memos::page(language, offset + 1, offset + page.len(), all),
@@ -51,7 +51,7 @@ pub fn details(language: Language, memo: &Memo, zone: &TimeZone) -> String {
     text
 }
 
-/// Each tag with the number of its memos and the time of the latest change.
+/// Formats each tag with the number of its memos and the time of the latest change.
 pub fn tags(language: Language, tags: &[(&str, usize, Timestamp)], zone: &TimeZone) -> String {
     let mut text = texts::memos::tags(language, tags.len());
     for (tag, count, updated) in tags.iter().take(MAX_LIST_LENGTH) {
@@ -61,8 +61,8 @@ pub fn tags(language: Language, tags: &[(&str, usize, Timestamp)], zone: &TimeZo
     text
 }
 
-/// The name of a memo or a tag as answers show it. It may be any text, because it is echoed even if there is no such
-/// memo or tag.
+/// Returns the name of a memo or a tag as answers show it. It may be any text, because it is echoed even if there is no
+/// such memo or tag.
 pub fn shown_name(name: &str) -> String {
     truncate_line(name, MAX_NAME_LENGTH)
 }
@@ -81,8 +81,8 @@ fn list_item(language: Language, memo: &Memo) -> String {
     text
 }
 
-/// A single line stays on the line. A longer text stands below it with `> ` before each line, so that it cannot
-/// look like another field (invariant 10).
+/// Quotes a text. A single line stays on the same line. A longer text follows below, with `> ` before each line, so
+/// that it cannot look like another field (invariant 10).
 fn quote_multiline(text: &str) -> String {
     if !text.contains(is_line_break) {
         return format!(" {}", to_single_line(text));
