@@ -30,7 +30,7 @@ impl StateAnswer {
         ConversationState::parse(answer).map_or(Self::NoState, Self::State)
     }
 
-    /// The state that the answer counts as. A failed call has none.
+    /// Returns the state that the answer counts as. A failed call has none.
     pub fn state(&self) -> Option<ConversationState> {
         match self {
             Self::State(state) => Some(*state),

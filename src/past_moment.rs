@@ -1,4 +1,4 @@
-//! A moment at which a decision was made, as far as it can be read back: the messages that a prompt could hold then.
+//! The moment of a past decision, as far as it can be reconstructed: the messages that a prompt could hold then.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::store::{Store, StoreError};
 
-/// A decision, and what had been said when it was made.
+/// A decision, and the messages before it.
 pub struct PastMoment {
     pub decision: Decision,
-    /// When the judge was asked last; without a judge, when a model was asked first, or when it was settled.
+    /// The time of the last judge call; without one, of the first model call, or else of the end of the decision.
     pub at: Timestamp,
-    /// The channel's newest messages until then that prompts may hold, oldest first, and the parent of the thread. They
-    /// are as they stand now: what was deleted since is missing.
+    /// The newest messages of the channel until then that prompts may hold, oldest first, and the parent of the thread.
+    /// They have their current text, and messages deleted since then are missing.
     pub messages: Vec<StoredMessage>,
 }
 
 impl PastMoment {
-    /// With the `window` newest messages. `None` if what it was about is not there any more.
+    /// Reads a moment with its `window` newest messages. `None` if the messages of the decision are gone.
     pub async fn read(
         archive: &dyn Archive,
         store: &dyn Store,
@@ -43,7 +43,7 @@ impl PastMoment {
         Ok((!is_gone).then_some(Self { decision, at, messages }))
     }
 
-    /// What a prompt is made from, without memories: those of today know what came later.
+    /// Builds the context for a prompt. Memories are left out, because today's memories know what came later.
     pub async fn context(
         &self,
         archive: &dyn Archive,
@@ -71,7 +71,7 @@ impl PastMoment {
         })
     }
 
-    /// The newest messages of the conversation at that moment, oldest first.
+    /// Returns the newest messages of the conversation at that moment, oldest first.
     pub fn end_of_conversation(&self, most: usize) -> Vec<&StoredMessage> {
         let thread = &self.decision.conversation.thread;
         let is_here = |stored: &&StoredMessage| {
@@ -83,13 +83,13 @@ impl PastMoment {
         messages
     }
 
-    /// The messages of the decision that are still there.
+    /// Returns the messages of the decision that still exist.
     pub fn covered(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let messages = self.messages.iter().map(|stored| &stored.message);
         messages.filter(|message| self.decision.messages.contains(&message.id))
     }
 
-    /// Whether an order held in the conversation then, and may be shown there now.
+    /// Whether a standing order was in force in the conversation then, and may be shown there now.
     fn shows(&self, order: &StandingOrder, channel: &Channel) -> bool {
         let is_everywhere = order.scope == StandingOrderScope::Workspace;
         let is_shown =
@@ -102,7 +102,7 @@ impl PastMoment {
             && order.ended.is_none_or(|ended| self.at < ended)
     }
 
-    /// Whose author an answer was owed to.
+    /// Returns the messages whose authors were owed an answer.
     fn owed(&self) -> Vec<MessageId> {
         if !self.decision.is_addressed {
             return Vec::new();
@@ -116,7 +116,7 @@ impl PastMoment {
         }
     }
 
-    /// The names of those who wrote or are mentioned.
+    /// Returns the names of the authors and of the mentioned users.
     async fn names(
         &self,
         archive: &dyn Archive,

@@ -1,9 +1,9 @@
 //! Runs the whole pipeline over a recorded history on a virtual clock. It measures how often the judge would have
 //! been asked, which open questions it would have reached, and how often it would have interrupted a conversation.
 //!
-//! Each channel is replayed by one thread, in a workspace of its own, and several channels side by side. Their results are
-//! taken in the order of the channels, so a replay is deterministic: equal input, policy and seed give the same events,
-//! byte for byte, however many processors the machine has.
+//! Several channels are replayed in parallel, each on one thread and in its own workspace. Their results are merged in
+//! the order of the channels, so a replay is deterministic: equal input, policy and seed give the same events, byte for
+//! byte, on any number of processors.
 
 pub mod json_lines;
 pub mod export_lines;
@@ -56,8 +56,8 @@ use aizuchi_core::llm::builtin::BuiltinStandIn;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::builder::PromptBuilder;
 
-/// How many of a channel's newest messages the store of a replay keeps at least: far more than any prompt holds or
-/// search needs.
+/// The minimum number of a channel's newest messages that the store of a replay keeps: far more than any prompt holds
+/// or search needs.
 const KEPT_MESSAGES: usize = 50_000;
 
 /// A named configuration to replay under.
@@ -65,7 +65,7 @@ const KEPT_MESSAGES: usize = 50_000;
 pub struct Policy {
     pub name: String,
     pub config: Config,
-    /// The policies that turn off limits of the defaults, which this one has again.
+    /// The names of the policies that this one repeats with the default limits restored.
     pub with_default_limits_of: Vec<String>,
 }
 
@@ -84,7 +84,8 @@ impl Policy {
         })
     }
 
-    /// Opens several. Those whose files have the same name are called by their paths, so that they can be told apart.
+    /// Opens several policies. Policies whose files have the same name are named by their paths, so that they can be
+    /// told apart.
     pub fn open_all(files: &[PathBuf]) -> anyhow::Result<Vec<Self>> {
         let mut policies: Vec<Self> =
             files.iter().map(|file| Self::open(file)).collect::<anyhow::Result<_>>()?;
@@ -97,7 +98,8 @@ impl Policy {
         Ok(policies)
     }
 
-    /// Lets the judge read what the config adds to its prompts, as a model would.
+    /// Appends the system prompt of the judgment agent to the persona's, so that the judge reads it as a live model
+    /// would.
     pub fn add_judgment_prompt(&mut self) {
         let judgment = self.config.agents.judgment.as_ref();
         if let Some(addition) = judgment.and_then(|agent| agent.system_prompt.clone()) {
@@ -106,12 +108,12 @@ impl Policy {
         }
     }
 
-    /// Whether a gate is learned while it is replayed.
+    /// Whether a gate is learned during the replay.
     pub fn learns(&self) -> bool {
         self.config.response.learned_miss().is_some()
     }
 
-    /// The defaults: what a workspace gets without a config file.
+    /// Returns the defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
         Self {
             name: "default".to_owned(),
@@ -127,7 +129,7 @@ pub enum ReplayJudge {
     Silent,
     Speak,
     Builtin,
-    /// A model, or what was recorded of one.
+    /// A model, or its recorded answers.
     Model,
 }
 
@@ -139,11 +141,11 @@ pub struct ReplaySettings {
     pub seed: u64,
 }
 
-/// Where the events of a replay go.
+/// The output that the events of a replay are written to.
 pub type EventOutput = Box<dyn Write + Send>;
 
-/// Takes what happened in a channel. The channels come in their order. What it keeps beyond the replay it keeps after
-/// [`Record::check`]: that is asked again when it has returned, since it may read what nobody has read before.
+/// Receives the result of each channel, in the order of the channels. It must call [`Record::check`] before it keeps
+/// anything beyond the replay. The replay checks again afterwards, because this may read data for the first time.
 pub type ChannelVisitor<'a> =
     &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
 
@@ -165,13 +167,13 @@ pub fn replay(
     Ok((score, events))
 }
 
-/// A policy, and all that it takes to replay channels under it.
+/// A policy, and everything that is needed to replay channels under it.
 pub struct Replay<'a> {
     policy: &'a Policy,
     settings: ReplaySettings,
     mind: Arc<dyn Llm>,
     prompts: Arc<PromptBuilder>,
-    /// What is learned of the judge, from channel to channel.
+    /// What was learned from the judge's verdicts, carried from channel to channel.
     learning: Arc<ReplayLearning>,
     threads: usize,
     kept_messages: usize,
@@ -181,8 +183,8 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// With the judge that the settings name, and as many channels side by side as the machine has processors. A model
-    /// must be given with [`Self::judged_by`].
+    /// Creates a replay with the judge that the settings name, and one thread per processor. A model must be set with
+    /// [`Self::judged_by`].
     pub fn new(policy: &'a Policy, settings: ReplaySettings) -> anyhow::Result<Self> {
         let mind: Arc<dyn Llm> = match settings.judge {
             ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
@@ -209,53 +211,53 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// With this judge.
+    /// Sets the judge.
     pub fn judged_by(self, mind: Arc<dyn Llm>) -> Self {
         Self { mind, ..self }
     }
 
-    /// With so many channels side by side, each on a clock of its own.
+    /// Sets the number of channels that are replayed in parallel, each with its own clock.
     pub fn on_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// With a store that keeps at least so many of a channel's newest messages.
+    /// Sets the minimum number of a channel's newest messages that the store keeps.
     pub fn keeping(self, kept_messages: usize) -> Self {
         Self { kept_messages, ..self }
     }
 
-    /// With this memory of what was judged.
+    /// Sets the memory of what was judged.
     pub fn learning_with(self, learning: Arc<ReplayLearning>) -> Self {
         Self { learning, ..self }
     }
 
-    /// With what is known of how welcome words were in the channels, for `response.tolerance`: it holds from the beginning,
-    /// as it would from now on.
+    /// Sets the welcome labels of the channels, for `response.tolerance`. They apply from the beginning of the replay,
+    /// as they would from now on.
     pub fn knowing(self, labels: &LabelsByChannel) -> Self {
         for (room, labels) in labels {
             let labels = ChannelLabels::from([(ChannelId::new(room.as_str()), labels.clone())]);
-            // A channel is a workspace of its own in a replay.
+            // In a replay, each channel is its own workspace.
             self.learning.gates.labels.replace(WorkspaceId::new(room.as_str()), labels.into());
         }
         self
     }
 
-    /// Takes down what was decided and why, for a report.
+    /// Records the decisions and their reasons, for a report.
     pub fn observed(self) -> Self {
         Self { is_observed: true, ..self }
     }
 
-    /// Leaves nothing in the log, in which its steps would look like those of the program that replays.
+    /// Logs nothing, because the steps of the replay would look like steps of the running program.
     pub fn unlogged(self) -> Self {
         Self { is_logged: false, ..self }
     }
 
-    /// Ends with an error as soon as this is cancelled.
+    /// Fails as soon as `stop` is cancelled.
     pub fn until(self, stop: CancellationToken) -> Self {
         Self { stop, ..self }
     }
 
-    /// Replays the channels from the one with the number `first` on, and passes on what happened in each.
+    /// Replays the channels from the index `first` on, and passes each result to `take`.
     pub fn run(
         &self,
         channels: &dyn ChannelSource,
@@ -319,7 +321,7 @@ impl Replay<'_> {
     }
 }
 
-/// Measures the time that passes between the results of two channels, which add up to what the replay takes.
+/// Measures the time between the results of two channels. The laps add up to the duration of the replay.
 struct Stopwatch(Instant);
 
 impl Stopwatch {
@@ -327,7 +329,7 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// The seconds since the last lap.
+    /// Returns the seconds since the last lap.
     fn lap(&mut self) -> f64 {
         let began = std::mem::replace(&mut self.0, Instant::now());
         self.0.duration_since(began).as_secs_f64()
@@ -363,7 +365,7 @@ fn empty_record(
     }
 }
 
-/// The simulation has ended, so this is the only reference to the recorder.
+/// Unwraps the recorder. The simulation has ended, so this is the only reference to it.
 fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
     let recorder =
         Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;

@@ -1,5 +1,5 @@
-//! Looks for settings that suit a workspace better: it searches on the first part of a recorded history, checks what it
-//! found on the rest, and says nothing where the data cannot tell.
+//! Searches for settings that suit a workspace better. It searches on the first part of a recorded history, checks the
+//! result on the rest, and says nothing where the data is inconclusive.
 
 pub mod figures;
 pub mod tuned_setting;
@@ -17,21 +17,21 @@ use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use crate::tune::figures::{TuneFigures, UtcDay, day_of};
 
-/// The share of the days that the search sees.
+/// The share of the days that the search uses.
 const LEARNED_SHARE: f64 = 0.6;
-/// The search takes at most so many of the newest messages of its part.
+/// The maximum number of messages that the search takes, the newest ones of its part.
 const MAX_LEARNED_MESSAGES: u64 = 30_000;
-/// It looks at about so many of the newest of them first, where there are far more.
+/// The approximate number of newest messages that the coarse search takes, if there are far more.
 const COARSE_MESSAGES: u64 = 6_000;
 
-/// The days of a history, and where it is split.
+/// The days of a history, and where they are split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaySplit {
-    /// The first day that the search takes.
+    /// The first day of the search.
     pub begin: UtcDay,
-    /// The first day of those that it looks at first, to see what is worth the whole.
+    /// The first day of the coarse search, which shows what is worth a full replay.
     pub coarse: UtcDay,
-    /// The first day that only the check takes.
+    /// The first day of the check.
     pub middle: UtcDay,
     /// The last day.
     pub end: UtcDay,
@@ -51,7 +51,8 @@ impl DaySplit {
         let days: Vec<UtcDay> = messages.keys().copied().collect();
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };
         let middle = days[((days.len() as f64 * LEARNED_SHARE) as usize).min(days.len() - 1)];
-        // The first of the newest days before the middle that have no more messages than this; one day at least.
+        // Finds the first of the newest days before the middle that together have at most this many messages; at least
+        // one day.
         let newest = |most: u64| {
             let mut taken = 0;
             let days = messages.range(..middle).rev().enumerate();
@@ -71,7 +72,7 @@ impl DaySplit {
     }
 }
 
-/// Replays the channels, and sums up each day. `answers` judge in the place of the judge that the settings name.
+/// Replays the channels, and sums up each day. `answers` replace the judge that the settings name.
 pub fn measure(
     channels: &dyn ChannelSource,
     policy: &Policy,
@@ -90,7 +91,7 @@ pub fn measure(
     Ok(days)
 }
 
-/// The channels between two days, the second one included.
+/// The channels between two days, both inclusive.
 pub struct Part<'a> {
     pub channels: &'a dyn ChannelSource,
     pub begin: UtcDay,
@@ -98,7 +99,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Arranges its channels once, to be replayed often.
+    /// Reads the channels once, so that they can be replayed often.
     pub fn read(&self) -> anyhow::Result<History> {
         let mut history = History::default();
         for index in 0..self.channel_count() {

@@ -1,5 +1,5 @@
-//! What other settings would have changed in a channel: its last days are replayed under the settings in force and under
-//! others, with the verdicts that the ledger has, and what they do differently is told message by message.
+//! Shows what other settings would have changed in a channel. Its last days are replayed with the settings in force and
+//! with others, using the verdicts of the ledger, and the differences are reported message by message.
 
 pub mod material;
 pub mod settings;
@@ -31,40 +31,40 @@ pub struct WhatIf {
     pub material: Arc<Material>,
     pub tried: TriedSettings,
     pub model: ShadowModel,
-    /// How welcome words were in the channel, oldest first, for `response.tolerance`: what is known today holds for all of
-    /// the days, as it would from now on.
+    /// The welcome labels of the channel, oldest first, for `response.tolerance`. Today's labels apply to all of the
+    /// days, as they would from now on.
     pub labels: Vec<Label>,
 }
 
-/// The model for the moments that the ledger has no verdict on.
+/// The model for the moments for which the ledger has no verdict.
 #[derive(Clone)]
 pub struct ShadowModel {
     pub llm: Arc<dyn Llm>,
-    /// The parameters of its requests, which make other answers.
+    /// The parameters of its requests, which are part of the cache key.
     pub parameters: String,
-    /// What it was asked before.
+    /// The answers that it gave before.
     pub cache: Arc<AnswerCache>,
     pub limits: CallBudget,
-    /// Where its calls run. `None`: it is not asked, and what it would cost is estimated.
+    /// The runtime for its calls. `None` if it is not asked, and its cost is only estimated.
     pub runtime: Option<Handle>,
 }
 
-/// What came of it.
+/// The result of a trial.
 pub struct WhatIfResult {
     pub comparison: WhatIfComparison,
-    /// Of both replays. What was asked if the model was, else what would be.
+    /// The calls of both replays: those that were made or, if the model was not asked, those that would be.
     pub calls: CallCounts,
 }
 
 /// A model call takes as long as in `aizuchi replay`.
 const LATENCY_MS: u64 = 4000;
 const SEED: u64 = 1;
-/// What is not known by then stays unknown, so that the page gets an answer.
+/// No call starts later than this, so that the page gets an answer in time. Judgments without an answer stay unknown.
 const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(12);
 
 impl WhatIf {
-    /// Computes until it is done or stopped. It must not run where tasks do.
-    /// `calls` hears what was asked, or would be, also if the replay fails or is stopped.
+    /// Runs until it is done or stopped. It blocks, so it must not run on a thread of async tasks. `calls` receives the
+    /// calls that were or would be made, even if the replay fails or is stopped.
     pub fn run(
         &self,
         stop: &CancellationToken,
@@ -99,7 +99,7 @@ impl WhatIf {
         let Material { channel, verdicts, since, .. } = &*self.material;
         let recorded = RecordedAnswers::of_verdicts(&channel.name, verdicts.clone());
         let judge = LedgerJudge::new(recorded, model.clone(), *since);
-        // The prompts are the same whether a model is asked or only priced, so that an answer is found again.
+        // The prompts must be the same whether a model is asked or only priced, so that a cached answer is found again.
         let settings =
             ReplaySettings { judge: ReplayJudge::Model, latency_ms: LATENCY_MS, seed: SEED };
         let history = History { channels: vec![channel.clone()], bad_lines: Vec::new() };
@@ -119,7 +119,7 @@ impl WhatIf {
         Ok(moments)
     }
 
-    /// What the judge's gate knows: the channel is a workspace of its own in a replay.
+    /// Returns the data of the judge's gate. In a replay, the channel is its own workspace.
     fn learning(&self) -> ReplayLearning {
         let learning = ReplayLearning::default();
         let name = self.material.channel.name.as_str();
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A question that nobody answered, and a judge that would answer it with this confidence.
+    /// Returns a question that nobody answered, and a judge that would answer it with this confidence.
     fn material(confidence: f64) -> Material {
         let at = Timestamp::from_second(1_700_000_000).unwrap();
         let message = Message {

@@ -10,7 +10,7 @@ use aizuchi_core::chat::to_single_line;
 
 /// The number of missing cases that an error lists.
 const MAX_LISTED_IDS: usize = 5;
-/// The number of characters that an error shows of an unknown id.
+/// The number of characters of an unknown id that an error shows.
 const MAX_ID_CHARACTERS: usize = 40;
 
 #[derive(Deserialize)]
@@ -20,7 +20,8 @@ struct CollectedAnswer {
     answer: String,
 }
 
-/// Reads the answers in the order of `ids`. Fails unless every case has exactly one answer and every answer a case.
+/// Reads the answers in the order of `ids`. Fails unless every case has exactly one answer and every answer belongs to
+/// a case.
 pub fn read(file: &str, text: &[u8], ids: &[&str]) -> anyhow::Result<Vec<String>> {
     let indexes: HashMap<&str, usize> =
         ids.iter().enumerate().map(|(index, id)| (*id, index)).collect();

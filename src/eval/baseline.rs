@@ -1,14 +1,14 @@
-//! Baselines for conversation states: a constant answer, and a keyword list. The bot does not use the list. It is
-//! here to measure what such a list is worth.
+//! Baselines for conversation states: a constant answer, and a keyword list. The bot does not use the list; it only
+//! measures what such a list is worth.
 
 use crate::eval::StateAnswer;
 use crate::eval::case::Case;
 use aizuchi_core::context::state::ConversationState;
 
-/// The number of newest messages in which keywords are looked for.
+/// The number of newest messages that are searched for keywords.
 const NEWEST: usize = 3;
 
-/// In order of priority. A keyword that contains another one of its state is left out.
+/// In order of priority. A keyword that contains another keyword of the same state is left out.
 const KEYWORDS: [(ConversationState, &[&str]); 3] = [
     (
         ConversationState::Ending,

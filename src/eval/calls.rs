@@ -1,4 +1,4 @@
-//! What the calls of an evaluation took: tokens, money and time, and why some of them failed.
+//! The tokens, cost and latency of an evaluation's calls, and why some of them failed.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::texts::counted;
 
-/// One call, with its repetitions.
+/// One call, including its retries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvalCall {
     pub latency: SignedDuration,
     pub usage: Usage,
-    /// Why it failed, without chat text.
+    /// Why the call failed, without chat text.
     pub failure: Option<String>,
 }
 
@@ -26,17 +26,17 @@ pub struct EvalCall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallReport {
     pub calls: usize,
-    /// How often each failure came, the most frequent first.
+    /// The number of times that each failure occurred, the most frequent first.
     pub failures: Vec<(String, usize)>,
     pub usage: Usage,
-    /// `None` if the model's price is not known.
+    /// `None` if the model's price is unknown.
     pub price: Option<Price>,
-    /// Of those that were answered: half of them and 95 of 100 took no longer.
+    /// The median and the 95th percentile of the latencies of answered calls.
     pub latency_p50: Option<SignedDuration>,
     pub latency_p95: Option<SignedDuration>,
 }
 
-/// Asks for one answer and records what that takes.
+/// Asks for one answer and records the latency, usage and failure of the call.
 pub async fn ask(
     models: &Models,
     prompt: &Prompt,
@@ -63,7 +63,7 @@ pub async fn ask(
 }
 
 impl CallReport {
-    /// `price` is what tokens cost, if that is known.
+    /// Sums up the calls. `price` returns the cost of tokens, if it is known.
     pub fn new(calls: &[EvalCall], price: impl Fn(Usage) -> Option<Price>) -> Self {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for failure in calls.iter().filter_map(|call| call.failure.as_deref()) {
@@ -131,7 +131,7 @@ fn to_money(price: Price) -> f64 {
     price.micros as f64 / 1_000_000.0
 }
 
-/// The shortest of these sorted latencies that so many of a hundred do not exceed.
+/// Returns the nearest-rank percentile of sorted latencies.
 fn percentile(sorted: &[SignedDuration], percent: usize) -> Option<SignedDuration> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn calls_are_summed_up() {
         let mut calls: Vec<EvalCall> = (1..=20).rev().map(|seconds| call(seconds, None)).collect();
-        // What failed has no latency of an answer.
+        // Failed calls do not count in the latencies.
         let failures = [Some("it is closed"), Some("it asks for less"), Some("it is closed")];
         calls.extend(failures.map(|failure| call(90, failure)));
         let report = CallReport::new(&calls, |usage| Some(Price { micros: usage.output_tokens }));

@@ -30,7 +30,7 @@ pub struct Case {
     pub about: String,
     /// The correct answers: at least one, and no duplicates.
     pub labels: Vec<ConversationState>,
-    /// In order of time, at least one.
+    /// In chronological order, at least one.
     pub messages: Vec<CaseMessage>,
 }
 
@@ -46,7 +46,7 @@ pub struct CaseMessage {
 }
 
 impl CaseMessage {
-    /// The time to the millisecond. A case holds only messages with a valid one.
+    /// Returns the time to the millisecond. A case holds only messages with a valid one.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
             .unwrap_or(Timestamp::UNIX_EPOCH)
@@ -67,7 +67,7 @@ impl fmt::Display for FileLocation {
     }
 }
 
-/// The non-empty lines of a file, each with its number.
+/// Returns the non-empty lines of a file, each with its number.
 pub fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     // Some programs write a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -89,7 +89,7 @@ pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Reads cases from texts, each with the name of its file.
+/// Reads cases from the contents of files, each with the name of its file.
 pub fn read(texts: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<Case>> {
     let mut reader = CaseReader::default();
     for (file, text) in texts {
@@ -158,7 +158,7 @@ impl CaseReader {
                 [_] => Some("its pair has no other half in the same language".to_owned()),
                 _ => Some(format!("its pair has {} cases and not two", halves.len())),
             };
-            // After a read error, a missing half may only be unreadable.
+            // If some lines could not be read, the missing half may be among them.
             if let Some(problem) = problem.filter(|_| self.problems.is_empty()) {
                 self.problems.push((self.locations[halves[0]].clone(), problem));
             }
@@ -166,7 +166,7 @@ impl CaseReader {
     }
 }
 
-/// The indexes of the cases of each pair, by language and name.
+/// Returns the indexes of the cases of each pair, by language and name.
 pub fn pairs(cases: &[Case]) -> BTreeMap<(&str, &str), Vec<usize>> {
     let mut pairs: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate() {

@@ -50,7 +50,7 @@ impl ItemAnswer {
         })
     }
 
-    /// The answer of a baseline.
+    /// Creates the answer of a baseline.
     pub fn without_confidence(speaks: bool) -> Self {
         Self::Answered(DecisionAnswer {
             would_speak: speaks,
@@ -59,7 +59,7 @@ impl ItemAnswer {
         })
     }
 
-    /// Unreadable and failed answers count as silence.
+    /// Whether the persona would speak. Unreadable and failed answers count as silence.
     pub fn would_speak(&self) -> bool {
         match self {
             Self::Answered(answered) => answered.would_speak,
@@ -68,7 +68,8 @@ impl ItemAnswer {
     }
 }
 
-/// The channel rules that are applied to answers: the configured defaults, without overrides for single channels.
+/// Returns the channel rules that are applied to answers: the configured defaults, without overrides for single
+/// channels.
 pub fn eval_rules(config: &Config) -> ChannelRules {
     ChannelRules { min_confidence: config.response.min_confidence.0, ..ChannelRules::default() }
 }

@@ -1,4 +1,4 @@
-//! The prompt templates of both languages, since cases of either are measured in one run.
+//! The prompt templates of both languages, since one run measures cases in both.
 
 use crate::config::Config;
 use aizuchi_core::persona::Language;
@@ -10,7 +10,7 @@ pub struct LanguagePrompts {
 }
 
 impl LanguagePrompts {
-    /// The operator's own templates replace those of the configured language.
+    /// Loads the templates. The operator's own templates replace those of the configured language.
     pub fn load(config: &Config) -> anyhow::Result<Self> {
         let load = |language: Language| {
             let folder = config.prompts_dir().filter(|_| language == config.language.own());

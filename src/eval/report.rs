@@ -87,7 +87,7 @@ fn score_json(score: &StateScore) -> Value {
     })
 }
 
-/// The states that were named in cases with this label.
+/// Returns the states that were named in cases with this label.
 fn row_json(score: &StateScore, wanted: ConversationState) -> Value {
     let named = ConversationState::ALL.into_iter().map(Some).chain([None]);
     let cells = named.map(|named| {

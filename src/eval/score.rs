@@ -54,8 +54,8 @@ impl StateScore {
         if self.cases == 0 { 0.0 } else { self.right as f64 / self.cases as f64 }
     }
 
-    /// The F1 score of a label: the harmonic mean of precision and recall. `None` if the label was neither expected nor
-    /// named.
+    /// Returns the F1 score of a label: the harmonic mean of precision and recall. `None` if the label was neither
+    /// expected nor named.
     pub fn f1(&self, label: ConversationState) -> Option<f64> {
         let sum = |is_meant: &dyn Fn(ConversationState, Option<ConversationState>) -> bool| {
             let meant =
@@ -67,7 +67,7 @@ impl StateScore {
         (each > 0).then(|| 2.0 * both as f64 / each as f64)
     }
 
-    /// The unweighted mean of the labels' F1 scores.
+    /// Returns the unweighted mean of the labels' F1 scores.
     pub fn macro_f1(&self) -> f64 {
         let f1s: Vec<f64> =
             ConversationState::ALL.into_iter().filter_map(|label| self.f1(label)).collect();

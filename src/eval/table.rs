@@ -65,7 +65,7 @@ fn share(part: usize, whole: usize) -> String {
     format!("{:.3} ({part} of {whole})", part as f64 / whole.max(1) as f64)
 }
 
-/// The confusion matrix: expected labels in rows, named states in columns.
+/// Builds the confusion matrix: expected labels in rows, named states in columns.
 fn confusion(report: &StateReport) -> String {
     let labels = ConversationState::ALL.map(|label| label.label().to_owned());
     let head = std::iter::once("wanted, and named".to_owned());

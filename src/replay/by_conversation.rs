@@ -1,24 +1,24 @@
-//! What is noted of the conversations of one channel in which something happened lately. There may be very many, so they are
-//! known by the hashes of their threads, and the oldest are forgotten.
+//! A map of the recently active conversations of one channel. There may be very many conversations, so the keys are the
+//! hashes of their threads, and the oldest entries are dropped.
 
 use std::collections::HashMap;
 
 use crate::replay::rows::IdHash;
 use aizuchi_core::chat::{ConversationId, MessageId};
 
-/// So many conversations are known at least. What is noted of one is read within the same step, or before a post is made that
-/// was decided: within a few hours, in which a channel has far fewer.
+/// The minimum number of conversations that are kept. A value is read within the same step, or before a decided post is
+/// made: within a few hours, in which a channel has far fewer conversations.
 const MIN_KNOWN: usize = 1 << 15;
 
 /// A value for each conversation.
 pub struct ByConversation<T> {
-    /// Those that were noted last.
+    /// The latest entries.
     newer: HashMap<IdHash, T>,
-    /// Those before them.
+    /// The entries before those.
     older: HashMap<IdHash, T>,
 }
 
-/// Some conversations.
+/// A set of recently active conversations.
 #[derive(Default)]
 pub struct ConversationSet(ByConversation<()>);
 

@@ -1,4 +1,4 @@
-//! How far a replay has come, so that one that was stopped goes on where it was and ends with the same result.
+//! The progress of a replay, so that a stopped replay can be resumed and ends with the same result.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -16,10 +16,10 @@ use crate::replay::record::Record;
 use crate::replay::score::ReplayScore;
 use crate::replay::timing::SavedDelays;
 
-/// A file with a line for what is replayed, and one for each channel that is done.
+/// A file with one line that identifies the replay, and one for each finished channel.
 pub struct Checkpoint {
     file: File,
-    /// What was done before, and where its lines are.
+    /// The channels that were finished before, and where their lines are.
     done: Vec<(ChannelDone, LinePlace)>,
 }
 
@@ -27,7 +27,7 @@ pub struct Checkpoint {
 struct ChannelDone {
     policy: usize,
     channel: usize,
-    /// The length of the file of events, up to the end of this channel.
+    /// The length of the event file at the end of this channel.
     events_bytes: u64,
     score: ReplayScore,
 }
@@ -43,20 +43,20 @@ struct DoneLine<'a> {
     moments: ChannelMoments,
 }
 
-/// What the score is compared by. There may be much of it, so it stays in the file until it is needed.
+/// The delays that the score compares. There may be many, so they stay in the file until they are needed.
 #[derive(Serialize, Deserialize)]
 struct ChannelDelays {
     delays: SavedDelays,
 }
 
-/// What a report is made from. It stays in the file until it is needed.
+/// The moments that a report is made from. They stay in the file until they are needed.
 #[derive(Serialize, Deserialize)]
 struct ChannelMoments {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     moments: Option<Moments>,
 }
 
-/// Where a line is in the file.
+/// The place of a line in the file.
 #[derive(Clone, Copy)]
 struct LinePlace {
     begin: u64,
@@ -64,11 +64,11 @@ struct LinePlace {
 }
 
 impl Checkpoint {
-    /// Opens a file, or begins it. `replayed` tells one replay from another; the file must be of the same one.
+    /// Opens a file, or creates it. `replayed` identifies the replay, and an existing file must be of the same replay.
     pub fn open(path: &Path, replayed: &Value) -> anyhow::Result<Self> {
         let shown = path.display();
         let mut options = OpenOptions::new();
-        // It tells what was said and by whom.
+        // The file reveals what was said, and by whom.
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = options.open(path).with_context(|| format!("cannot write {shown}"))?;
         let mut input = BufReader::new(file.try_clone()?);
@@ -99,7 +99,7 @@ impl Checkpoint {
         Ok(Self { file, done })
     }
 
-    /// The score of a policy so far, and the number of its channels that are done.
+    /// Returns the score of a policy so far, and the number of its finished channels.
     pub fn score(
         &self,
         policy: usize,
@@ -115,7 +115,7 @@ impl Checkpoint {
         Ok((score, channels))
     }
 
-    /// A part of a line.
+    /// Parses a part of a line.
     fn read<T: DeserializeOwned>(&self, place: LinePlace) -> anyhow::Result<T> {
         let cannot_read = "cannot read how far the replay has come";
         let mut line = vec![0; place.length];
@@ -123,7 +123,7 @@ impl Checkpoint {
         serde_json::from_slice(&line).context(cannot_read)
     }
 
-    /// Passes on what was decided in each channel of a policy that is done, for its report.
+    /// Passes on the moments of each finished channel of a policy, for its report.
     pub fn each_moments(
         &self,
         policy: usize,
@@ -138,15 +138,16 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// The length of the file of events at the end of the last channel that is done.
+    /// Returns the length of the event file at the end of the last finished channel.
     pub fn events_bytes(&self) -> u64 {
         self.done.last().map_or(0, |(done, _)| done.events_bytes)
     }
 
-    /// The channel with this number is done. Its events must be in their file. Takes the moments out of its record.
+    /// Records that a channel is finished. Its events must already be in their file. Takes the moments out of its
+    /// record.
     ///
-    /// Fails, and writes nothing, if a column that the score or a report was made from could not be read: the same command
-    /// would go on with wrong figures.
+    /// Fails without writing anything if a column that the score or a report was made from could not be read: the
+    /// resumed replay would go on with wrong figures.
     pub fn add(
         &mut self,
         (policy, number): (usize, usize),

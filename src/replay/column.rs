@@ -1,4 +1,5 @@
-//! Long lists of small records. What is long stands in a temporary file, so that it takes the same memory however long it is.
+//! Long lists of small records, which are spilled to a temporary file, so that their memory use does not grow with
+//! their length.
 
 pub mod fixed;
 mod paged_file;
@@ -12,33 +13,33 @@ use tracing::warn;
 use crate::replay::column::fixed::Fixed;
 use crate::replay::column::paged_file::{Failure, PagedFile};
 
-/// So many records are in memory before they go to the file.
+/// The maximum number of records in memory before they are written to the file.
 pub const MAX_KEPT: usize = 1 << 16;
-/// About as long is a page of the file.
+/// The approximate size of a page of the file.
 const PAGE_BYTES: usize = 4 << 10;
-/// So many records are read at once where one follows the other.
+/// The number of records that a sequential read takes from the file at once.
 const BLOCK: usize = 512;
 
-/// Records by their places, from 0.
+/// A list of records, indexed from 0.
 pub struct Column<T> {
-    /// The first of them.
+    /// The first records, if any have been written to a file.
     stored: Option<Stored>,
-    /// The others.
+    /// The records after those, in memory.
     kept: Vec<T>,
-    /// The disk took nothing, so all stay in memory.
+    /// Whether a write has failed, so that all further records stay in memory.
     is_full: bool,
-    /// A record of it, or of a column that is made from it or that it is made from, could not be read or written.
+    /// The first I/O error of this column, or of one that it is derived from or that is derived from it.
     failure: Failure,
 }
 
-/// The records in a file: whole pages of them.
+/// The records in a file, in whole pages.
 struct Stored {
     file: PagedFile,
     count: usize,
 }
 
 impl<T> Column<T> {
-    /// How many records are in the file.
+    /// Returns the number of records in the file.
     fn stored_count(&self) -> usize {
         self.stored.as_ref().map_or(0, |stored| stored.count)
     }
@@ -51,13 +52,13 @@ impl<T> Column<T> {
         self.len() == 0
     }
 
-    /// How many records are in memory, without the pages of the file.
+    /// Returns the number of records in memory, without the cached pages of the file.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
 
-    /// Fails if a record could not be read or written until now, so that another stands for it: here, or in a column that is
-    /// derived from this one or from which this one is. So whoever asks the first of them need not know the others.
+    /// Fails if a record could not be read or written so far, and was replaced with another value. Columns that are
+    /// derived from each other fail together, so it suffices to check one of them.
     pub fn check(&self) -> anyhow::Result<()> {
         self.failure.check()
     }
@@ -66,7 +67,7 @@ impl<T> Column<T> {
 impl<T: Fixed> Column<T> {
     const PAGE_RECORDS: usize = PAGE_BYTES / T::BYTES;
 
-    /// A column of what follows from this one. Each fails with the other.
+    /// Creates a column of records derived from this one. Both fail together.
     pub fn derive<U: Fixed>(&self, records: impl IntoIterator<Item = U>) -> Column<U> {
         let mut derived = Column { failure: self.failure.clone(), ..Column::default() };
         derived.extend(records);
@@ -82,7 +83,7 @@ impl<T: Fixed> Column<T> {
 
     fn store(&mut self) {
         if let Err(error) = self.try_store() {
-            // They stay in memory, which may be enough.
+            // The records stay in memory, which may be enough.
             warn!(%error, "cannot write to a temporary file");
             self.is_full = true;
         }
@@ -109,7 +110,7 @@ impl<T: Fixed> Column<T> {
         (index < self.len()).then(|| self.at(index))
     }
 
-    /// The record at a place that there is.
+    /// Returns the record at an index, which must be in bounds.
     fn at(&self, index: usize) -> T {
         match &self.stored {
             Some(stored) if index < stored.count => stored.file.read((index * T::BYTES) as u64),
@@ -118,7 +119,7 @@ impl<T: Fixed> Column<T> {
         }
     }
 
-    /// Replaces the record at a place, if there is one.
+    /// Replaces the record at an index, if there is one.
     pub fn set(&mut self, index: usize, record: T) {
         let count = self.stored_count();
         match &self.stored {
@@ -139,7 +140,7 @@ impl<T: Fixed> Column<T> {
         ColumnPart { column: self, from: 0, to: self.len() }
     }
 
-    /// From a place up to another, as far as there are records.
+    /// Returns the records from index `from` up to, but not including, index `to`, as far as they exist.
     pub fn part(&self, from: usize, to: usize) -> ColumnPart<'_, T> {
         self.all().part(from, to)
     }
@@ -148,7 +149,7 @@ impl<T: Fixed> Column<T> {
         self.all().partition_point(holds)
     }
 
-    /// Some from a place on, and all before another if they are few.
+    /// Reads some records from index `from` on, and none at or after index `to`.
     fn block(&self, from: usize, to: usize) -> Vec<T> {
         let count = self.stored_count();
         let to = to.min(from + BLOCK);
@@ -169,7 +170,7 @@ impl<T> Default for Column<T> {
     }
 }
 
-/// A copy has a file of its own.
+/// A clone has its own file.
 impl<T: Fixed> Clone for Column<T> {
     fn clone(&self) -> Self {
         self.derive(self.iter())
@@ -188,7 +189,7 @@ impl<T: Fixed> Extend<T> for Column<T> {
     }
 }
 
-/// In tests alone: elsewhere [`Column::derive`] says what the records follow from.
+/// Only for tests: elsewhere, [`Column::derive`] tracks what the records are derived from.
 #[cfg(test)]
 impl<T: Fixed> FromIterator<T> for Column<T> {
     fn from_iter<I: IntoIterator<Item = T>>(records: I) -> Self {
@@ -200,7 +201,7 @@ impl<T: Fixed> FromIterator<T> for Column<T> {
 
 #[cfg(test)]
 impl<T: Fixed> Column<T> {
-    /// As if all its records were in a file that was lost.
+    /// Simulates that all its records were in a file that was lost.
     pub fn lost(self) -> io::Result<Self> {
         let file = PagedFile::lost(Self::PAGE_RECORDS * T::BYTES, self.failure.clone())?;
         let stored = Some(Stored { file, count: self.len() });
@@ -208,7 +209,7 @@ impl<T: Fixed> Column<T> {
     }
 }
 
-/// Some records of a column that follow each other. Their places count from 0.
+/// Consecutive records of a column. Their indexes count from 0.
 pub struct ColumnPart<'a, T> {
     column: &'a Column<T>,
     from: usize,
@@ -236,23 +237,23 @@ impl<'a, T: Fixed> ColumnPart<'a, T> {
         (index < self.len()).then(|| self.column.at(self.from + index))
     }
 
-    /// For those who need few of them, or the last first.
+    /// Reads one record at a time, for callers that need few records, or the last ones first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
         (self.from..self.to).map(move |index| self.column.at(index))
     }
 
-    /// For those who need all of them.
+    /// Reads records in blocks, for callers that need all of them.
     pub fn records(self) -> ColumnIter<'a, T> {
         ColumnIter { part: self, block: Vec::new().into_iter() }
     }
 
-    /// From a place up to another, as far as there are records.
+    /// Returns the records from index `from` up to, but not including, index `to`, as far as they exist.
     pub fn part(self, from: usize, to: usize) -> Self {
         let from = self.to.min(self.from + from);
         Self { from, to: self.to.min(self.from + to).max(from), ..self }
     }
 
-    /// How many come first for which this holds.
+    /// Returns the number of leading records for which `holds` is true.
     pub fn partition_point(self, holds: impl Fn(&T) -> bool) -> usize {
         if self.column.stored.is_none() {
             let kept = self.column.kept.get(self.from..self.to).unwrap_or_default();
@@ -270,9 +271,9 @@ impl<'a, T: Fixed> ColumnPart<'a, T> {
     }
 }
 
-/// Passes on records one after the other.
+/// Iterates over records, reading them in blocks.
 pub struct ColumnIter<'a, T> {
-    /// What is still to be read.
+    /// The records that are still to be read.
     part: ColumnPart<'a, T>,
     block: std::vec::IntoIter<T>,
 }

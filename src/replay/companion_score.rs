@@ -1,4 +1,4 @@
-//! At how many moments of a recording does exactly one of several companions speak?
+//! Counts the moments of a recording at which exactly one of several companions speaks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::replay::rows::IdHash;
 use crate::replay::{Replay, empty_record, into_record, simulation};
 use aizuchi_core::chat::MessageId;
 
-/// At how many moments how many of several companions spoke unasked. What they say about one message is one moment, and so
-/// is what they say with no word of a person in between.
+/// The number of moments at which one, several or none of the companions spoke unasked. Posts about the same message
+/// are one moment, and so are posts without a message by a user in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompanionScore {
     pub policy: String,
     pub companions: usize,
     pub exactly_one: usize,
     pub more_than_one: usize,
-    /// At which one wanted to speak, and none did.
+    /// Moments at which a companion wanted to speak, and none did.
     pub none: usize,
 }
 
-/// What was said at one moment.
+/// The posts of one moment.
 struct SpokenMoment<'a> {
     abouts: BTreeSet<&'a MessageId>,
     by: BTreeSet<usize>,
@@ -34,13 +34,13 @@ struct SpokenMoment<'a> {
 }
 
 impl CompanionScore {
-    /// Of the moments at which any of them spoke.
+    /// Returns the share of the moments with exactly one speaker, among those at which any companion spoke.
     pub fn share_exactly_one(&self) -> Option<f64> {
         let spoken = self.exactly_one + self.more_than_one;
         (spoken > 0).then(|| self.exactly_one as f64 / spoken as f64)
     }
 
-    /// Adds what was done in a channel.
+    /// Adds the acts of the companions in a channel.
     fn add(&mut self, channel: &RecordedChannel, acts: &[Act]) {
         let mut threads: BTreeMap<Option<&str>, Vec<&Act>> = BTreeMap::new();
         for act in acts {
@@ -52,7 +52,7 @@ impl CompanionScore {
         }
     }
 
-    /// `written` is when users wrote there, by time.
+    /// Adds the acts in a thread. `written` are the times of its messages by users, in order.
     fn add_thread(&mut self, written: &[Timestamp], acts: &[&Act]) {
         let mut moments: Vec<SpokenMoment<'_>> = Vec::new();
         for act in acts.iter().filter(|act| act.has_spoken) {
@@ -81,7 +81,7 @@ impl CompanionScore {
 }
 
 impl Replay<'_> {
-    /// Replays the channels with several companions in each. Nothing is learned of what they judge.
+    /// Replays the channels with several companions in each. Nothing is learned from their judgments.
     pub fn score_companions(
         &self,
         channels: &dyn ChannelSource,
@@ -149,7 +149,7 @@ mod tests {
         Act { at, thread: None, about: MessageId::new(about), companion, has_spoken }
     }
 
-    /// How many moments have one, several and none, if users write in the seconds 0 and 100.
+    /// Returns the number of moments with one, several and no speakers, if users write at seconds 0 and 100.
     fn score(acts: &[Act]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
         let channel = RecordedChannel::of("den".to_owned(), messages);
@@ -165,7 +165,7 @@ mod tests {
             (vec![act(20, 0, "m0", false), act(30, 0, "m0", true)], (1, 0, 0)),
             (vec![act(20, 0, "m0", false), act(21, 1, "m0", false)], (0, 0, 1)),
             (vec![act(30, 0, "m0", true), act(40, 1, "m0", true)], (0, 1, 0)),
-            // Another message, but nobody has written since.
+            // The messages differ, but no user has written in between.
             (vec![act(130, 0, "m0", true), act(140, 1, "m100", true)], (0, 1, 0)),
             (vec![act(30, 0, "m0", true), act(130, 1, "m100", true)], (2, 0, 0)),
             (vec![act(30, 0, "m0", true), act(130, 1, "m0", true)], (0, 1, 0)),

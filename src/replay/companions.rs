@@ -1,5 +1,5 @@
-//! Several companions in one recorded channel, each an installation of its own with its own bot, that hear what the
-//! others say.
+//! Several companions in one recorded channel. Each is a separate installation with its own bot, and hears the posts of
+//! the others.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use aizuchi_core::chat::{Author, AuthorKind, Message, MessageId, UserId};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use aizuchi_core::rules::Rulebook;
 
-/// How long after a companion has spoken the others hear it. Within this time two of them may speak at once.
+/// The delay until the others hear a companion's post. Within this time, two of them may speak at once.
 const DELIVERY_TIME: SignedDuration = SignedDuration::from_secs(1);
 
-/// The companions in a recorded channel, and what they do.
+/// The companions in a recorded channel, and their acts.
 pub struct Companions {
     users: Vec<UserId>,
     state: Mutex<CompanionState>,
@@ -21,13 +21,13 @@ pub struct Companions {
 
 #[derive(Default)]
 struct CompanionState {
-    /// What the others do not hear yet: when they will, and who has said it.
+    /// Posts that the others have not heard yet: when they will, and the number of the companion that posted.
     posts: VecDeque<(Timestamp, usize, Message)>,
-    /// By time.
+    /// In chronological order.
     acts: Vec<Act>,
 }
 
-/// What one of them wanted to say unasked, or has said.
+/// A companion's wish to speak unasked, or its unasked post.
 pub struct Act {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
@@ -54,8 +54,8 @@ impl Companions {
         self.users[number].clone()
     }
 
-    /// They know each other, unless the settings name others. The recorded bots hear nothing of what is said, so they are
-    /// no companions.
+    /// Makes the companions known to each other, unless the settings name others. Recorded bots do not hear the posts,
+    /// so they are not companions.
     pub fn add_to(&self, mut rulebook: Rulebook) -> Rulebook {
         let others = if self.is_one() { Vec::new() } else { self.users.clone() };
         rulebook.change_all(|rules| {
@@ -71,7 +71,7 @@ impl Companions {
         })
     }
 
-    /// Takes what a companion has said to the others.
+    /// Queues a companion's post for the others.
     pub fn post(&self, number: usize, item: &OutboxItem, posted: &PostedMessage) {
         if self.is_one() || item.reaction_to.is_some() {
             return;
@@ -81,19 +81,19 @@ impl Companions {
         self.state.lock().posts.push_back((posted.at + DELIVERY_TIME, number, message));
     }
 
-    /// When the others hear something next.
+    /// Returns the time at which the others hear the next post.
     pub fn next_delivery(&self) -> Option<Timestamp> {
         self.state.lock().posts.front().map(|(at, ..)| *at)
     }
 
-    /// What the others hear by now, and who has said it.
+    /// Takes the posts that the others have heard by now, and the numbers of the companions that posted.
     pub fn take_delivered(&self, now: Timestamp) -> Vec<(usize, Message)> {
         let mut state = self.state.lock();
         let count = state.posts.iter().take_while(|(at, ..)| *at <= now).count();
         state.posts.drain(..count).map(|(_, number, message)| (number, message)).collect()
     }
 
-    /// Takes down that a companion wants to speak unasked, or has spoken.
+    /// Records that a companion wants to speak unasked, or has spoken.
     pub fn record(&self, companion: usize, claim: &Claim, outcome: &Outcome, at: Timestamp) {
         if self.is_one() || claim.is_owed {
             return;
@@ -117,7 +117,7 @@ impl Companions {
         self.state.lock().acts.push(Act { at, thread, about, companion, has_spoken });
     }
 
-    /// What they did until now, by time.
+    /// Takes the acts so far, in chronological order.
     pub fn take_acts(&self) -> Vec<Act> {
         std::mem::take(&mut self.state.lock().acts)
     }

@@ -1,5 +1,5 @@
-//! Delays with their weights, sorted run by run. Those of many channels wait on disk and are merged when they are
-//! compared, so that the length of a recording does not matter.
+//! Weighted delays, in sorted runs. The runs of many channels are spilled to disk and merged for the comparison, so
+//! that the length of a recording does not matter.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering as MemoryOrdering};
 
 use tracing::warn;
 
-/// At most so many are kept in memory.
+/// The maximum number of delays in memory.
 const MAX_KEPT: usize = 1 << 16;
-/// All runs together are read in pieces of about so many.
+/// The approximate number of delays that are read at once, over all runs.
 const MAX_READ: usize = 1 << 16;
-/// A delay in seconds and its weight, as bits.
+/// The size of a delay in seconds and its weight, encoded as bits.
 const BYTES: usize = 16;
 
 /// A delay in seconds, and its weight.
@@ -23,12 +23,12 @@ pub type Weighted = (f64, f64);
 
 #[derive(Clone, Debug, Default)]
 pub struct DelayRuns {
-    /// Each is sorted. At equal delays the earlier run comes first.
+    /// Each run is sorted. Of equal delays, the one in the earlier run comes first.
     runs: Vec<Run>,
-    /// How many of them are in memory.
+    /// The number of delays in memory.
     kept: usize,
     disk: Option<Arc<RunFile>>,
-    /// The disk took nothing.
+    /// Whether a write has failed.
     is_full: bool,
 }
 
@@ -38,7 +38,7 @@ enum Run {
     Stored { file: Arc<RunFile>, begin: u64, count: usize },
 }
 
-/// A file without a name, of which each run gets a part of its own.
+/// A file without a name, in which each run has its own range.
 #[derive(Debug)]
 struct RunFile {
     file: File,
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// At most so many from a place on.
+    /// Reads up to `most` delays from index `from` on.
     fn read(&self, from: usize, most: usize) -> io::Result<Vec<Weighted>> {
         let to = self.len().min(from.saturating_add(most));
         match self {
@@ -104,7 +104,7 @@ impl DelayRuns {
         self.len() == 0
     }
 
-    /// Adds delays that are sorted.
+    /// Adds sorted delays.
     pub fn add_sorted(&mut self, sorted: impl IntoIterator<Item = Weighted>) {
         let mut run = Vec::new();
         for weighted in sorted {
@@ -118,7 +118,7 @@ impl DelayRuns {
         }
     }
 
-    /// Adds those of other channels, which come after these.
+    /// Adds the delays of other channels, which come after these.
     pub fn merge(&mut self, other: Self) {
         for run in other.runs {
             match run {
@@ -135,7 +135,7 @@ impl DelayRuns {
             return;
         }
         if let Err(error) = self.store() {
-            // They stay in memory, which may be enough.
+            // The delays stay in memory, which may be enough.
             warn!(%error, "cannot write delays to a temporary file");
             self.is_full = true;
         }
@@ -156,12 +156,12 @@ impl DelayRuns {
         Ok(())
     }
 
-    /// In the order in which they came, for a checkpoint.
+    /// Iterates in the order in which the delays were added, for a checkpoint.
     pub fn each(&self) -> impl Iterator<Item = io::Result<Weighted>> {
         self.runs.iter().flat_map(|run| Cursor::new(run, MAX_READ))
     }
 
-    /// Sorted by the delay. Equal ones come in the order in which they were added.
+    /// Iterates in ascending order. Equal delays come in the order in which they were added.
     pub fn sorted(&self) -> Merged<'_> {
         let piece = (MAX_READ / self.runs.len().max(1)).max(16);
         Merged {
@@ -172,7 +172,7 @@ impl DelayRuns {
     }
 }
 
-/// The same delays, in whatever way they are kept.
+/// Compares the delays, however they are stored.
 impl PartialEq for DelayRuns {
     fn eq(&self, other: &Self) -> bool {
         let all = |runs: &Self| runs.sorted().collect::<io::Result<Vec<Weighted>>>();
@@ -186,7 +186,7 @@ impl PartialEq for DelayRuns {
 /// Reads a run piece by piece.
 struct Cursor<'a> {
     run: &'a Run,
-    /// Where the next piece begins.
+    /// The index at which the next piece begins.
     next: usize,
     piece: std::vec::IntoIter<Weighted>,
     size: usize,
@@ -222,7 +222,8 @@ impl Iterator for Cursor<'_> {
     }
 }
 
-/// The head of a run. The smallest delay is the greatest entry, and at equal delays the earliest run.
+/// The head of a run, in reverse order for a max-heap: the smallest delay is the greatest entry, and of equal delays,
+/// that of the earliest run.
 struct Head {
     weighted: Weighted,
     run: usize,
@@ -234,7 +235,7 @@ impl Head {
     }
 }
 
-/// A number that is compared with all others.
+/// A number with a total order.
 struct TotalOrder(f64);
 
 impl Ord for TotalOrder {
@@ -277,7 +278,7 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Merges all runs.
+/// Iterates over all runs, merged.
 pub struct Merged<'a> {
     cursors: Vec<Cursor<'a>>,
     next: BinaryHeap<Head>,

@@ -1,4 +1,4 @@
-//! What two replays of the same messages decide differently: two versions, or two settings.
+//! The differences between two replays of the same messages, by two versions or with two settings.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -7,34 +7,34 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a message. If it was looked at more than once, the greatest counts.
+/// The outcome of a replay for a message. If a message was considered more than once, the greatest outcome counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageOutcome {
     KeptSilent,
-    /// A judge would have been asked, and nobody knows what it would have said.
+    /// A judge would have been asked, and its answer is unknown.
     Unknown,
     Reacted,
     SpokenTo,
 }
 
-/// Posts that are less than this many seconds apart are at the same time: nobody in a channel notices more.
+/// Posts that are less than this many seconds apart count as simultaneous, because users do not notice the difference.
 const SAME_TIME_SECONDS: f64 = 30.0;
 
-/// What a replay did about a message.
+/// How a replay treated a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Treatment {
     #[serde(rename = "fate")]
     pub outcome: MessageOutcome,
-    /// The gate that kept silent, if one did.
+    /// The gate that caused the silence, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    /// When it spoke, in epoch seconds.
+    /// When the persona spoke, in epoch seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
 }
 
-/// A message of a channel.
+/// Identifies a message by its channel and its id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ReplayedMessageKey {
     #[serde(rename = "room")]
@@ -42,10 +42,10 @@ pub struct ReplayedMessageKey {
     pub message: String,
 }
 
-/// What a replay made of each message that it looked at.
+/// How a replay treated each message that it considered.
 pub type Treatments = HashMap<ReplayedMessageKey, Treatment>;
 
-/// A message of which two replays make something else, or about which they speak at another time.
+/// A message that two replays treat differently, or that they speak about at different times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TreatmentDifference {
     #[serde(flatten)]
@@ -55,7 +55,7 @@ pub struct TreatmentDifference {
 }
 
 impl TreatmentDifference {
-    /// How many seconds later the second replay speaks about it, if both do and the times differ.
+    /// Returns the number of seconds by which the second replay speaks later, if both speak and the times differ.
     pub fn delay_seconds(&self) -> Option<f64> {
         let both = self.before.outcome == MessageOutcome::SpokenTo
             && self.after.outcome == MessageOutcome::SpokenTo;
@@ -64,7 +64,7 @@ impl TreatmentDifference {
     }
 }
 
-/// The fields of an event that tell what became of a message. Other versions write more or fewer.
+/// The fields of an event that determine the treatment of a message. Other versions may write more or fewer fields.
 #[derive(Deserialize)]
 struct EventLine {
     kind: String,
@@ -75,7 +75,7 @@ struct EventLine {
     t: Option<f64>,
 }
 
-/// Reads events as they are written.
+/// Collects the treatments from events as they are written.
 #[derive(Default)]
 pub struct TreatmentWriter {
     treatments: Arc<Mutex<Treatments>>,
@@ -83,7 +83,7 @@ pub struct TreatmentWriter {
 }
 
 impl TreatmentWriter {
-    /// Where the treatments are found.
+    /// Returns the treatments found so far.
     pub fn treatments(&self) -> Arc<Mutex<Treatments>> {
         self.treatments.clone()
     }
@@ -118,7 +118,7 @@ fn add(treatments: &mut Treatments, event: EventLine) {
         "judge_called" | "gate" | "dropped" => MessageOutcome::KeptSilent,
         _ => return,
     };
-    // What is spoken to is what was asked; a silence is about the newest message.
+    // A post counts for the message that it answers, and a silence for the newest message.
     let message = match outcome {
         MessageOutcome::SpokenTo | MessageOutcome::Reacted => about.or(message),
         MessageOutcome::KeptSilent | MessageOutcome::Unknown => message,
@@ -127,7 +127,7 @@ fn add(treatments: &mut Treatments, event: EventLine) {
     let key = ReplayedMessageKey { channel: room, message };
     let at = t.filter(|_| outcome == MessageOutcome::SpokenTo);
     let known = treatments.get(&key).map(|known| known.outcome);
-    // Of several answers to one message the first is when it speaks.
+    // Of several answers to one message, the first sets the time.
     if known.is_none_or(|known| {
         known < outcome || known == outcome && outcome != MessageOutcome::SpokenTo
     }) {
@@ -135,7 +135,8 @@ fn add(treatments: &mut Treatments, event: EventLine) {
     }
 }
 
-/// What differs, by channel and message. A message that a replay did not look at was kept silent about.
+/// Lists the differences, by channel and message. A message that a replay did not consider counts as
+/// [`MessageOutcome::KeptSilent`].
 pub fn differences(before: &Treatments, after: &Treatments) -> Vec<TreatmentDifference> {
     let silent = || Treatment { outcome: MessageOutcome::KeptSilent, gate: None, at: None };
     let keys: BTreeSet<&ReplayedMessageKey> = before.keys().chain(after.keys()).collect();

@@ -1,5 +1,5 @@
-//! The lines of an export, as `aizuchi export` writes them and `aizuchi import` reads them. A message is a line that a
-//! replay reads, too, with more keys; everything else has a `kind`.
+//! The lines of an export, as `aizuchi export` writes them and `aizuchi import` reads them. A message line can be
+//! replayed, too, and has more keys; every other line has a `kind`.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct MessageLine {
     pub room_name: Option<Arc<str>>,
     /// Who may read the channel now.
     pub visibility: Option<Visibility>,
-    /// Who could read it when this was said, if that is somebody else.
+    /// Who could read the channel when the message was posted, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_in: Option<Visibility>,
     pub thread: Option<MessageId>,
@@ -46,18 +46,18 @@ pub struct MessageLine {
     pub text: Arc<str>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Mention>,
-    /// What is known of its files, without the files.
+    /// The metadata of its attachments, without the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// In the order of their first reaction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reactions: Vec<ReactionLine>,
-    /// It is in no prompt: a command, or of somebody who opted out.
+    /// Whether no prompt may contain it: it is a command, or its author opted out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }
 
-/// Everybody who reacted with one emoji, in the order in which they did.
+/// The users who reacted with one emoji, in the order of their reactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReactionLine {
     pub emoji: Arc<str>,
@@ -70,7 +70,7 @@ pub struct ReactingUser {
     pub is: AuthorKind,
 }
 
-/// What is no message.
+/// A line that is not a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum OtherLine {
@@ -89,7 +89,7 @@ pub enum OtherLine {
     },
     Memory {
         workspace: WorkspaceId,
-        /// `None`: of the workspace.
+        /// `None` for the whole workspace.
         room: Option<ChannelId>,
         thread: Option<MessageId>,
         term: MemoryTerm,
@@ -106,7 +106,7 @@ pub enum OtherLine {
     },
     Mute {
         workspace: WorkspaceId,
-        /// `None`: in all channels.
+        /// `None` for all channels.
         room: Option<ChannelId>,
         until: Timestamp,
         by: Role,
@@ -116,23 +116,23 @@ pub enum OtherLine {
         room: ChannelId,
         mode: Mode,
     },
-    /// A setting that somebody has ordered.
+    /// A setting that a user has ordered.
     Setting {
         workspace: WorkspaceId,
-        /// `None`: of the whole workspace.
+        /// `None` for the whole workspace.
         room: Option<ChannelId>,
         thread: Option<MessageId>,
         setting: String,
-        /// As the config would have it.
+        /// In the syntax of the config.
         value: String,
         role: SettingRole,
         by: Arc<str>,
         at: Timestamp,
     },
-    /// A standing order that is in force, as it reads now.
+    /// A standing order that is in force, with its current text.
     StandingOrder {
         workspace: WorkspaceId,
-        /// `None`: of the whole workspace.
+        /// `None` for the whole workspace.
         room: Option<ChannelId>,
         thread: Option<MessageId>,
         text: String,
@@ -153,7 +153,7 @@ pub enum OtherLine {
     },
 }
 
-/// What was decided, and why.
+/// A decision, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionLine {
     pub decision: i64,
@@ -161,13 +161,13 @@ pub struct DecisionLine {
     pub thread: Option<MessageId>,
     pub opened: Timestamp,
     pub closed: Option<Timestamp>,
-    /// The messages that it is about.
+    /// The messages that the decision is about.
     pub messages: Vec<MessageId>,
     pub addressed: bool,
     pub ended: Option<String>,
     pub gate: Option<String>,
     pub why: Option<String>,
-    /// What the judge said.
+    /// The reason that the judge gave.
     pub reason: Option<String>,
     pub confidence: Option<f64>,
     pub posted: Vec<MessageId>,
@@ -183,7 +183,7 @@ impl MessageLine {
         }
     }
 
-    /// The line of a message in a channel of this name and visibility, where these are known.
+    /// Creates the line of a message. `channel` is the name and visibility of its channel, if known.
     pub fn new(stored: &StoredMessage, channel: Option<(&Arc<str>, Visibility)>) -> Self {
         let message = &stored.message;
         let visibility = channel.map(|(_, visibility)| visibility);
@@ -217,7 +217,7 @@ impl MessageLine {
     }
 }
 
-/// A file without its place on the platform, which is for the platform's adapter alone.
+/// Removes the URL of an attachment, which is only for the platform's adapter.
 fn without_address(attachment: &Attachment) -> Attachment {
     Attachment { url: None, ..attachment.clone() }
 }
@@ -301,13 +301,13 @@ impl OtherLine {
     }
 }
 
-/// The columns of a scope as an export has them.
+/// Converts the columns of a scope to the fields of a line.
 fn place((channel, thread): (&str, &str)) -> (Option<ChannelId>, Option<MessageId>) {
     let room = (!channel.is_empty()).then(|| ChannelId::new(channel));
     (room, (!thread.is_empty()).then(|| MessageId::new(thread)))
 }
 
-/// The columns of a scope. A thread without a room is none.
+/// Converts the fields of a line to the columns of a scope. `None` for a thread without a channel.
 pub fn scope_columns<'a>(
     room: Option<&'a ChannelId>,
     thread: Option<&'a MessageId>,
@@ -316,7 +316,7 @@ pub fn scope_columns<'a>(
     (room.is_some() || thread.is_none()).then_some(columns)
 }
 
-/// Whose memory it is. A thread without a room is nobody's.
+/// Returns the key of a memory. `None` for a thread without a channel.
 pub fn memory_key(
     workspace: WorkspaceId,
     room: Option<ChannelId>,
@@ -332,19 +332,19 @@ pub fn memory_key(
     Some(MemoryKey { workspace, scope, term })
 }
 
-/// What a line of JSON Lines is, as far as an export is concerned.
+/// The kind of a line of JSON Lines, as far as an export is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// A message, of an export or of any recording.
+    /// A message of an export, or of any other recording.
     Message,
-    /// A message that is in no prompt.
+    /// A message that no prompt may contain.
     Withheld,
-    /// Something else of an export.
+    /// Any other line of an export.
     Other,
 }
 
 impl LineKind {
-    /// Only messages have a time.
+    /// Detects the kind of a line. Only messages have a `ts`.
     pub fn from_line(line: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Marks {

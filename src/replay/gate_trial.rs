@@ -1,5 +1,5 @@
-//! What a learned gate would have saved on a recorded history. Its first half is there to learn from, its second half
-//! counts, and the gate goes on learning as it does while the program runs.
+//! Estimates what a learned gate would have saved on a recorded history. The first half is only for training, and the
+//! second half counts. The gate keeps learning throughout, as it does in the running program.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use aizuchi_core::decision::learned::{
     learned_at,
 };
 
-/// All moments that were judged in a replay without a gate, by time, and when its second half began.
+/// The moments that were judged in a replay without a gate, in chronological order, and the start of its second half.
 pub struct GateTrial {
     pub moments: Vec<TimedMoment>,
     pub half: Timestamp,
     /// Messages by users in the second half.
     pub messages: usize,
-    /// Moments of which nobody knows what the judge would have said. They are not among `moments`.
+    /// Moments for which the judge's answer is unknown. They are not among `moments`.
     pub unknown: u64,
     pub seed: u64,
 }
@@ -32,9 +32,9 @@ pub struct GateTrial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missable {
-    /// Every yes.
+    /// Every yes verdict.
     Yes,
-    /// Only a yes of which something was seen. The others were superseded or dropped before anything was posted.
+    /// Only a yes that led to a post or a reaction. The others were superseded or dropped before anything was posted.
     Seen,
 }
 
@@ -43,16 +43,17 @@ pub enum Missable {
 pub struct GateSavings {
     pub misses: Missable,
     pub messages: usize,
-    /// Calls without a gate, and those of them that ended in a yes, and in something that was seen.
+    /// The calls without a gate, how many of them ended in a yes, and how many led to a post or a reaction.
     pub calls: usize,
     pub yes: usize,
     pub seen: usize,
     pub saved: Result<SavedCalls, NothingLearned>,
-    /// The share of the calls that a gate would save that knew every verdict before. `None` if there were no calls.
+    /// The share of the calls that a gate would save if it knew every verdict in advance. `None` if there were no
+    /// calls.
     pub ceiling: Option<f64>,
 }
 
-/// Calls that a gate saved, and the yes and what was seen that it missed with them.
+/// The calls that a gate saved, and the yes verdicts, posts and reactions that it missed with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedCalls {
     pub calls: usize,
@@ -60,20 +61,20 @@ pub struct SavedCalls {
     pub missed_seen: usize,
 }
 
-/// Why there was never a gate that may skip anything, with what there was to learn from at last.
+/// Why no gate could ever skip anything, and how much there was to learn from in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NothingLearned {
-    /// Too few verdicts, or too few among them that must not be missed.
+    /// Too few verdicts, or too few of them that must not be missed.
     TooFew { verdicts: usize, kept: usize },
-    /// Only the last verdict made them enough, and nothing is left to be skipped.
+    /// The last verdict completed the required number, so nothing was left to skip.
     TooLate { verdicts: usize, kept: usize },
-    /// No threshold keeps within what may be missed.
+    /// No threshold stays within the share that may be missed.
     NoThreshold { verdicts: usize, kept: usize },
 }
 
 impl GateTrial {
-    /// Replays the channels without a gate, judged by these answers or as the settings say. Messages after which no answer
-    /// can be known do not count.
+    /// Replays the channels without a gate, judged by `answers` or as the settings say. Messages do not count if the
+    /// answers after them cannot be known.
     pub fn new(
         channels: &dyn ChannelSource,
         policy: &Policy,
@@ -99,14 +100,14 @@ impl GateTrial {
         times.sort_unstable();
         let half = times.get(times.len() / 2).copied().unwrap_or(Timestamp::UNIX_EPOCH);
         let mut moments = learning.take_judged();
-        // The channels are one workspace, whose moments come as they are written.
+        // All channels belong to one workspace, so their moments are merged by time.
         moments.sort_by_key(|moment| moment.at);
         let messages = times.len() - times.partition_point(|at| *at < half);
         let unknown = answers.map_or(0, |answers| answers.counts().unknown);
         Ok(Self { moments, half, messages, unknown, seed: settings.seed })
     }
 
-    /// Goes through the moments with a gate that may miss this share of what it must not miss.
+    /// Simulates a gate that may miss the share `miss` of the verdicts that it must not miss.
     pub fn savings(&self, misses: Missable, miss: f64) -> GateSavings {
         let mut saved = SavedCalls::default();
         let mut was_in_force = false;
@@ -135,7 +136,7 @@ impl GateTrial {
                 continue;
             }
             known.push(JudgedMoment { decision: judged.decision, moment, is_yes });
-            // What is learned from the last one finds nothing to skip.
+            // A gate learned from the last moment would have nothing left to skip.
             let is_last = number + 1 == self.moments.len();
             if learned_at(known.len()) == known.len() && !is_last {
                 let newest = known[known.len().saturating_sub(MAX_MOMENTS)..].to_vec();
@@ -164,7 +165,7 @@ impl GateTrial {
     }
 }
 
-/// Why no gate skips anything after these moments.
+/// Returns why no gate skips anything after these moments.
 fn nothing_learned(gate: Option<&LearnedGate>, known: &[JudgedMoment]) -> NothingLearned {
     match gate.map(|gate| &gate.training) {
         Some(training) if training.has_enough() => {

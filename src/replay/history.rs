@@ -51,7 +51,7 @@ impl RecordedMessage {
         message.checked()
     }
 
-    /// The same message, unless it has a [`Self::problem`].
+    /// Returns the message, unless it has a [`Self::problem`].
     pub fn checked(self) -> Result<Self, String> {
         match self.problem() {
             Some(problem) => Err(problem.to_owned()),
@@ -59,7 +59,7 @@ impl RecordedMessage {
         }
     }
 
-    /// Why a replay cannot hear this message, if it cannot.
+    /// Returns why a replay cannot hear this message, if it cannot.
     pub fn problem(&self) -> Option<&'static str> {
         if !(0.0..MAX_EPOCH_SECONDS).contains(&self.ts) {
             return Some("its ts is not a time in epoch seconds");
@@ -68,7 +68,7 @@ impl RecordedMessage {
         lacks_key.then_some("its room or its id is empty")
     }
 
-    /// What a row is made from, for a message that is read at this place.
+    /// Returns the data that the row of a message is made from. `place` is where the message can be read.
     pub fn row_source(&self, place: u64) -> RowSource<'_> {
         RowSource {
             place,
@@ -84,20 +84,20 @@ impl RecordedMessage {
         }
     }
 
-    /// The time to the millisecond. Only messages without a [`Self::problem`] are kept.
+    /// Returns the time to the millisecond. Only messages without a [`Self::problem`] are kept.
     pub fn at(&self) -> Timestamp {
         epoch_seconds(self.ts)
     }
 }
 
-/// One channel: a row for each message, and where the messages are read.
+/// One channel: a row for each message, and access to the messages.
 #[derive(Clone, Debug)]
 pub struct RecordedChannel {
     pub name: String,
     pub rows: ChannelRows,
     pub messages: Arc<dyn MessageReads>,
-    /// Whether the whole recording marks what begins a conversation, here or elsewhere. Then people annotated `reply_to` as
-    /// well; else the platform gave it.
+    /// Whether any message of the recording, here or in another channel, is annotated as the beginning of a
+    /// conversation. If so, `reply_to` is annotated as well; otherwise it comes from the platform.
     pub is_annotated: bool,
 }
 
@@ -109,21 +109,22 @@ pub struct BadLine {
     pub problem: String,
 }
 
-/// Where the messages of a channel are read: on disk or in memory.
+/// Reads the messages of a channel, on disk or in memory.
 pub trait MessageReads: Debug + Send + Sync {
-    /// The message at a place. `piece` is what was read from disk before, which often holds the next message, too.
+    /// Reads the message at a place. `piece` caches the last read from disk, which often contains the next message,
+    /// too.
     fn message(&self, place: u64, piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage>;
 }
 
 /// A piece of a file.
 #[derive(Debug, Default)]
 pub struct ReadPiece {
-    /// Where it begins in the file.
+    /// The offset of the piece in the file.
     pub begin: u64,
     pub bytes: Vec<u8>,
 }
 
-/// Messages in memory. Their places are their numbers.
+/// Messages in memory. The place of a message is its index.
 #[derive(Debug)]
 struct MessagesInMemory(Vec<RecordedMessage>);
 
@@ -133,7 +134,7 @@ impl MessageReads for MessagesInMemory {
     }
 }
 
-/// Reads messages of a channel whole, one after the other.
+/// Reads the full messages of a channel, one after another.
 pub struct MessageReader<'a> {
     channel: &'a RecordedChannel,
     piece: ReadPiece,
@@ -156,7 +157,7 @@ pub struct History {
 pub trait ChannelSource: Sync {
     fn channel_count(&self) -> usize;
 
-    /// The channel with this number, from 0.
+    /// Returns the channel at an index.
     fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>>;
 }
 
@@ -221,7 +222,8 @@ impl History {
 }
 
 impl RecordedChannel {
-    /// Of messages in memory, which are sorted by time. Those with the same time stay in their order. It is not annotated.
+    /// Creates a channel from messages in memory, sorted by time. Messages with the same time keep their order. It is
+    /// not annotated.
     pub fn of(name: String, messages: Vec<RecordedMessage>) -> Self {
         let mut rows = RowsBuilder::default();
         for (place, message) in messages.iter().enumerate() {
@@ -235,7 +237,7 @@ impl RecordedChannel {
         MessageReader { channel: self, piece: ReadPiece::default() }
     }
 
-    /// Passes on the messages whole, by time.
+    /// Passes on the full messages, by time.
     pub fn each_message(
         &self,
         take: &mut dyn FnMut(RecordedMessage) -> anyhow::Result<()>,
@@ -245,7 +247,7 @@ impl RecordedChannel {
         self.rows.check()
     }
 
-    /// The messages of some times, as if there were no others.
+    /// Returns the channel with only the messages whose times `takes` accepts.
     pub fn within(&self, takes: impl Fn(Timestamp) -> bool) -> anyhow::Result<Self> {
         let mut reader = self.reader();
         let mut rows = RowsBuilder::default();
@@ -258,7 +260,7 @@ impl RecordedChannel {
     }
 }
 
-/// Opens a text, plain or gzipped.
+/// Opens a text file, plain or gzipped.
 pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     let failure = || format!("cannot read {}", path.display());
     let mut input = BufReader::new(File::open(path).with_context(failure)?);
@@ -269,13 +271,13 @@ pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Why a message is left out whose id its channel has already.
+/// Why a message is left out if its channel already has one with its id.
 pub const DUPLICATE_PROBLEM: &str = "a message with this id came before";
 
 /// The year 9000. Adding a wait to a time before it cannot overflow a timestamp.
 pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
 
-/// What `null` stands for.
+/// Deserializes `null` as the default.
 pub fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -284,7 +286,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Why a line was rejected. The parser's own message is not used, because it quotes chat text.
+/// Describes why a line was rejected. The parser's own message is not used, because it quotes chat text.
 pub fn describe_json_error(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {

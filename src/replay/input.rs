@@ -1,6 +1,6 @@
-//! What people have of their chat: an export of Slack, Discord, Matrix or Mattermost, Aizuchi's own database, or JSON
-//! Lines. Each is read once, a message at a time, into a [`Spool`]; a replay takes one channel after the other from
-//! there.
+//! Reads the chat histories that users have: an export of Slack, Discord, Matrix or Mattermost, Aizuchi's own database,
+//! or JSON Lines. Each is read once, one message at a time, into a [`Spool`], from which a replay takes one channel
+//! after another.
 
 pub mod spool;
 mod export_files;
@@ -28,7 +28,7 @@ use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// What of an input is taken.
+/// Which parts of an input are read, and in which language.
 #[derive(Clone, Copy, Debug)]
 pub struct InputOptions {
     /// Messages before this time are left out …
@@ -36,11 +36,11 @@ pub struct InputOptions {
     /// … and those at this time or later.
     pub to: Option<Timestamp>,
     pub private: PrivateChannels,
-    /// How files and other things that are no text are named.
+    /// The language of the placeholders for files and other content without text.
     pub language: Language,
 }
 
-/// What becomes of channels that not everybody in the workspace can read.
+/// Whether channels are read that not everybody in the workspace can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrivateChannels {
     LeftOut,
@@ -71,25 +71,25 @@ impl InputFormat {
     }
 }
 
-/// What was left out on purpose.
+/// The number of items that were left out on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOutCounts {
     pub private_channels: u64,
-    /// Messages of a public channel from when it was private.
+    /// Messages of a public channel from the time when it was private.
     pub private_messages: u64,
-    /// Messages before or after the time asked for.
+    /// Messages outside of the requested time range.
     pub outside_range: u64,
-    /// Joins, topics, calls and the like, and what has no text.
+    /// Joins, topics, calls and the like, and messages without text.
     pub notices: u64,
     pub deleted: u64,
-    /// Messages that were older than messages are kept.
+    /// Messages that were older than the retention period.
     pub expired: u64,
     /// Commands, and messages of users who have opted out.
     pub withheld: u64,
 }
 
 impl LeftOutCounts {
-    /// What was left out, as parts of a sentence.
+    /// Describes what was left out, as parts of a sentence.
     pub fn describe(&self) -> Vec<String> {
         let count = |count: u64, one: &str, many: &str| {
             (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
@@ -123,16 +123,16 @@ impl LeftOutCounts {
 pub struct Recording {
     pub format: InputFormat,
     pub left_out: LeftOutCounts,
-    /// Whether it says which channels are private.
+    /// Whether the input says which channels are private.
     pub tells_private: bool,
-    /// What became of those.
+    /// Whether private channels were read.
     pub private: PrivateChannels,
-    /// When its first and its last message were written.
+    /// The times of its first and its last message.
     pub span: Option<(Timestamp, Timestamp)>,
     spool: Spool,
 }
 
-/// Takes what a reader finds: leaves out what the options say, and spools the rest.
+/// Receives the records of a reader, drops those that the options exclude, and spools the rest.
 struct InputWriter<'a> {
     options: &'a InputOptions,
     spool: SpoolWriter,
@@ -142,12 +142,12 @@ struct InputWriter<'a> {
     rooms: ChannelNames,
     /// The private channels of JSON Lines that were left out.
     left_out_channels: HashSet<String>,
-    /// Whether a line said who may read it.
+    /// Whether any line said who may read it.
     tells_audience: bool,
     progress: &'a dyn Fn(u64),
 }
 
-/// How many messages are read between two calls for the progress.
+/// The number of messages between two calls of `progress`.
 const PROGRESS_INTERVAL: u64 = 1000;
 
 impl Recording {
@@ -162,7 +162,7 @@ impl Recording {
         writer.finish(format)
     }
 
-    /// Reads one file that is open, which is called `shown` in errors.
+    /// Reads one open file. `shown` is its name in errors.
     pub fn read(
         input: &mut dyn BufRead,
         shown: &str,
@@ -177,7 +177,7 @@ impl Recording {
         self.spool.messages()
     }
 
-    /// How many private channels were left out. `None` if that cannot be known.
+    /// Returns the number of private channels that were left out. `None` if it is unknown.
     pub fn private_channels(&self) -> Option<u64> {
         Some(self.left_out.private_channels).filter(|count| *count > 0 || self.tells_private)
     }
@@ -186,12 +186,12 @@ impl Recording {
         self.spool.bad_records.count
     }
 
-    /// The first bad records, each as a sentence that names its place.
+    /// Returns the first bad records, each as a sentence that names its place.
     pub fn named_bad_records(&self) -> impl Iterator<Item = String> {
         self.spool.named_bad_records()
     }
 
-    /// Equal for equal messages in equal channels.
+    /// Computes a fingerprint, which is equal for equal messages in equal channels.
     pub fn fingerprint(&self) -> anyhow::Result<String> {
         self.spool.fingerprint()
     }
@@ -236,8 +236,7 @@ impl<'a> InputWriter<'a> {
         Ok(Recording { format, left_out, tells_private, private, span, spool: spool.finish()? })
     }
 
-    /// Whether a channel is read. One that is not is counted.
-    /// A text, and a line for each file that was sent with it.
+    /// Appends a line to a text for each file that was sent with it.
     fn with_files<'n>(&self, text: &str, names: impl Iterator<Item = &'n str>) -> String {
         let word = texts::slack::file(self.options.language);
         let files = names.map(|name| format!("[{word}: {}]", to_single_line(name)));
@@ -246,13 +245,15 @@ impl<'a> InputWriter<'a> {
         lines.join("\n")
     }
 
+    /// Whether a channel is read. A channel that is not read is counted.
     fn takes_channel(&mut self, is_private: bool) -> bool {
         let takes = !is_private || self.options.private == PrivateChannels::Taken;
         self.left_out.private_channels += u64::from(!takes);
         takes
     }
 
-    /// Whether a line of JSON Lines is read. One that is not is counted, and so is its channel, once.
+    /// Whether a line of JSON Lines is read. Counts each private channel that is not read once, and each message that
+    /// is not read because its channel was private when it was posted.
     fn takes_line(&mut self, line: &ParsedLine) -> bool {
         self.tells_audience |= line.audience != Audience::Unknown;
         let takes_private = self.options.private == PrivateChannels::Taken;

@@ -1,14 +1,14 @@
-//! Reads lines of JSON without keeping one that is absurdly long.
+//! Reads JSON Lines without keeping absurdly long lines in memory.
 
 use std::io::{BufRead, Read};
 
-/// A longer line holds no message.
+/// The maximum length of a line that can hold a message.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// Takes a line with its number, counted from 1, or the reason why it cannot be read.
+/// Receives a line with its number, counted from 1, or the reason why it cannot be read.
 pub type LineVisitor<'a> = &'a mut dyn FnMut(u64, Result<&[u8], String>) -> anyhow::Result<()>;
 
-/// Passes on each line that is not blank, with its number. One that is too long is an error of its own.
+/// Passes on each line that is not blank, with its number. A line that is too long is passed on as an error.
 pub fn read_lines(input: &mut dyn BufRead, take: LineVisitor<'_>) -> anyhow::Result<()> {
     let mut line = Vec::new();
     for number in 1.. {
@@ -31,7 +31,7 @@ pub fn read_lines(input: &mut dyn BufRead, take: LineVisitor<'_>) -> anyhow::Res
     Ok(())
 }
 
-/// Whether a line holds this word anywhere. In a text that is looked for many times as fast as in bytes.
+/// Whether a line contains this word. Searching a `str` is many times as fast as searching bytes.
 pub fn holds(line: &[u8], word: &str) -> bool {
     match std::str::from_utf8(line) {
         Ok(text) => text.contains(word),

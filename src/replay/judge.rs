@@ -1,6 +1,6 @@
-//! Minds that judge in a replay besides the scripted and the built-in one: a model under a spending cap, whose answers
-//! are kept, and answers that were recorded elsewhere. A judgment that neither has is unknown: its decision fails, and
-//! is never taken for silence.
+//! The judges of a replay besides the scripted and the built-in mind: a model under a spending cap, whose answers are
+//! cached, and answers that were recorded elsewhere. A judgment that neither of them has is unknown: its decision
+//! fails, and never counts as silence.
 
 pub mod answer_cache;
 pub mod model;
@@ -10,7 +10,8 @@ pub mod ledger;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::PromptVerb;
 
-/// What answers everything that is not asked of the judge: what it would say does not matter for when.
+/// Returns the mind that answers all prompts that are not for the judge. What it says does not affect when the persona
+/// speaks.
 fn bystander() -> ScriptedMind {
     let mind = ScriptedMind::judging(ScriptedJudgment::Never);
     mind.set_default(PromptVerb::State, "ACTIVE");

@@ -1,5 +1,5 @@
-//! What a replay learns of its judge as it goes: as the program would live, except that all recorded channels are one
-//! workspace to it.
+//! What a replay learns from its judge's verdicts as it goes. It learns as the running program does, except that all
+//! recorded channels count as one workspace.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,23 +22,23 @@ pub struct ReplayLearning {
     state: Mutex<LearningState>,
 }
 
-/// What becomes of the moments that were judged.
+/// What the judged moments are used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum LearningPurpose {
-    /// They are not kept.
+    /// The moments are not kept.
     #[default]
     None,
-    /// They are kept, to be measured.
+    /// The moments are kept, to be measured.
     Measure,
-    /// A gate is learned from them, which may miss this share of the yes.
+    /// A gate is trained on the moments, which may miss this fraction of the judge's yes verdicts.
     Learn(f64),
 }
 
 #[derive(Debug, Default)]
 struct LearningState {
-    /// The moments of decisions that are still open, in the channel that is replayed.
+    /// The moments of open decisions, in the channel that is being replayed.
     open: HashMap<DecisionId, MomentFeatures>,
-    /// The judged moment of each decision that was a yes and may yet lead to words.
+    /// The index of the judged moment of each yes that may still lead to a post.
     joined: HashMap<DecisionId, usize>,
     judged: Vec<TimedMoment>,
     gate: Option<LearnedGate>,
@@ -50,7 +50,7 @@ pub struct TimedMoment {
     pub at: Timestamp,
     pub workspace: WorkspaceId,
     pub judged: JudgedMoment,
-    /// Whether something was seen of it: a post or a reaction. A yes may also be superseded or dropped.
+    /// Whether the moment led to a post or a reaction. A yes may also be superseded or dropped.
     pub was_seen: bool,
 }
 
@@ -59,13 +59,13 @@ impl ReplayLearning {
         Self { purpose, ..Self::default() }
     }
 
-    /// Whether anything of the moments is kept. Then one channel follows the other, since what one teaches counts in the
-    /// next.
+    /// Whether the moments are kept. If so, the channels are replayed one after another, because what is learned in one
+    /// channel applies to the next.
     pub fn keeps_moments(&self) -> bool {
         self.purpose != LearningPurpose::None
     }
 
-    /// Takes over what was learned so far for the next channel.
+    /// Begins the next channel with what was learned so far.
     pub fn begin(&self, workspace: &WorkspaceId) {
         if !self.keeps_moments() {
             return;
@@ -105,7 +105,7 @@ impl ReplayLearning {
         self.learn(state, workspace);
     }
 
-    /// The moments that were judged, in the order of the replay.
+    /// Returns the moments that were judged, in the order of the replay.
     pub fn take_judged(&self) -> Vec<TimedMoment> {
         std::mem::take(&mut self.state.lock().judged)
     }

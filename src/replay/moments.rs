@@ -1,5 +1,5 @@
-//! The moments of a replay, for its report: what was decided, about which message, and why. They are recorded only
-//! where a report is made.
+//! The moments of a replay, for its report: the decisions, the messages that they are about, and the reasons. They are
+//! recorded only if a report is made.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use aizuchi_core::decision::{DecisionResult, Judgment, Usage};
 use aizuchi_core::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
-/// One decision that was closed.
+/// One closed decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     pub at: Timestamp,
@@ -20,26 +20,26 @@ pub struct Moment {
     pub kind: MomentKind,
     /// The newest human message that was considered.
     pub message: Option<MessageId>,
-    /// The message that it answers, or that the judge named.
+    /// The message that the persona answers, or that the judge named.
     pub about: Option<MessageId>,
-    /// Whether it was asked by name, so that it owed an answer.
+    /// Whether the persona was addressed, so that it owed an answer.
     pub is_owed: bool,
     pub reason: Reason,
-    /// What it would have said or did say, if that is known.
+    /// The text that the persona would have posted or did post, if known.
     pub text: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MomentKind {
-    /// It posted; in a replay, it would have.
+    /// The persona posted; in a replay, it would have.
     Spoke,
-    /// It wanted to, and may only observe.
+    /// The persona wanted to speak, and may only observe.
     WouldHaveSpoken,
     Reacted,
-    /// It looked and stayed silent.
+    /// The persona considered the messages and stayed silent.
     Silent,
-    /// It wanted to speak, and the talk went on before it did.
+    /// The persona wanted to speak, and the conversation went on before it did.
     Dropped,
     Failed,
 }
@@ -53,25 +53,25 @@ pub enum Reason {
     Written(String),
 }
 
-/// How often a model was asked for something, and what that used.
+/// The number of calls to a model, and the tokens that they used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
     pub calls: u64,
     pub usage: Usage,
 }
 
-/// The moments of one channel, in the order of their time, and the model calls behind them.
+/// The moments of one channel in chronological order, and the model calls behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     pub moments: Vec<Moment>,
     pub judge_calls: CallCount,
-    /// How many of the judge's calls were second looks. The ledger does not tell.
+    /// The number of the judge's calls that were second looks. The ledger does not record it.
     pub second_looks: u64,
     pub reply_calls: CallCount,
-    /// What the answers of a model that judges used, by its own count: new ones, and those that were kept.
+    /// The tokens that a judging model's answers used, by its own count: new answers, and cached ones.
     #[serde(default)]
     pub judge_answers: CallCount,
-    /// The judgments that led to a reply. None is left when a channel is done.
+    /// The judgments that led to a reply. Empty once a channel is done.
     #[serde(skip)]
     pub joined: HashMap<ConversationId, Judgment>,
 }
@@ -84,7 +84,7 @@ impl CallCount {
 }
 
 impl Moments {
-    /// Counts a call with the estimated length of its prompt. What the answer uses is not known here.
+    /// Counts a call with the estimated length of its prompt. What the answer uses is not known at this point.
     pub fn add_call(&mut self, prompt: &Prompt) {
         let input_tokens = prompt.total_tokens();
         let usage = Usage { input_tokens, is_estimated: true, ..Usage::default() };
@@ -97,7 +97,7 @@ impl Moments {
         }
     }
 
-    /// Counts what an answer of the judge used.
+    /// Counts the tokens that an answer of the judge used.
     pub fn add_answer(&mut self, verb: PromptVerb, usage: Usage) {
         match verb {
             PromptVerb::Judge | PromptVerb::State => {
@@ -110,7 +110,7 @@ impl Moments {
         }
     }
 
-    /// Takes down what the outcome of a step decided. `newest` is the newest message that was considered.
+    /// Records the decision in the outcome of a step. `newest` is the newest message that was considered.
     pub fn add_outcome(
         &mut self,
         claim: &Claim,
@@ -182,7 +182,7 @@ impl Moments {
         }
     }
 
-    /// A long text is posted in parts, which are one moment.
+    /// Appends a part of a long text to its moment. All parts of a text are one moment.
     fn add_part(&mut self, item: &OutboxItem) {
         let thread = &item.conversation.thread;
         let mut spoken = self.moments.iter_mut().rev().filter(|moment| moment.thread == *thread);
@@ -209,7 +209,8 @@ fn silent_kind(closing: &DecisionClosing) -> MomentKind {
     }
 }
 
-/// Why a closed decision said nothing. A limit is named in the sentence, and not by the gate alone.
+/// Returns the reason why a closed decision said nothing. A budget limit is explained in a sentence, not only by its
+/// gate.
 fn closing_reason(closing: &DecisionClosing) -> Reason {
     let is_limit = closing.ended == DecisionResult::OverBudget;
     match closing.gate.filter(|_| !is_limit) {

@@ -1,4 +1,4 @@
-//! Another version of the program, which replays the same messages in a process of its own.
+//! Replays the same messages with another version of the program, in a separate process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -18,7 +18,7 @@ pub struct OtherVersion<'a> {
 }
 
 impl OtherVersion<'_> {
-    /// How it calls itself.
+    /// Returns the version that the program prints, or else its path.
     pub fn version(&self) -> anyhow::Result<String> {
         let output = Command::new(self.program).arg("--version").stdin(Stdio::null()).output();
         let output = output.with_context(|| format!("cannot run {}", self.program.display()))?;
@@ -28,7 +28,7 @@ impl OtherVersion<'_> {
         Ok(if is_named { version } else { self.program.display().to_string() })
     }
 
-    /// Has it replay these channels, which it reads from a file that nobody else can read.
+    /// Runs a replay of these channels, which the program reads from a file in a private temporary folder.
     pub fn replay(
         &self,
         channels: &dyn ChannelSource,
@@ -55,7 +55,7 @@ impl OtherVersion<'_> {
         let output = command.stdin(Stdio::null()).output();
         let output = output.with_context(|| format!("cannot run {shown}"))?;
         anyhow::ensure!(output.status.success(), "{shown} {}", why_it_failed(&output.stderr));
-        // What it could not judge, say.
+        // These may be warnings about what it could not judge.
         for line in String::from_utf8_lossy(&output.stderr).lines() {
             eprintln!("{shown}: {}", to_single_line(line));
         }
@@ -81,7 +81,7 @@ fn write_messages(channels: &dyn ChannelSource, path: &Path) -> anyhow::Result<(
     Ok(output.flush()?)
 }
 
-/// The last thing that a program said before it failed.
+/// Describes a failure by the last line that the program printed.
 fn why_it_failed(stderr: &[u8]) -> String {
     let stderr = String::from_utf8_lossy(stderr);
     match stderr.lines().rfind(|line| !line.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! What happened in a replay: the event file, one JSON object a line, and the figures that the score is made from.
+//! The record of a replay: the event file, with one JSON object per line, and the figures that the score is made from.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub enum ReplayEventKind {
     Dropped,
     /// A reaction to a message instead of a post.
     React,
-    /// Nobody knows what a judge would have said.
+    /// The judge's answer is unknown.
     Failed,
 }
 
@@ -54,7 +54,7 @@ pub struct ReplayEvent {
     pub gate: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_bytes: Option<usize>,
-    /// The length of the prefix that the prompt shares with the one before it.
+    /// The length of the prefix that the prompt shares with the previous one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_bytes: Option<usize>,
     pub policy: Arc<str>,
@@ -66,13 +66,13 @@ pub struct JudgeCall {
     pub at: Timestamp,
     /// The thread, or the top level.
     pub thread: IdHash,
-    /// How many rows of the channel had been heard.
+    /// The number of rows of the channel that had been heard.
     pub heard_rows: usize,
     /// The newest human message that it was to judge.
     pub newest: Option<IdHash>,
-    /// A newer message superseded the call while it ran, so its judgment was discarded.
+    /// Whether a newer message superseded the call while it ran, so that its judgment was discarded.
     pub is_superseded: bool,
-    /// The decision had been judged before, and that verdict was not the last word.
+    /// Whether the decision had been judged before, and that verdict was not final.
     pub is_second_look: bool,
     pub prompt_bytes: usize,
     pub prefix_bytes: usize,
@@ -84,22 +84,22 @@ pub struct PostRecord {
     pub at: Timestamp,
     /// The thread, or the top level.
     pub thread: IdHash,
-    /// How many rows of the channel had been heard.
+    /// The number of rows of the channel that had been heard.
     pub heard_rows: usize,
-    /// It was decided by a second look.
+    /// Whether a second look decided it.
     pub is_second_look: bool,
 }
 
-/// No more calls than this are made of a channel while what came of one is not known.
+/// The maximum number of calls that a channel makes between a call and its result.
 const MAX_CALLS_SINCE: usize = 1 << 16;
 
 const SUPERSEDED: u8 = 1;
 const SECOND_LOOK: u8 = 1 << 1;
 const HAS_NEWEST: u8 = 1 << 2;
 
-/// Time and thread, rows that were heard and flags.
+/// The time and the thread, and the number of heard rows and the flags.
 type PostParts = ((Timestamp, IdHash), (u64, u8));
-/// The same, the newest message, and the bytes of the prompt and of its beginning.
+/// The parts of a post, the newest message, and the lengths of the prompt and of its shared prefix.
 type CallParts = (PostParts, (IdHash, (u64, u64)));
 
 impl Fixed for JudgeCall {
@@ -154,7 +154,7 @@ pub struct Record {
     pub policy: Arc<str>,
     pub channel: Arc<str>,
     pub now: Timestamp,
-    /// How many rows of the channel were heard.
+    /// The number of rows of the channel that have been heard.
     pub heard_rows: usize,
     pub calls: Column<JudgeCall>,
     pub gated: usize,
@@ -165,19 +165,19 @@ pub struct Record {
     /// Decisions that ended as failed.
     pub failed: usize,
     pub last_prompt: String,
-    /// The newest message of the context that was read last, for each conversation.
+    /// The newest message of the latest context that was read, for each conversation.
     pub considered: ByConversation<Option<MessageId>>,
     pub decisions: ByConversation<DecisionId>,
-    /// The conversations whose step that was claimed last belongs to a second look.
+    /// The conversations whose latest claimed step belongs to a second look.
     pub second_looks: ConversationSet,
     /// The time of the last decision to speak and the newest human message it considered.
     pub join_decisions: ByConversation<(Timestamp, Option<IdHash>)>,
-    /// What was decided and why, if a report is made.
+    /// The decisions and their reasons, if a report is made.
     pub moments: Option<Moments>,
     pub output: Option<Box<dyn Write + Send>>,
     /// Wall-clock seconds that the replay of the channel took.
     pub elapsed_seconds: f64,
-    /// Nobody wants the result any more.
+    /// Cancelled once the result is not wanted any more.
     pub stop: CancellationToken,
     /// The first error. It ends the replay.
     pub first_error: Option<anyhow::Error>,
@@ -198,16 +198,16 @@ impl Recorder {
 }
 
 impl Record {
-    /// The place of the newest judge call of a thread, or of the top level.
+    /// Returns the index of the newest judge call of a thread, or of the top level.
     pub fn newest_call(&self, thread: IdHash) -> Option<usize> {
-        // A call is soon followed by what came of it.
+        // The result of a call comes soon after the call.
         let first = self.calls.len().saturating_sub(MAX_CALLS_SINCE);
         let newest = self.calls.part(first, self.calls.len());
         newest.iter().rposition(|call| call.thread == thread).map(|place| first + place)
     }
 
-    /// Fails if something of it or of its channel, or of what was made of them for figures, could not be read back from a
-    /// temporary file.
+    /// Fails if anything in the record or its channel, or in the columns derived from them for figures, could not be
+    /// read back from a temporary file.
     pub fn check(&self, channel: &RecordedChannel) -> anyhow::Result<()> {
         self.calls.check()?;
         self.all_posts.check()?;
@@ -215,7 +215,7 @@ impl Record {
         channel.rows.check()
     }
 
-    /// An event at the current time. The caller fills in the optional fields.
+    /// Creates an event at the current time. The caller fills in the optional fields.
     pub fn event(&self, kind: ReplayEventKind, conversation: &ConversationId) -> ReplayEvent {
         ReplayEvent {
             t: self.now.as_millisecond() as f64 / 1000.0,
@@ -232,7 +232,7 @@ impl Record {
         }
     }
 
-    /// Takes down what a step decided, for a report.
+    /// Records the decision of a step, for a report.
     pub fn add_moment(&mut self, claim: &Claim, outcome: &Outcome) {
         let Some(moments) = &mut self.moments else { return };
         let newest = self.considered.get(claim.event.conversation()).cloned().flatten();

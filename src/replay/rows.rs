@@ -1,6 +1,6 @@
-//! A row of 32 bytes for each message of a channel: who wrote when and where, and what figures need to know of its text.
-//! The message itself is read only when it is needed, and the rows of a long channel stand in a temporary file, so a channel
-//! may be long.
+//! A row of 32 bytes for each message of a channel: its author, time and thread, and the properties of its text that
+//! figures need. The message itself is read only when it is needed, and the rows of a long channel are spilled to a
+//! temporary file, so that a channel may be long.
 
 pub mod builder;
 
@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use crate::replay::column::fixed::Fixed;
 use crate::replay::column::{Column, ColumnIter, ColumnPart};
 
-/// Stands for the id of a message. That no two messages of a channel share one is checked where they are read.
+/// The hash of a message's id. The hashes are checked for collisions when the messages of a channel are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdHash(pub u64);
 
 impl IdHash {
-    /// The top level, which no thread is.
+    /// The top level, which is the id of no thread.
     const TOP_LEVEL: Self = Self(0);
 
     pub fn of(id: &str) -> Self {
@@ -27,7 +27,7 @@ impl IdHash {
         Self(hasher.finish())
     }
 
-    /// Of the message that opened a thread, or of the top level.
+    /// Returns the hash of a thread's parent, or the top level.
     pub fn of_thread(thread: Option<&str>) -> Self {
         thread.map_or(Self::TOP_LEVEL, Self::of)
     }
@@ -51,7 +51,7 @@ pub struct MessageRow {
     /// Epoch seconds.
     pub ts: f64,
     pub id: IdHash,
-    /// Where the message is read, and below that a byte of flags.
+    /// The place of the message, shifted left to make space for a byte of flags.
     place: u64,
     /// The number of its author in the channel.
     pub author: u32,
@@ -61,7 +61,7 @@ pub struct MessageRow {
 
 const _: () = assert!(size_of::<MessageRow>() == 32);
 
-/// The parts of a row, as they stand in a file.
+/// The encoded parts of a row.
 type RowParts = (f64, (IdHash, (u64, (u32, u32))));
 
 impl Fixed for MessageRow {
@@ -86,16 +86,16 @@ const ASKS: u64 = 1 << 4;
 const NAMES: u64 = 1 << 5;
 const SHORT: u64 = 1 << 6;
 
-/// With fewer characters, a text seldom says what it is about.
+/// A text with fewer characters seldom says what it is about.
 const MIN_TELLING_CHARS: usize = 30;
 
 impl MessageRow {
-    /// The time to the millisecond.
+    /// Returns the time to the millisecond.
     pub fn at(&self) -> Timestamp {
         epoch_seconds(self.ts)
     }
 
-    /// Where the message is read.
+    /// Returns the place where the message can be read.
     pub fn place(&self) -> u64 {
         self.place >> 8
     }
@@ -104,17 +104,17 @@ impl MessageRow {
         self.place & BOT != 0
     }
 
-    /// Annotated as the beginning of a conversation.
+    /// Whether it is annotated as the beginning of a conversation.
     pub fn is_opener(&self) -> bool {
         self.place & OPENER != 0
     }
 
-    /// Whether it says what it answers.
+    /// Whether it says which message it answers.
     pub fn is_reply(&self) -> bool {
         self.place & REPLY != 0
     }
 
-    /// Whether a question mark stands anywhere in its text.
+    /// Whether its text contains a question mark.
     pub fn has_question_mark(&self) -> bool {
         self.place & QUESTION_MARK != 0
     }
@@ -124,23 +124,23 @@ impl MessageRow {
         self.place & ASKS != 0
     }
 
-    /// Whether its text names somebody.
+    /// Whether its text names a user.
     pub fn names_somebody(&self) -> bool {
         self.place & NAMES != 0
     }
 
-    /// Whether its text is too short to be understood without what stands around it.
+    /// Whether its text is too short to be understood without context.
     pub fn is_short(&self) -> bool {
         self.place & SHORT != 0
     }
 }
 
-/// A time in epoch seconds, to the millisecond.
+/// Converts epoch seconds to a timestamp, to the millisecond.
 pub fn epoch_seconds(seconds: f64) -> Timestamp {
     Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// Somebody who wrote in a channel.
+/// An author in a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedAuthor {
     pub id: Arc<str>,
@@ -150,32 +150,34 @@ pub struct RecordedAuthor {
     pub name: Option<Arc<str>>,
 }
 
-/// The rows of a channel, by time. All columns of it fail together, since they are derived from each other.
+/// The rows of a channel, in chronological order. All of its columns fail together, since they are derived from each
+/// other.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelRows {
     rows: Column<MessageRow>,
     /// In the order of their first messages.
     authors: Vec<RecordedAuthor>,
-    /// The names of authors, by their numbers, in the order in which they first came.
+    /// The names of authors, with the numbers of the authors, in the order of their first use.
     names: Vec<(u32, Arc<str>)>,
     /// The top level and the threads, by their numbers.
     threads: Column<IdHash>,
-    /// The same with their numbers, by what they stand for.
+    /// The ids of the threads with their numbers, sorted by id.
     threads_by_id: Column<(IdHash, u32)>,
-    /// Messages and what they answer, both by their places in `rows`. What is not in the channel is left out.
+    /// Messages and the messages that they answer, both as indexes in `rows`. Answered messages outside of the channel
+    /// are left out.
     replies: Column<(u32, u32)>,
-    /// The same the other way round.
+    /// The same pairs, answered message first.
     answers: OnceLock<Column<(u32, u32)>>,
-    /// Places in `rows`, by what the ids are.
+    /// The ids with their indexes in `rows`, sorted by id.
     by_id: OnceLock<Column<(IdHash, u32)>>,
     people: OnceLock<PeopleByThread>,
 }
 
-/// The places of people's messages, thread by thread.
+/// The indexes of people's messages, grouped by thread.
 #[derive(Clone, Debug)]
 struct PeopleByThread {
     places: Column<u32>,
-    /// Where each thread begins among them, and where the last one ends.
+    /// The index at which each thread begins in `places`, and the one at which the last thread ends.
     begins: Column<u32>,
 }
 
@@ -204,30 +206,30 @@ impl ChannelRows {
         self.rows.get(self.rows.len().checked_sub(1)?)
     }
 
-    /// Those between two times, both included.
+    /// Returns the rows between two times, both inclusive.
     pub fn between(&self, from: Timestamp, to: Timestamp) -> ColumnPart<'_, MessageRow> {
         let later = self.rows.partition_point(|row| row.at() < from);
         let later = self.rows.part(later, self.rows.len());
         later.part(0, later.partition_point(|row| row.at() <= to))
     }
 
-    /// Without those of bots.
+    /// Returns the rows of messages by people.
     pub fn people(&self) -> impl Iterator<Item = MessageRow> {
         self.all().filter(|row| !row.is_bot())
     }
 
-    /// How many rows are in memory, without the pages of their file.
+    /// Returns the number of rows in memory, without the cached pages of their file.
     pub fn kept(&self) -> usize {
         self.rows.kept()
     }
 
-    /// Fails if a row could not be read back from its temporary file, or what was made of the rows, so that nothing found in
-    /// them until now may be trusted.
+    /// Fails if a row, or a column derived from the rows, could not be read back from its temporary file. In that case,
+    /// nothing that was found in them so far can be trusted.
     pub fn check(&self) -> anyhow::Result<()> {
         self.rows.check()
     }
 
-    /// As if the file were lost that says what people wrote in which thread.
+    /// Simulates that the file with the people's messages of each thread was lost.
     #[cfg(test)]
     pub fn lose_people(&mut self) -> std::io::Result<()> {
         let PeopleByThread { places, begins } = self.group_people();
@@ -235,17 +237,17 @@ impl ChannelRows {
         Ok(())
     }
 
-    /// Those who wrote, in the order of their first messages.
+    /// Returns the authors, in the order of their first messages.
     pub fn authors(&self) -> &[RecordedAuthor] {
         &self.authors
     }
 
-    /// The id of who wrote a message.
+    /// Returns the id of a message's author.
     pub fn author(&self, row: &MessageRow) -> &Arc<str> {
         &self.authors[row.author as usize].id
     }
 
-    /// Who is called what, by the ids, in the order in which the names first came.
+    /// Returns the ids and names of the authors, in the order of the first use of each name.
     pub fn names(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
         self.names.iter().map(|(author, name)| (&self.authors[*author as usize].id, name))
     }
@@ -263,24 +265,24 @@ impl ChannelRows {
         by_id.get(first).filter(|(known, _)| *known == id).map(|(_, place)| place)
     }
 
-    /// The numbers of the top level and of all threads.
+    /// Returns the numbers of the top level and of all threads.
     pub fn threads(&self) -> Range<u32> {
         0..self.threads.len() as u32
     }
 
-    /// What a number of a thread stands for.
+    /// Returns the id of a thread, by its number.
     pub fn thread_id(&self, thread: u32) -> IdHash {
         self.threads.get(thread as usize).unwrap_or(IdHash::TOP_LEVEL)
     }
 
-    /// The number of a thread, if it has a message.
+    /// Returns the number of a thread, if it has any messages.
     pub fn thread(&self, id: IdHash) -> Option<u32> {
         let first = self.threads_by_id.partition_point(|(known, _)| *known < id);
         let found = self.threads_by_id.get(first);
         found.filter(|(known, _)| *known == id).map(|(_, thread)| thread)
     }
 
-    /// What people wrote in a thread, or at the top level.
+    /// Returns the messages by people in a thread, or at the top level.
     pub fn people_in(&self, thread: u32) -> RowList<'_> {
         let people = self.people.get_or_init(|| self.group_people());
         let begin = |thread: usize| people.begins.get(thread).map_or(0, |begin| begin as usize);
@@ -288,7 +290,7 @@ impl ChannelRows {
         RowList { rows: &self.rows, places: people.places.part(from, to) }
     }
 
-    /// The same, where nobody may have written.
+    /// Returns the messages by people in a thread that may not exist.
     pub fn people_at(&self, id: IdHash) -> RowList<'_> {
         // No thread has this number.
         self.people_in(self.thread(id).unwrap_or(self.threads().end))
@@ -319,13 +321,13 @@ impl ChannelRows {
         PeopleByThread { places, begins: sums }
     }
 
-    /// Messages and what they say they answer, by the time of the messages.
+    /// Messages and the messages that they say they answer, by the time of the former.
     pub fn replies(&self) -> impl Iterator<Item = (MessageRow, MessageRow)> {
         let row = |place: u32| self.rows.get(place as usize);
         self.replies.iter().filter_map(move |(reply, asked)| row(reply).zip(row(asked)))
     }
 
-    /// Whether a message says that it answers this one.
+    /// Whether `reply` says that it answers `asked`.
     pub fn is_answer(&self, reply: &MessageRow, asked: &MessageRow) -> bool {
         let places = || Some((self.place_of(reply.id)?, self.place_of(asked.id)?));
         let is_there = |pair: (u32, u32)| {
@@ -335,7 +337,7 @@ impl ChannelRows {
         reply.is_reply() && places().is_some_and(is_there)
     }
 
-    /// The messages that say that they answer this one, by time.
+    /// Returns the messages that say that they answer `asked`, by time.
     pub fn answers_to(&self, asked: &MessageRow) -> impl Iterator<Item = MessageRow> {
         let answers = self.answers.get_or_init(|| {
             let turned = self.replies.iter().map(|(reply, asked)| (asked, reply));
@@ -373,28 +375,28 @@ impl RowList<'_> {
         self.places.iter().filter_map(move |place| self.rows.get(place as usize))
     }
 
-    /// How many come first for which this holds.
+    /// Returns the number of leading messages for which `holds` is true.
     pub fn partition_point(self, holds: impl Fn(&MessageRow) -> bool) -> usize {
         let row = |place: u32| self.rows.get(place as usize);
         self.places.partition_point(|place| row(*place).is_some_and(|row| holds(&row)))
     }
 
-    /// How many of them are among the first rows of the channel.
+    /// Returns the number of messages that are among the first `rows` rows of the channel.
     pub fn among_first(self, rows: usize) -> usize {
         self.places.partition_point(|place| (*place as usize) < rows)
     }
 
-    /// Without the first so many.
+    /// Skips the first `first` messages.
     pub fn from(self, first: usize) -> Self {
         Self { places: self.places.part(first, self.len()), ..self }
     }
 
-    /// At most the first so many.
+    /// Keeps only the first `end` messages.
     pub fn until(self, end: usize) -> Self {
         Self { places: self.places.part(0, end), ..self }
     }
 
-    /// Each with the next.
+    /// Pairs of consecutive messages.
     pub fn pairs(self) -> impl Iterator<Item = (MessageRow, MessageRow)> {
         self.iter().zip(self.from(1).iter())
     }

@@ -43,7 +43,7 @@ pub struct ReplayScore {
     pub second_looks: usize,
     /// Decisions that a gate settled without a call.
     pub gated: usize,
-    /// The recording says which messages answer which. Without that, the three figures of questions mean nothing.
+    /// Whether the recording says which messages answer which. If not, the three figures about questions mean nothing.
     #[serde(rename = "answers_annotated")]
     pub is_annotated: bool,
     /// Questions that open a conversation and that no other user ever answered.
@@ -68,12 +68,12 @@ pub struct ReplayScore {
     /// Human messages that another user's message follows within the collision window.
     #[serde(rename = "lines_colliding")]
     pub messages_colliding: usize,
-    /// Decisions that failed: nobody knows what the judge would have said.
+    /// Decisions that failed, because the judge's answer is unknown.
     pub failed: usize,
     pub prompt_bytes: u64,
-    /// The bytes that prompts share with the prompt before them in their channel.
+    /// The bytes that prompts share with the previous prompt of their channel.
     pub prefix_bytes: u64,
-    /// Both of the prompts alone that were not the first of their channel on a day (UTC): no cache lasts for a night.
+    /// Both sums without the first prompt of each channel and day (UTC), because no cache lasts overnight.
     #[serde(default)]
     pub same_day_prompt_bytes: u64,
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct ReplayScore {
 }
 
 impl ReplayScore {
-    /// The score before any channel.
+    /// Creates the score before any channel.
     pub fn new(policy: &Policy) -> Self {
         Self { policy: policy.name.clone(), ..Self::default() }
     }
@@ -126,8 +126,8 @@ impl ReplayScore {
         }
     }
 
-    /// Adds a thread, or the top level: what people wrote there, and the judge calls and posts there in the order of
-    /// their time.
+    /// Adds a thread, or the top level: the messages by people, the judge calls and the posts, each in chronological
+    /// order.
     fn add_conversation(
         &mut self,
         humans: RowList<'_>,
@@ -173,7 +173,7 @@ impl ReplayScore {
         }
     }
 
-    /// Adds the sums over other channels, which come after these.
+    /// Adds the sums of other channels, which come after these.
     pub fn merge(&mut self, other: Self) {
         let Self {
             policy: _,
@@ -228,18 +228,18 @@ impl ReplayScore {
         self.elapsed_seconds += elapsed_seconds;
     }
 
-    // What cannot be known is `None`, so that nobody takes it for zero.
+    // An unknown figure is `None`, so that it is not taken for zero.
 
     pub fn calls_per_1000(&self) -> Option<f64> {
         share(self.judge_calls, self.human_messages).map(|calls| calls * 1000.0)
     }
 
-    /// The share of open questions that were judged in time.
+    /// Returns the share of open questions that were judged in time.
     pub fn coverage(&self) -> Option<f64> {
         share(self.reached_questions, self.open_questions)
     }
 
-    /// The share of open questions that were answered in time.
+    /// Returns the share of open questions that were answered in time.
     pub fn spoken_coverage(&self) -> Option<f64> {
         share(self.answered_questions, self.open_questions)
     }
@@ -260,12 +260,12 @@ impl ReplayScore {
         share(self.posts_colliding, self.spoken_posts)
     }
 
-    /// The share of human messages that collide with another user's.
+    /// Returns the share of human messages that collide with another user's.
     pub fn share_of_messages_colliding(&self) -> Option<f64> {
         share(self.messages_colliding, self.human_messages)
     }
 
-    /// The share of their bytes that prompts have in common with the one before, within a channel's day.
+    /// Returns the share of the prompts' bytes that are a prefix of the previous prompt of the same channel and day.
     pub fn prefix_share(&self) -> Option<f64> {
         let (shared, whole) = (self.same_day_prefix_bytes, self.same_day_prompt_bytes);
         (whole > 0).then(|| shared as f64 / whole as f64)
@@ -280,7 +280,7 @@ impl ReplayScore {
 /// enough to tell.
 pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     let rows = &channel.rows;
-    // Where nothing is marked as a beginning, there is none.
+    // Without annotations, it is unknown which messages open a conversation.
     if !channel.is_annotated {
         return HashSet::new();
     }
@@ -298,13 +298,13 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     rows.people().filter(is_open).map(|row| row.id).collect()
 }
 
-/// What happened, thread by thread, in the order in which it did. The top level is one of them. If this cannot be read,
-/// [`Column::check`] of `happened` says so.
+/// Sorts records by thread, and those of a thread by time. The top level counts as a thread. If the records cannot be
+/// read, [`Column::check`] of `happened` fails.
 pub fn by_thread<T: Fixed>(happened: &Column<T>, thread: impl Fn(&T) -> IdHash) -> Column<T> {
     happened.clone().sorted_by_key(thread)
 }
 
-/// What of that happened in a thread, or at the top level.
+/// Returns the records of a thread, or of the top level.
 pub fn in_thread<T: Fixed>(
     by_thread: &Column<T>,
     id: IdHash,
@@ -315,7 +315,7 @@ pub fn in_thread<T: Fixed>(
     by_thread.part(first, end)
 }
 
-/// What of that happened from a time on, until so long after it.
+/// Returns the records from a time on, until `window` after it.
 pub fn within<T: Fixed>(
     happened: ColumnPart<'_, T>,
     from: Timestamp,
@@ -326,13 +326,13 @@ pub fn within<T: Fixed>(
     later.part(0, later.partition_point(|one| at(one) <= from + window))
 }
 
-/// `index` is the question's position among the human messages of its conversation.
+/// Whether a question is reached at a time. `index` is its position among the human messages of its conversation.
 fn reaches(at: Timestamp, heard: usize, index: usize, asked: Timestamp) -> bool {
     let is_in_time = at >= asked && at.duration_since(asked) <= REACH_WINDOW;
     heard > index && is_in_time && heard - index <= REACH_MESSAGES
 }
 
-/// Two users or more wrote shortly before `at`, and one goes on shortly after `spoken`.
+/// Whether at least two users wrote shortly before `at`, and a user wrote shortly after `spoken`.
 pub fn lands_in_exchange(
     at: Timestamp,
     heard: usize,
@@ -352,7 +352,7 @@ fn is_followed(humans: RowList<'_>, at: Timestamp) -> bool {
     humans.get(next).is_some_and(|next| next.at().duration_since(at) <= COLLISION_WINDOW)
 }
 
-/// The number of messages that another user's message follows within the collision window.
+/// Returns the number of messages that another user's message follows within the collision window.
 fn count_collisions(humans: RowList<'_>) -> usize {
     let is_followed = |(one, next): &(MessageRow, MessageRow)| {
         one.author != next.author && next.at().duration_since(one.at()) <= COLLISION_WINDOW

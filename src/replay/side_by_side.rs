@@ -1,5 +1,5 @@
-//! Replays several channels at once. Each channel has a clock, a store and a workspace of its own, and the results are
-//! taken in the order of the channels, so they are the same as one after the other.
+//! Replays several channels in parallel. Each channel has its own clock, store and workspace, and the results are taken
+//! in the order of the channels, so they are the same as those of a sequential replay.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,14 +16,14 @@ use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Record;
 use crate::replay::{ChannelVisitor, EventOutput, Replay, Stopwatch};
 
-/// The events of a channel that waits for its turn take at most this much memory.
+/// The maximum memory for the events of a channel that waits for its turn.
 const BUFFERED_BYTES: usize = 1 << 20;
-/// So many channels for each thread may be finished and wait for the ones before them.
+/// The number of channels per thread that may be finished and wait for earlier ones.
 const MAX_AHEAD: usize = 4;
 
 type ChannelResult = anyhow::Result<(RecordedChannel, Record, EventBuffer)>;
 
-/// Which channel is next, and how far they are taken.
+/// The index of the next channel, and the number of channels that are taken.
 struct Turns {
     next: AtomicUsize,
     is_stopped: AtomicBool,
@@ -53,7 +53,7 @@ pub fn run(
             scope.spawn(move || work(replay, threads, channels, has_events, turns, &sender));
         }
         drop(sender);
-        // However this ends, no thread waits for a turn that never comes.
+        // Releases the threads that wait for a turn, however this ends.
         let _stop = StopGuard(&turns);
         let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
         let mut stopwatch = Stopwatch::start();
@@ -103,7 +103,7 @@ fn work(
             record.output = None;
             Ok((channel.into_owned(), record, buffer))
         };
-        // The others would wait for ever for the turn of a channel that never comes.
+        // After an uncaught panic, the other threads would wait forever for the turn of this channel.
         let result = catch_unwind(AssertUnwindSafe(replay_channel));
         let result = result.unwrap_or_else(|_| Err(anyhow::anyhow!("a defect in the program")));
         if sender.send((index, result)).is_err() {
@@ -113,7 +113,7 @@ fn work(
 }
 
 impl Turns {
-    /// Waits until the channels before are nearly all taken. False if the replay has stopped.
+    /// Waits until nearly all earlier channels are taken. Returns false if the replay has stopped.
     fn wait(&self, index: usize, ahead: usize) -> bool {
         let mut taken = self.taken.lock();
         while index >= *taken + ahead && !self.is_stopped.load(Ordering::Relaxed) {
@@ -138,7 +138,7 @@ impl Drop for StopGuard<'_> {
     }
 }
 
-/// The events of one channel until its turn comes.
+/// Buffers the events of one channel until its turn comes.
 #[derive(Clone)]
 struct EventBuffer(Arc<Mutex<SpooledTempFile>>);
 

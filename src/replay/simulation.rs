@@ -31,14 +31,14 @@ use aizuchi_core::inbox::Delivery;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::prompt::builder::PromptBuilder;
 
-/// What the channels of a replay have in common.
+/// The setup that the channels of a replay share.
 pub struct Setup<'a> {
     pub policy: &'a Policy,
     pub settings: ReplaySettings,
     pub prompts: &'a Arc<PromptBuilder>,
     pub mind: &'a Arc<dyn Llm>,
     pub learning: &'a Arc<ReplayLearning>,
-    /// How many of a channel's newest messages the store keeps at least.
+    /// The minimum number of a channel's newest messages that the store keeps.
     pub kept_messages: usize,
 }
 
@@ -52,7 +52,7 @@ pub fn run(
     run_companions(channel, setup, std::slice::from_ref(recorder), &companions)
 }
 
-/// The same with several companions, each with a recorder of its own, that hear what the others say.
+/// Like [`run`], but with several companions that hear each other's posts, each with its own recorder.
 pub fn run_companions(
     channel: &RecordedChannel,
     setup: &Setup<'_>,
@@ -85,7 +85,7 @@ pub fn run_companions(
         companions,
         heard_users: HashSet::new(),
         users: RecordedUsers::new(channel),
-        // Annotated replies are what the structure is to find out.
+        // Annotated replies are what the conversation structure has to find out.
         gives_replies: !channel.is_annotated,
     };
     simulation.hear_channel(&workspace);
@@ -108,10 +108,10 @@ struct Simulation<'a> {
     clock: Clock,
     instances: Vec<Instance<'a>>,
     companions: &'a Companions,
-    /// The ids of those who have written. Their messages share them.
+    /// The ids of the authors so far, shared by their messages.
     heard_users: HashSet<Arc<str>>,
     users: RecordedUsers,
-    /// Whether the author's platform knows which message a message replies to.
+    /// Whether the author's platform reports which message a message replies to.
     gives_replies: bool,
 }
 
@@ -126,7 +126,7 @@ impl Simulation<'_> {
         self.hear(&Heard::Channel(channel));
     }
 
-    /// Runs everything that falls due until then, in order of time. At equal times, due steps run before the next
+    /// Runs everything that falls due by `until`, in chronological order. At equal times, due steps run before the next
     /// message is heard.
     fn advance_to(&mut self, until: Timestamp) {
         self.pool.run_until_stalled();
@@ -145,7 +145,7 @@ impl Simulation<'_> {
         wake.into_iter().chain(self.companions.next_delivery()).min()
     }
 
-    /// Has the others hear what a companion has said.
+    /// Delivers a companion's posts to the others.
     fn deliver_posts(&mut self, now: Timestamp) {
         for (number, message) in self.companions.take_delivered(now) {
             for other in (0..self.instances.len()).filter(|other| *other != number) {

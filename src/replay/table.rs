@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use crate::replay::companion_score::CompanionScore;
 use crate::replay::score::ReplayScore;
 
-/// Stands for what cannot be known.
+/// The placeholder for an unknown figure.
 const UNKNOWN: &str = "–";
 
 pub fn table(scores: &[ReplayScore]) -> String {
@@ -63,7 +63,7 @@ pub fn table(scores: &[ReplayScore]) -> String {
     table.to_string()
 }
 
-/// The same for several companions.
+/// Builds the table for several companions.
 pub fn companion_table(scores: &[CompanionScore]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);

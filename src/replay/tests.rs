@@ -8,7 +8,7 @@ use crate::replay::record::{JudgeCall, PostRecord};
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
 
-/// Two channels in which somebody asks what nobody answers.
+/// Two channels, each with a question that nobody answers.
 fn history() -> History {
     let message = |room: &str, id: &str, ts: f64, author: &str, text: &str| RecordedMessage {
         room: room.to_owned(),
@@ -32,7 +32,7 @@ fn history() -> History {
     History { channels: ["den", "attic"].map(channel).into(), ..History::default() }
 }
 
-/// The same, but nobody can read any more who wrote where in the second one.
+/// Returns the same history, but the people's messages of each thread in the second channel cannot be read any more.
 fn half_lost() -> History {
     let mut history = history();
     history.channels[1].rows.lose_people().unwrap();
@@ -73,7 +73,7 @@ fn figures_of_a_channel_that_cannot_be_read_are_an_error() {
     let replayed = |history: &History| replay(history, &policy, &SILENT, None, &|_| {});
     replayed(&history()).unwrap();
     assert_names_the_file(replayed(&half_lost()).err());
-    // Whoever reads it first.
+    // It does not matter which caller reads the column first.
     let lost = half_lost();
     assert!(lost.channels[1].rows.people_in(0).get(0).is_some());
     let replay = Replay::new(&policy, SILENT).unwrap();

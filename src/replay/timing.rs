@@ -1,4 +1,4 @@
-//! Compares the persona's delays with those of the users, and counts how often it interrupts.
+//! Compares the persona's delays with those of the users, and counts how often the persona interrupts.
 //!
 //! The pipeline learns a channel's timing from the messages before each post. Therefore only the second half of each
 //! channel is measured.
@@ -18,7 +18,7 @@ use crate::replay::rows::IdHash;
 
 /// A message later than this does not count as an answer.
 const MAX_ANSWER_SECONDS: f64 = 3600.0;
-/// A message so soon after another was written without having seen it.
+/// A message this soon after another one was written without having seen it.
 const UNSEEN_SECONDS: f64 = 5.0;
 
 /// One unsolicited post.
@@ -32,7 +32,7 @@ pub struct UnsolicitedPost {
     pub decided_at: Timestamp,
 }
 
-/// The two times, the thread, and the newest message with whether there is one.
+/// The two times, the thread, and the newest message with a flag for its presence.
 type UnsolicitedParts = ((Timestamp, Timestamp), (IdHash, (IdHash, u8)));
 
 impl Fixed for UnsolicitedPost {
@@ -69,8 +69,8 @@ pub struct TimingScore {
     human_delays: DelayRuns,
 }
 
-/// The delays of a [`TimingScore`], for a checkpoint. They keep their bits: as decimal digits they would not come back
-/// exactly.
+/// The delays of a [`TimingScore`], for a checkpoint. They are stored as bits, because decimal numbers would not
+/// round-trip exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedDelays {
     own: Vec<u64>,
@@ -78,7 +78,7 @@ pub struct SavedDelays {
 }
 
 impl TimingScore {
-    /// Of one channel.
+    /// Returns the delays of one channel, for a checkpoint.
     pub fn delays(&self) -> anyhow::Result<SavedDelays> {
         let cannot_read = "cannot read a temporary file";
         let mut saved = SavedDelays::default();
@@ -92,19 +92,19 @@ impl TimingScore {
         Ok(saved)
     }
 
-    /// Puts back what a checkpoint has kept of one channel.
+    /// Restores the delays of one channel from a checkpoint.
     pub fn with_delays(mut self, saved: SavedDelays) -> Self {
         let human = saved.human.into_iter();
         let human = human.map(|(delay, weight)| (f64::from_bits(delay), f64::from_bits(weight)));
         self.human_delays.add_sorted(human);
         let mut own: Vec<f64> = saved.own.into_iter().map(f64::from_bits).collect();
-        // Earlier builds of this version kept them in the order of the posts.
+        // Earlier builds of this version stored the delays in the order of the posts.
         own.sort_by(f64::total_cmp);
         self.own_delays.add_sorted(own.into_iter().map(|own| (own, 1.0)));
         self
     }
 
-    /// Adds the sums over other channels, which come after these.
+    /// Adds the sums of other channels, which come after these.
     pub fn merge(&mut self, other: Self) {
         self.posts += other.posts;
         self.preempting_posts += other.preempting_posts;
@@ -114,7 +114,7 @@ impl TimingScore {
         self.human_delays.merge(other.human_delays);
     }
 
-    /// Adds a channel. Where `posts` or the rows of the channel fail, what was added means nothing.
+    /// Adds a channel. If `posts` or the rows of the channel fail, the result means nothing.
     pub fn add(&mut self, channel: &RecordedChannel, posts: &Column<UnsolicitedPost>) {
         let rows = &channel.rows;
         let Some(half) = rows.get(rows.len() / 2).map(|row| row.at()) else { return };
@@ -145,8 +145,8 @@ impl TimingScore {
         self.compare(&posts.derive(timed), delays);
     }
 
-    /// Compares each post with all user delays of its channel that are longer than its wait. Together these delays weigh
-    /// as much as the post. A post without such a delay is left out, because there is nothing to compare it with.
+    /// Compares each post with all user delays of its channel that are longer than its wait. Together, these delays
+    /// weigh as much as the post. A post without such a delay is left out, because there is nothing to compare it with.
     fn compare(&mut self, posts: &Column<(f64, f64)>, delays: Column<f64>) {
         let delays = delays.sorted_by_key(|delay| total_order(*delay));
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
@@ -169,8 +169,8 @@ impl TimingScore {
         self.human_delays.add_sorted(weighted);
     }
 
-    /// The Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of their
-    /// cumulative distributions.
+    /// Returns the Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of
+    /// their cumulative distributions.
     ///
     /// The persona's delay is the time from the newest human message that was judged to the post. A user's delay is
     /// the time from one message to the next of the same conversation, if another user wrote that within an hour. Both
@@ -207,7 +207,7 @@ impl TimingScore {
         }
     }
 
-    /// The persona's median delay and the users'.
+    /// Returns the persona's median delay and the users'.
     pub fn medians(&self) -> Option<(f64, f64)> {
         let (own, human) = (median(&self.own_delays), median(&self.human_delays));
         Some((known(own)??, known(human)??))
@@ -230,12 +230,12 @@ fn median(delays: &DelayRuns) -> io::Result<Option<f64>> {
     Ok(None)
 }
 
-/// What cannot be read back is not known.
+/// Returns `None`, with a warning, for delays that cannot be read back.
 fn known<T>(found: io::Result<T>) -> Option<T> {
     found.inspect_err(|error| warn!(%error, "cannot read delays back")).ok()
 }
 
-/// A number that sorts as [`f64::total_cmp`] does.
+/// Maps a number to an integer that sorts as [`f64::total_cmp`] does.
 fn total_order(number: f64) -> u64 {
     let bits = number.to_bits();
     // The larger a negative number's bits are, the smaller it is.

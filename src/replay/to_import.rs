@@ -1,5 +1,5 @@
-//! Converts recorded chat, and what else an export holds, to the data of an import. Messages are too many to be held at
-//! once: they wait on disk, and are heard in batches.
+//! Converts recorded chat, and everything else in an export, to the data of an import. The messages may not fit in
+//! memory, so they are sorted on disk and heard in batches.
 
 pub mod arranged;
 
@@ -20,46 +20,48 @@ use aizuchi_core::store::order::Order;
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
 
-/// How many of the lines that cannot be read are known by number.
+/// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;
 
-/// What a file of JSON Lines holds. Besides the messages, that is as much as there are channels and users.
+/// The contents of a JSON Lines file. Without the messages, its size grows with the number of channels and users.
 pub struct RecordedData {
-    /// The lines of messages, by message. What changed while an export was written has two lines: the later one counts.
+    /// The lines of messages, by message. A message that changed while an export was written has two lines, of which
+    /// the later one counts.
     lines: RecordSorter,
     /// What an export holds besides messages, by workspace.
     pub exported: BTreeMap<WorkspaceId, ExportedWorkspace>,
-    /// Messages of any recording do not say which workspace they are of. Who wrote them; `None` if there are none.
+    /// The authors of the messages that do not name their workspace, which are those of other recordings. `None` if
+    /// there are no such messages.
     pub recorded: Option<BTreeSet<UserId>>,
     bad_lines: BadLines,
-    /// What an export holds and is not imported.
+    /// The number of items in an export that are not imported, by kind.
     left_out: BTreeMap<&'static str, usize>,
 }
 
 /// What an export holds of a workspace besides its messages.
 #[derive(Default)]
 pub struct ExportedWorkspace {
-    /// Who wrote messages, or reacted to them.
+    /// The users who wrote messages, or reacted to them.
     users: BTreeSet<UserId>,
     others: Vec<OtherLine>,
 }
 
-/// Lines that are no messages.
+/// Lines that could not be read.
 #[derive(Default)]
 struct BadLines {
     count: usize,
-    /// The first numbers, from 1.
+    /// The first line numbers, counted from 1.
     numbers: Vec<usize>,
 }
 
-/// What a line of a message is.
+/// The kind of a message's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageKind {
-    /// Of any recording.
+    /// A message of a recording that is not an export.
     Recorded,
-    /// Of an export.
+    /// A message of an export.
     Exported,
-    /// Of an export, and in no prompt.
+    /// A message of an export that no prompt may contain.
     Withheld,
 }
 
@@ -68,7 +70,7 @@ pub fn read(input: impl BufRead) -> anyhow::Result<RecordedData> {
     read_within(input, SorterLimits::default())
 }
 
-/// The same, with as little in memory as this.
+/// Like [`read`], with limits on the memory used.
 pub fn read_within(mut input: impl BufRead, limits: SorterLimits) -> anyhow::Result<RecordedData> {
     let mut data = RecordedData {
         lines: RecordSorter::new(limits),
@@ -97,14 +99,14 @@ impl RecordedData {
         self.recorded.is_none() && self.exported.is_empty()
     }
 
-    /// Everybody of whom something is in an export's workspace, or in the messages that name none.
+    /// Returns the users in an export's workspace or, for `None`, in the messages that do not name their workspace.
     pub fn users(&self, workspace: Option<&WorkspaceId>) -> BTreeSet<UserId> {
         let Some(workspace) = workspace else { return self.recorded.clone().unwrap_or_default() };
         let exported = self.exported.get(workspace);
         exported.map(|exported| exported.users.clone()).unwrap_or_default()
     }
 
-    /// The key of the message of a line, or `None` if it is none. The error says what is wrong with it.
+    /// Takes a line, and returns its kind and key if it is a message. The error says what is wrong with it.
     fn take(&mut self, line: &[u8]) -> Result<Option<(MessageKind, Vec<u8>)>, String> {
         match LineKind::from_line(line) {
             LineKind::Other => {
@@ -119,7 +121,7 @@ impl RecordedData {
             LineKind::Message => {}
         }
         let message = RecordedMessage::parse(line)?;
-        // The lines of other recordings are parsed once.
+        // The lines of other recordings are parsed only once.
         let keys = match holds(line, "\"workspace\"") {
             true => serde_json::from_slice::<Value>(line).unwrap_or_default(),
             false => Value::Null,
@@ -188,12 +190,12 @@ impl RecordedData {
     }
 }
 
-/// The change that a line of a setting stands for.
+/// Parses the setting change in a line.
 fn setting_change(setting: &str, value: &str) -> Option<SettingChange> {
     SettingKind::from_name(setting)?.parse(value).map(SettingChange::Set)
 }
 
-/// What a line with an order is called that says nothing that this version knows.
+/// Returns the name under which an order counts as left out, if this version cannot use it.
 fn unusable_order(other: &OtherLine) -> Option<&'static str> {
     match other {
         OtherLine::Setting { room, thread, setting, value, .. } => {
@@ -218,7 +220,7 @@ fn unusable_order(other: &OtherLine) -> Option<&'static str> {
     }
 }
 
-/// What is not imported, and why.
+/// Returns the items that are not imported, and why.
 fn skipped(bad_lines: &BadLines, left_out: &BTreeMap<&'static str, usize>) -> Vec<SkippedItems> {
     let why = format!("they cannot be read{}", name_lines(&bad_lines.numbers));
     let bad = SkippedItems::new_if_any("lines", bad_lines.count, why);
@@ -248,7 +250,7 @@ impl BadLines {
 }
 
 impl MessageKind {
-    /// A line with its number, as it waits on disk.
+    /// Encodes a line and its number for sorting on disk.
     fn record(self, number: u64, line: &[u8]) -> Vec<u8> {
         let kind = match self {
             MessageKind::Recorded => b'r',
@@ -258,7 +260,7 @@ impl MessageKind {
         [&[kind][..], &number.to_le_bytes(), line].concat()
     }
 
-    /// The same back again.
+    /// Decodes a record.
     fn split(record: &[u8]) -> Option<(Self, u64, &[u8])> {
         let (kind, rest) = record.split_first()?;
         let kind = match kind {
@@ -276,7 +278,7 @@ fn exported_key(line: &MessageLine) -> Vec<u8> {
     key_of(&[line.workspace.as_str(), line.room.as_str(), line.id.as_str()])
 }
 
-/// Different for different parts, and for another number of parts.
+/// Encodes parts as a key that differs for different parts, and for different numbers of parts.
 fn key_of(parts: &[&str]) -> Vec<u8> {
     let lengths = parts.iter().flat_map(|part| (part.len() as u64).to_be_bytes());
     let mut key = vec![u8::try_from(parts.len()).unwrap_or(u8::MAX)];

@@ -1,4 +1,4 @@
-//! Drafts of orders tried for the chat, as far as the operator lets it cost something.
+//! Tries drafts of standing orders in the chat, within the operator's budget.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -32,31 +32,32 @@ use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::{Store, StoreError};
 
-/// Answers may quote chat, so they do not stay.
+/// Answers may quote chat, so they are dropped after this time.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 
-/// The path of a channel's page.
+/// Returns the path of a channel's page.
 pub type PageOf = fn(&WorkspaceId, &ChannelId) -> String;
 
-/// What tries drafts for the chat.
+/// Tries drafts of standing orders for the chat.
 pub struct ChatTrial {
     archive: Arc<dyn Archive>,
     store: Arc<dyn Store>,
     clock: Clock,
-    /// Set once they are built, which is after what answers commands.
+    /// Set once the models are built, which is after the command handler.
     models: OnceLock<Arc<ModelsInUse>>,
-    /// Where a browser on this machine finds the pages, and the path of a channel's.
+    /// The address at which a browser on this machine finds the pages, and the path of a channel's page.
     pages: String,
     page_of: PageOf,
     tried: TriedDrafts,
 }
 
-/// What was spent on drafts. The step that answers for one is done again when a new message supersedes it or its result
-/// cannot be stored, and that costs nothing twice, and no draft more than its cap. It is known as long as the program runs.
+/// The amounts spent on drafts. The step that answers for a draft is repeated if a new message supersedes it or its
+/// result cannot be stored. A repetition costs nothing, and no draft costs more than its cap. The amounts are kept
+/// until the program ends.
 #[derive(Default)]
 struct TriedDrafts(Mutex<HashMap<DraftKey, TriedDraft>>);
 
-/// What tells the drafts of a number apart is when each was given.
+/// Identifies a draft. Drafts with the same number differ in when they were given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DraftKey {
     workspace: WorkspaceId,
@@ -66,7 +67,7 @@ struct DraftKey {
 }
 
 struct TriedDraft {
-    /// In millionths, with what a trial that is under way may still spend.
+    /// In millionths, including what a running trial may still spend.
     spent_micros: u64,
     answers: Arc<AnswerCache>,
     /// When the first of the answers may have been given.
@@ -84,9 +85,9 @@ impl ChatTrial {
         Self { archive, store, clock, models, pages, page_of, tried }
     }
 
-    /// From now on drafts are tried with these models.
+    /// Tries drafts with these models from now on.
     pub fn connect(&self, models: Arc<ModelsInUse>) {
-        // They are connected once.
+        // The models are set only once.
         let _ = self.models.set(models);
     }
 
@@ -147,7 +148,8 @@ impl StandingOrderTrial for ChatTrial {
         Ok(outcome(&run, &result, &budgeted))
     }
 
-    /// Only in the local room: on a platform people read it on other machines, where the address is not that of the pages.
+    /// Returns the URL of the channel's page, only in the local room: on a platform, users read it on other machines,
+    /// where the address is not that of the pages.
     fn page(&self, conversation: &ConversationId) -> Option<String> {
         let ConversationId { workspace, channel, .. } = conversation;
         let path = (self.page_of)(workspace, channel);
@@ -163,8 +165,8 @@ impl DraftKey {
 }
 
 impl TriedDrafts {
-    /// What was answered about a draft lately, and how much of the cap is left. That counts as spent until it is known what
-    /// was, so a trial that is dropped in the middle is not paid again.
+    /// Returns the recent answers about a draft, and the rest of its cap. The rest counts as spent until the trial
+    /// ends, so that a trial that is dropped in the middle is not paid for again.
     fn begin(
         &self,
         key: &DraftKey,
@@ -172,7 +174,7 @@ impl TriedDrafts {
         now: Timestamp,
     ) -> (Arc<AnswerCache>, u64) {
         let mut drafts = self.0.lock();
-        // A draft that has lapsed is not tried again.
+        // A draft that has expired is not tried again.
         drafts.retain(|key, _| now.duration_since(key.given) <= DRAFT_LIFETIME);
         for tried in drafts.values_mut() {
             if now.duration_since(tried.since) >= MOST_AGE {
@@ -189,7 +191,7 @@ impl TriedDrafts {
         (tried.answers.clone(), left)
     }
 
-    /// What a trial has spent of what was left for it.
+    /// Records how much of the rest of the cap a trial has spent.
     fn end(&self, key: &DraftKey, left_micros: u64, spent_micros: u64) {
         if let Some(tried) = self.0.lock().get_mut(key) {
             tried.spent_micros = tried.spent_micros.saturating_sub(left_micros) + spent_micros;
@@ -222,7 +224,7 @@ fn outcome(
     result: &StandingOrderTrialResult,
     budgeted: &BudgetedModel,
 ) -> StandingOrderTrialOutcome {
-    // A model that is too slow is none that is too dear.
+    // A model that is too slow is not reported as too expensive.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {
         true if is_over => StandingOrderTrialOutcome::OverBudget,
@@ -276,7 +278,7 @@ mod tests {
         assert_eq!(left(&one, at(0) + DRAFT_LIFETIME), 0);
     }
 
-    /// A model that is too slow is not called too dear.
+    /// A model that is too slow is not reported as too expensive.
     #[tokio::test]
     async fn what_is_too_late_is_not_over_the_cap() {
         let limits = |max_cost_micros: u64| CallBudget {

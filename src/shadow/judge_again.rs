@@ -1,4 +1,4 @@
-//! The judge asked once more about a moment: the recorded prompt, word for word, to the model that judges now.
+//! Asks the judge about a past moment again: sends the recorded prompt, word for word, to the current model.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::tokens::estimate;
 
-/// What is put to the judge again.
+/// A recorded call to the judge, which is repeated.
 pub struct Rejudgment {
-    /// The verdict then. `None`: its answer could not be used, or there was none.
+    /// The verdict at the time. `None` if the answer was unusable, or if there was none.
     pub recorded: Option<Judgment>,
-    /// Who was asked then.
+    /// The model that was asked at the time.
     pub recorded_model: Arc<str>,
     prompt: Prompt,
 }
@@ -30,25 +30,26 @@ pub struct Rejudgment {
 /// Why a moment cannot be judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unjudgeable {
-    /// A rule settled it, or somebody was owed an answer.
+    /// A rule settled it, or a user was owed an answer.
     NoJudge,
-    /// Its time is over, one of its messages was changed or deleted, or prompts are not kept at all.
+    /// The prompt has expired, one of its messages was changed or deleted, or prompts are not kept at all.
     PromptGone,
-    /// The messages that it was about.
+    /// The messages of the decision are gone.
     MessagesGone,
 }
 
-/// What came of it, if the judge was asked.
+/// The result of asking the judge again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rejudged {
     Judged(Judgment),
-    /// The answer is no judgment, for this reason.
+    /// The answer is not a judgment, for this reason.
     Unreadable(String),
-    /// It did not answer, or was not asked.
+    /// The judge did not answer, or was not asked.
     Unanswered,
 }
 
-/// The recorded call that counts: the last that came to a verdict, or else the last of all. Its prompt must be kept.
+/// Returns the recorded call that counts: the last one with a verdict, or else the last one. Its prompt must have been
+/// kept.
 pub fn recorded_call(
     decision: &Decision,
     exchanges: Vec<Option<ModelExchange>>,
@@ -63,7 +64,8 @@ pub fn recorded_call(
 }
 
 impl Rejudgment {
-    /// The context is what a prompt was made from then: by it, the message that an answer names is found.
+    /// Prepares a judgment. `context` is what the prompt was made from at the time; it resolves the message that an
+    /// answer names.
     pub fn new(
         moment: &PastMoment,
         (attempt, exchange): (&Attempt, ModelExchange),
@@ -79,7 +81,7 @@ impl Rejudgment {
         }
     }
 
-    /// Asks, or only counts what it would cost.
+    /// Asks the judge, or only estimates the cost.
     pub async fn ask(
         &self,
         model: &ShadowModel,

@@ -1,4 +1,4 @@
-//! Another persona on moments that are past, beside the present one: whether each would have spoken, and what it would
+//! Tries another persona on past moments, beside the present one: whether each would have spoken, and what it would
 //! have said.
 
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use aizuchi_core::rules::Mode;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
-/// The longest persona that is tried, in characters.
+/// The maximum length of a persona's prompt, in characters.
 pub const MAX_PROMPT_CHARACTERS: usize = 20_000;
 
-/// What is changed of the persona.
+/// The parts of a persona that are edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedPersona {
     pub name: DisplayName,
@@ -38,18 +38,18 @@ pub struct EditedPersona {
 }
 
 impl EditedPersona {
-    /// The present one.
+    /// Returns the present persona.
     pub fn present(config: &Config) -> Self {
         let persona = config.persona.clone();
         Self { name: persona.name, system_prompt: persona.system_prompt }
     }
 
-    /// As a form sends it: browsers end lines in their own way.
+    /// Reads the values of a form. Browsers send their own line endings.
     pub fn from_form(name: DisplayName, system_prompt: &str) -> Self {
         Self { name, system_prompt: system_prompt.replace("\r\n", "\n") }
     }
 
-    /// Space at the end is no change.
+    /// Whether the name or the prompt differs. Trailing whitespace in the prompt does not count.
     pub fn differs_from(&self, other: &Self) -> bool {
         self.name != other.name || self.has_other_prompt(other)
     }
@@ -65,7 +65,7 @@ impl EditedPersona {
         edited
     }
 
-    /// The part of a config that sets what differs. `None`: nothing does.
+    /// Returns the part of a config that sets the differences. `None` if there are none.
     pub fn patch(&self, present: &Self) -> Option<String> {
         let mut patch = String::new();
         if self.name != present.name {
@@ -78,12 +78,13 @@ impl EditedPersona {
     }
 }
 
-/// A JSON string is one of YAML. What looks like a variable of the environment is none.
+/// Quotes a text for YAML on one line, since a JSON string is a YAML string. What looks like an environment variable is
+/// escaped.
 fn one_line(text: &str) -> String {
     serde_json::json!(escape_variables(text)).to_string()
 }
 
-/// A text as people write one in YAML, or on one line where it could be read otherwise.
+/// Formats a text as a YAML block, or on one line if a block could be parsed differently.
 fn block(text: &str) -> String {
     let is_plain =
         |character: char| character == '\n' || !character.is_control() && character != '\u{feff}';
@@ -104,7 +105,7 @@ fn escape_variables(text: &str) -> String {
     text.replace("${", "$${")
 }
 
-/// Moments, and the two personas to try on them.
+/// Moments, and the two personas that are tried on them.
 pub struct PersonaTrial {
     pub moments: Vec<TriedMoment>,
     pub judge: ShadowModel,
@@ -115,42 +116,42 @@ pub struct PersonaTrial {
 pub struct TriedMoment {
     pub moment: PastMoment,
     pub context: Context,
-    /// Each persona's: the present one's first.
+    /// The prompts of each persona, those of the present one first.
     pub prompts: Vec<Arc<PastPrompts>>,
 }
 
-/// What a model made of something.
+/// The outcome of a model call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrialOutcome<T> {
     Known(T),
-    /// It answered something else.
+    /// The answer could not be parsed.
     Unreadable,
-    /// It was not asked, or did not answer.
+    /// The model was not asked, or did not answer.
     Unknown,
 }
 
 /// What one persona would have done at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Performance {
-    /// `None`: somebody was owed an answer, so no judge is asked.
+    /// `None` if a user was owed an answer, so that no judge is asked.
     pub judgment: Option<TrialOutcome<Judgment>>,
     pub verdict: Option<Verdict>,
-    /// `None`: it would have said nothing. A text may be empty: it has nothing to say.
+    /// `None` if the persona would have said nothing. An empty text means that it has nothing to say.
     pub reply: Option<TrialOutcome<String>>,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonaTrialResult {
-    /// For each moment, each persona's.
+    /// For each moment, the performance of each persona.
     pub performances: Vec<Vec<Performance>>,
-    /// What the judge was asked, or would be, and the same of the model that replies.
+    /// The calls to the judge and to the model that replies, or the calls that would be made.
     pub judging: CallCounts,
     pub speaking: CallCounts,
 }
 
 impl PersonaTrial {
-    /// Asks, or only counts what that would cost at most.
+    /// Asks the models, or only estimates the maximum cost.
     pub async fn run(&self, stop: &CancellationToken) -> PersonaTrialResult {
         let began = Instant::now();
         let judge = self.judge.judge().until(stop.clone(), LONGEST_ASKING);
@@ -176,7 +177,7 @@ impl PersonaTrial {
         PersonaTrialResult { performances, judging, speaking: speaker.counts() }
     }
 
-    /// Each moment with each persona.
+    /// Pairs each moment with each persona.
     fn cases(&self) -> impl Iterator<Item = Case<'_>> {
         self.moments.iter().flat_map(|tried| {
             tried.prompts.iter().map(move |prompts| Case {
@@ -187,7 +188,7 @@ impl PersonaTrial {
         })
     }
 
-    /// The model that replies, with what the judge has left.
+    /// Returns the model that replies, limited to the budget that the judge has left.
     fn speaker_within(&self, spent_micros: u64) -> ShadowModel {
         let limits = &self.speaker.limits;
         let left = limits.max_cost_micros.saturating_sub(spent_micros);
@@ -254,7 +255,7 @@ impl Case<'_> {
         speaker: &ModelJudge,
         secrets: &SecretScanner,
     ) -> TrialOutcome<String> {
-        // Without a verdict a reply is only priced: what it would be a reply to is not known.
+        // Without a verdict, a reply is only priced, because it is unknown which message it would answer.
         let intent = match judgment {
             Some(TrialOutcome::Known(judgment)) => Some(Intent {
                 reason: judgment.reason.clone(),
@@ -278,7 +279,7 @@ impl Case<'_> {
         }
     }
 
-    /// What it amounts to where it may speak.
+    /// Returns the verdict of a judgment where the persona may speak.
     fn verdict(&self, judgment: &Judgment) -> Verdict {
         let mode = match self.prompts.mode(self.context, &self.moment.decision) {
             Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
@@ -316,7 +317,7 @@ impl Case<'_> {
         }
     }
 
-    /// As it would be posted, on one page.
+    /// Screens a text as for a post, without splitting it.
     fn screen(&self, text: &str, secrets: &SecretScanner) -> String {
         let mut known = KnownUrls::in_context(self.context);
         known.add(&self.prompts.system_prompt(self.context));

@@ -1,4 +1,4 @@
-//! The prompts that a conversation would get at a moment that is past.
+//! Builds the prompts that a conversation would get at a past moment.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct PastPrompts {
 }
 
 impl PastPrompts {
-    /// With the rules in force. Fails if the persona leaves too little room for messages.
+    /// Creates prompts with the rules in force. Fails if the persona leaves too little space for messages.
     pub fn new(
         config: &Config,
         rulebook: Arc<Rulebook>,
@@ -62,7 +62,7 @@ impl PastPrompts {
         self.builder.judge(&self.persona_in(&self.judging, context), context, &options)
     }
 
-    /// Without tools: they would look at the present.
+    /// Builds a prompt for a reply. It has no tools, because they would look at the present.
     pub fn reply(&self, context: &Arc<Context>, decision: &Decision, at: Timestamp) -> Prompt {
         let judge_options = JudgeOptions {
             reactions: self.judge_options(context, decision).reactions,
@@ -72,25 +72,25 @@ impl PastPrompts {
         self.builder.reply(&self.persona_in(&self.speaking, context), context, &options)
     }
 
-    /// What holds in the channel now.
+    /// Returns the rules that apply in the channel now.
     pub fn rules(&self, context: &Context) -> ChannelRules {
         let name = &context.conversation_history.channel_name;
         let place = Place::of_conversation(&context.conversation, name, context.visibility);
         self.rulebook.rules_in(&place).clone()
     }
 
-    /// The mode in which it was decided.
+    /// Returns the mode in which the decision was made.
     pub fn mode(&self, context: &Context, decision: &Decision) -> Mode {
         let evaluation = decision.evaluation.as_ref();
         evaluation.map_or_else(|| self.rules(context).mode, |evaluation| evaluation.mode)
     }
 
-    /// The URLs in it may be links.
+    /// Returns the system prompt, whose URLs may be links in a post.
     pub fn system_prompt(&self, context: &Context) -> String {
         self.persona_in(&self.speaking, context).system_prompt.clone()
     }
 
-    /// The persona that an agent plays in the channel.
+    /// Returns the persona that an agent plays in the channel.
     fn persona_in(&self, agent: &Arc<Persona>, context: &Context) -> Arc<Persona> {
         match self.rules(context).persona {
             None => agent.clone(),
@@ -112,7 +112,7 @@ impl PastPrompts {
         }
     }
 
-    /// The state of the conversation, if another model had named it.
+    /// Returns the state of the conversation, if a separate call named it.
     fn known_state(&self, decision: &Decision) -> Option<ConversationState> {
         match self.config.decision.state {
             StateCall::Fused => None,
@@ -129,7 +129,7 @@ impl PastPrompts {
     }
 }
 
-/// The language in which a conversation is judged and answered.
+/// Returns the language in which a conversation is judged and answered.
 pub async fn language_of(
     archive: &dyn Archive,
     (config, rulebook): (&Config, &Rulebook),
@@ -145,7 +145,7 @@ pub async fn language_of(
     })
 }
 
-/// The context of a facilitator ends sooner.
+/// Limits the context of a facilitator to its buffer.
 pub fn fitted(context: Context, mode: Mode, rules: &ChannelRules) -> Context {
     match mode {
         Mode::Facilitator => context.with_newest_messages(rules.facilitation.buffer_size),
@@ -153,7 +153,7 @@ pub fn fitted(context: Context, mode: Mode, rules: &ChannelRules) -> Context {
     }
 }
 
-/// A channel of which nothing is known any more counts as private.
+/// Stands in for a channel that is not known any more, which counts as private.
 pub fn unknown_channel(conversation: &ConversationId) -> Channel {
     Channel {
         workspace: conversation.workspace.clone(),

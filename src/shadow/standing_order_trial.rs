@@ -1,6 +1,6 @@
-//! A standing order on moments that are past: what the judge would have decided with it in its prompt. Where it decides
-//! otherwise than it did, it is asked once more without the order: what it would decide otherwise in any case, the order
-//! has not changed.
+//! Tries a standing order on past moments: what the judge would have decided with it in its prompt. If the new decision
+//! differs from the old one, the judge is asked once more without the order, because a decision that differs in any
+//! case is not due to the order.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -34,25 +34,25 @@ use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::{Store, StoreError};
 
-/// How many days back moments are looked for.
+/// The number of days from which moments are taken.
 pub const DAYS: i64 = 7;
-/// How many moments are tried at which it spoke, and how many at which it did not: the newest.
+/// The maximum number of moments at which the persona spoke, and of those at which it did not. The newest are tried.
 const MOST_OF_EACH: usize = 12;
-/// No trial makes more calls.
+/// The maximum number of calls in a trial.
 pub const MOST_CALLS: u64 = 4 * MOST_OF_EACH as u64;
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
 
-/// An order that nobody follows yet.
+/// A standing order that is not in force yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriedStandingOrder {
-    /// The order that it would change, or its own number as a draft.
+    /// The number of the order that it would change, or its own number as a draft.
     pub number: Option<i64>,
     pub scope: StandingOrderScope,
     pub text: StandingOrderText,
 }
 
-/// Where the moments are read.
+/// The sources from which moments are read.
 pub struct MomentSource<'a> {
     pub archive: &'a dyn Archive,
     pub store: &'a dyn Store,
@@ -64,7 +64,7 @@ pub struct MomentSource<'a> {
 /// A moment at which a judge was asked, and its prompts with and without the order.
 pub struct StandingOrderMoment {
     pub moment: PastMoment,
-    /// Whether it spoke then, or asked whether it may.
+    /// Whether the persona spoke at the time, or asked for permission to speak.
     pub spoke: bool,
     with: Prompt,
     without: Prompt,
@@ -80,28 +80,28 @@ pub struct StandingOrderTrialRun {
     pub secrets: SecretScanner,
 }
 
-/// What the order makes of a moment.
+/// The effect of the order on a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MomentEffect {
     Unchanged,
-    /// It would have spoken where it did not, or the other way round, for this reason.
+    /// The persona would have spoken where it did not, or the other way round, for this reason.
     Changed(Judgment),
-    /// It decides otherwise today without the order, too, or its answer is no judgment.
+    /// The decision differs today without the order, too, or the answer is not a judgment.
     Unclear,
-    /// It was not asked, or did not answer.
+    /// The judge was not asked, or did not answer.
     Unknown,
 }
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingOrderTrialResult {
-    /// For each moment.
+    /// The effect on each moment.
     pub effects: Vec<MomentEffect>,
-    /// What was asked, or would be at most.
+    /// The calls that were made, or the maximum number that would be made.
     pub counts: CallCounts,
 }
 
-/// What the judge says to a prompt.
+/// The judge's answer to a prompt.
 enum Answer {
     Judged(Judgment),
     Unreadable,
@@ -115,8 +115,8 @@ impl From<&StandingOrder> for TriedStandingOrder {
 }
 
 impl MomentSource<'_> {
-    /// The newest moments of a channel that the order would have held for: those at which it spoke, and then those at which
-    /// it did not, each newest first. Without prompts there are none: the inner error says why.
+    /// Reads the newest moments of a channel to which the order would have applied: first those at which the persona
+    /// spoke, then those at which it did not, each newest first. If no prompts can be built, the inner error says why.
     pub async fn read(
         &self,
         channel: &Channel,
@@ -156,12 +156,12 @@ impl MomentSource<'_> {
             ));
             *left -= 1;
         }
-        // The time may not do for all, and what it said unasked is what an order is given about.
+        // The time may not suffice for all moments, and an order is given about posts that were unasked.
         moments.sort_by_key(|moment| !moment.spoke);
         Ok(Ok(moments))
     }
 
-    /// How welcome words were in the channel, if that counts anywhere.
+    /// Returns the welcome labels of the channel, if a rule uses them.
     async fn labels(&self, channel: &Channel, now: Timestamp) -> Result<Vec<Label>, StoreError> {
         if !self.rulebook.has_tolerance() {
             return Ok(Vec::new());
@@ -170,7 +170,7 @@ impl MomentSource<'_> {
         Ok(labels.remove(&channel.id).unwrap_or_default())
     }
 
-    /// `None` if what it was about is not there any more.
+    /// Reads the moment and the context of a decision. `None` if the messages of the decision are gone.
     async fn context(
         &self,
         channel: &Channel,
@@ -199,7 +199,7 @@ impl MomentSource<'_> {
     }
 }
 
-/// Whether it spoke after a judge's verdict, or was silent because of one. `None`: neither.
+/// Whether the persona spoke after a judge's verdict, or was silent because of one. `None` for any other decision.
 fn spoke_unasked(decision: &Decision) -> Option<bool> {
     let is_judged =
         decision.closed.is_some() && !decision.is_addressed && decision.judgment.is_some();
@@ -234,7 +234,7 @@ impl StandingOrderMoment {
             without: prompts.judge(&Arc::new(context), decision, *at),
             mode: match mode {
                 Mode::Facilitator => Mode::Facilitator,
-                // What counts is whether it would speak where it may.
+                // The comparison is about whether the persona would speak where it may.
                 Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
                     Mode::Companion
                 }
@@ -251,7 +251,7 @@ impl StandingOrderMoment {
             Answer::Judged(judgment) => judgment,
             Answer::Unreadable => return MomentEffect::Unclear,
             Answer::Unknown if judge.is_pricing() => {
-                // Whether this is asked depends on the answer, so it counts for the most that it may cost.
+                // Whether this call is made depends on the answer, so the estimate includes it as a maximum.
                 answer(judge, &self.without).await;
                 return MomentEffect::Unknown;
             }
@@ -297,7 +297,7 @@ async fn answer(judge: &ModelJudge, prompt: &Prompt) -> Answer {
     }
 }
 
-/// The context as it would be if the order had been in force.
+/// Returns the context as if the order had been in force.
 fn with_order(context: Context, order: &TriedStandingOrder, at: Timestamp) -> Context {
     let mut orders = context.standing_orders.clone();
     let next = orders.iter().map(|known| known.number + 1).max().unwrap_or(1);
@@ -318,8 +318,8 @@ fn with_order(context: Context, order: &TriedStandingOrder, at: Timestamp) -> Co
 }
 
 impl StandingOrderTrialRun {
-    /// Asks in the order of the moments, or only counts what that would cost at most. No call begins `longest` after the
-    /// first one.
+    /// Asks about the moments in order, or only estimates the maximum cost. No call starts later than `longest` after
+    /// the first one.
     pub async fn run(
         &self,
         stop: &CancellationToken,
@@ -337,13 +337,14 @@ impl StandingOrderTrialRun {
         StandingOrderTrialResult { effects, counts: judge.counts() }
     }
 
-    /// What the order would have changed, in figures.
+    /// Sums up the effect of the order in figures.
     pub fn effect(&self, result: &StandingOrderTrialResult) -> StandingOrderEffect {
         effect(self.moments.iter().map(|moment| moment.spoke).zip(&result.effects))
     }
 }
 
-/// Of moments, each with whether it spoke. A moment that was not tried says nothing about the order.
+/// Sums up the effects on moments, each with whether the persona spoke. A moment that was not tried says nothing about
+/// the order.
 fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> StandingOrderEffect {
     let mut effect = StandingOrderEffect { days: DAYS, ..StandingOrderEffect::default() };
     for (spoke, found) in found {
@@ -368,7 +369,7 @@ fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> Standing
 }
 
 impl StandingOrderTrialResult {
-    /// Whether nobody answered anything.
+    /// Whether the judge answered for no moment.
     pub fn is_unknown(&self) -> bool {
         self.effects.iter().all(|effect| *effect == MomentEffect::Unknown)
     }
@@ -380,7 +381,7 @@ mod tests {
     use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
     use aizuchi_core::context::channel_messages::ChannelMessages;
 
-    /// At a slow model, most is not asked: that is neither a silence kept nor one broken.
+    /// With a slow model, most moments are not tried: they are neither a silence kept nor one broken.
     #[test]
     fn what_was_not_tried_is_in_no_figure() {
         let changed = MomentEffect::Changed(Judgment::default());

@@ -1,4 +1,4 @@
-//! What a replay comes to on each day: the figures that a setting changes.
+//! The figures of a replay for each day that a setting can change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -15,7 +15,7 @@ use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questio
 /// A day of the calendar in UTC, counted from the epoch.
 pub type UtcDay = i64;
 
-/// Where nobody says which message answers which: a question is taken up if another user writes within this time.
+/// Without data about which message answers which, a question is taken up if another user writes within this time.
 const TAKEN_UP_WITHIN: SignedDuration = SignedDuration::from_mins(30);
 /// A question is reached by a post within this time …
 const REACHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
@@ -54,7 +54,7 @@ impl TuneFigures {
         figures.into_iter().fold(Self::default(), |sum, next| sum.plus(*next))
     }
 
-    // What cannot be known is `None`.
+    // An unknown figure is `None`.
 
     pub fn calls_per_1000(&self) -> Option<f64> {
         share(self.calls, self.messages).map(|calls| calls * 1000.0)
@@ -81,7 +81,7 @@ pub fn day_of(at: Timestamp) -> UtcDay {
     at.as_second().div_euclid(86_400)
 }
 
-/// Adds what happened in a channel to the days on which it did.
+/// Adds the events of a channel to the days on which they happened.
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let rows = &channel.rows;
     let questions = unanswered_questions(channel);
@@ -128,8 +128,8 @@ fn on_day(days: &mut BTreeMap<UtcDay, TuneFigures>, at: Timestamp) -> &mut TuneF
     figures
 }
 
-/// A judge that knows what people did: it says yes as long as a question stands there that nobody answered. Of an annotated
-/// recording it knows only what is annotated.
+/// Creates a judge with hindsight, which says yes while a question that nobody answered is open. In an annotated
+/// recording, it knows only what is annotated.
 pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers> {
     let (mut open, mut unknown) = (HashMap::new(), UnknownMessages::new());
     for index in 0..channels.channel_count() {
@@ -156,7 +156,7 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
     Ok(RecordedAnswers::of_questions(open, unknown))
 }
 
-/// The messages that a post just after the one at a place would reach, that one included, the newest first.
+/// Returns the messages that a post just after the one at `place` would reach, including that one, newest first.
 fn in_sight(messages: RowList<'_>, place: usize) -> impl Iterator<Item = MessageRow> {
     let newest = messages.get(place).map(|row| row.at());
     let seen = messages.until(place + 1);
@@ -167,8 +167,8 @@ fn in_sight(messages: RowList<'_>, place: usize) -> impl Iterator<Item = Message
     seen.iter().rev().filter(is_recent)
 }
 
-/// When the recording says of a channel's messages what answers them: always, or where people annotated it, from the first
-/// message that they did to the last. `None` if that is none.
+/// Returns the times for which the recording says what answers a channel's messages: all times or, if it is annotated,
+/// those from the first annotated message to the last. `None` if no message is annotated.
 fn known_times(channel: &RecordedChannel) -> Option<RangeInclusive<Timestamp>> {
     if !channel.is_annotated {
         return Some(Timestamp::MIN..=Timestamp::MAX);
@@ -180,7 +180,8 @@ fn known_times(channel: &RecordedChannel) -> Option<RangeInclusive<Timestamp>> {
     Some(first..=last)
 }
 
-/// Questions that nobody answered: as the recording says it, else as it looks, because nobody wrote after them.
+/// Questions that nobody answered, as the recording says or, if it does not, because no other user wrote soon after
+/// them.
 fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     if channel.is_annotated {
         return open_questions(channel);

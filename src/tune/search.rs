@@ -1,6 +1,6 @@
-//! Coordinate descent: one setting after the other takes the value with the best figures, until none does better. What
-//! the later ones have made needless is taken back. Where there are many messages, a few of them say first which value is
-//! worth replaying all.
+//! Coordinate descent: one setting after another takes the value with the best figures, until none improves them.
+//! Changes that later ones have made unnecessary are reverted. If there are many messages, a part of them decides first
+//! which value is worth a full replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use crate::replay::Policy;
 use crate::tune::figures::{TuneFigures, UtcDay, share};
 use crate::tune::tuned_setting::{TunedSetting, restore_gate_order};
 
-/// How often all settings are gone through.
+/// The maximum number of passes over all settings.
 const MAX_ROUNDS: usize = 2;
-/// What a setting must gain to be changed.
+/// The gain above which a setting is changed.
 const MIN_GAIN: f64 = 0.005;
 
-/// What is sought.
+/// The goal of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
-    /// Seldom heard, and hardly ever in the way.
+    /// Seldom speaks, and hardly ever interrupts.
     Quiet,
     Balanced,
-    /// Reaches questions that nobody answered, even if it is heard more often.
+    /// Reaches questions that nobody answered, even if it speaks more often.
     Helpful,
 }
 
 impl Goal {
-    /// How good figures are. A question that is reached is a gain; a post, a post into an active exchange and a call of the
-    /// judge have a price, each for a message.
+    /// Returns the utility of figures. A question that is reached is a gain; a post, a post into an active exchange and
+    /// a judge call have a cost. All of them are per message.
     pub fn utility(self, figures: &TuneFigures) -> f64 {
         let (reached, post, in_exchange, call) = match self {
             Goal::Quiet => (0.5, 4.0, 12.0, 0.3),
@@ -43,10 +43,10 @@ impl Goal {
     }
 }
 
-/// How much of what may be learned from is replayed.
+/// How much of the training data is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
-    /// Its newest days.
+    /// The newest days of the training data.
     Coarse,
     Whole,
 }
@@ -54,23 +54,23 @@ pub enum Fidelity {
 /// The best settings that the search found.
 pub struct Found {
     pub policy: Policy,
-    /// The settings that differ from those that it began with.
+    /// The settings that differ from the initial ones.
     pub changed: Vec<TunedSetting>,
-    /// How many settings were tried.
+    /// The number of settings that were tried.
     pub tried: usize,
 }
 
-/// The number of replays that a search takes, for its progress; hardly ever more.
+/// Returns the approximate maximum number of replays of a search, for its progress.
 pub fn max_replays() -> u64 {
     let values: usize = TunedSetting::ALL.iter().map(|knob| knob.values().len()).sum();
     (2 + (values + TunedSetting::ALL.len()) * MAX_ROUNDS + TunedSetting::ALL.len()) as u64
 }
 
-/// Replays the days that may be learned from.
+/// Replays the days of the training data.
 pub type MeasureDays<'m> =
     &'m mut dyn FnMut(&Policy, Fidelity) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>>;
 
-/// What was measured so far.
+/// The measurements so far.
 struct Measured<'m> {
     goal: Goal,
     measure: MeasureDays<'m>,
@@ -90,12 +90,12 @@ impl Measured<'_> {
         Ok(utility)
     }
 
-    /// How many settings were measured.
+    /// Returns the number of settings that were measured.
     fn tried(&self) -> usize {
         self.utilities.keys().map(|(_, values)| values).collect::<BTreeSet<_>>().len()
     }
 
-    /// The value of a setting that promises most, if one promises anything.
+    /// Returns the policy with the value of a setting that promises the greatest gain, if any does.
     fn most_promising(
         &mut self,
         knob: TunedSetting,
@@ -115,8 +115,8 @@ impl Measured<'_> {
         Ok(winner)
     }
 
-    /// What was found without the changes that the others have made needless. One that is taken back may make another
-    /// needless: the length of a fixed wait matters until the wait is adaptive again.
+    /// Returns the result without the changes that others have made unnecessary. A revert may make another change
+    /// unnecessary: the length of a fixed wait matters until the wait is adaptive again.
     fn without_needless(&mut self, found: &Policy, base: &Policy) -> anyhow::Result<Policy> {
         let least = self.utility(found, Fidelity::Whole)? - MIN_GAIN;
         let mut best = found.clone();
@@ -140,7 +140,7 @@ impl Measured<'_> {
     }
 }
 
-/// Searches from these settings on. What is coarse decides which value of a setting is replayed as a whole.
+/// Searches, starting from `base`. The data of the fidelity `first` decides which value of a setting is replayed in full.
 pub fn search(
     base: &Policy,
     goal: Goal,
@@ -169,7 +169,7 @@ pub fn search(
     let mut policy = measured.without_needless(&best, base)?;
     restore_gate_order(&mut policy, base);
     let is_changed = |knob: &TunedSetting| {
-        // Where only the seconds of a fixed wait differ, another setting says so.
+        // If only the seconds of a fixed wait differ, another setting shows the change.
         knob.value(&policy) != knob.value(base) && knob.to_yaml(&policy) != knob.to_yaml(base)
     };
     let changed = TunedSetting::ALL.into_iter().filter(is_changed).collect();
@@ -301,7 +301,7 @@ mod tests {
         TunedSetting::MinWait.set(&mut base, 60.0);
         let (mut coarse, mut whole) = (0, 0);
         let found = search(&base, Goal::Balanced, Fidelity::Coarse, &mut |policy, grain| {
-            // The newest days do not show what the wait costs, and seem to gain by another floor.
+            // The newest days do not show what the wait costs, and seem to gain from another floor.
             let floor = TunedSetting::MinWaitFloor.value(policy);
             let mut days = figures(policy);
             let day = days.get_mut(&0).unwrap();

@@ -1,4 +1,4 @@
-//! The settings that the search turns, each with a handful of values.
+//! The settings that the search changes, each with a handful of values.
 
 use crate::config::response::{JudgeGate, ResponseConfig};
 use crate::config::values::{Ratio, Seconds};
@@ -8,18 +8,21 @@ use aizuchi_core::rules::PostTiming;
 
 /// The value of [`TunedSetting::Wait`] where the wait is not fixed. A fixed wait may be 0.
 pub const ADAPTIVE: f64 = -1.0;
-/// With a `max_share` of this or more the gate `share` does not close in a replay: each post follows a message by a person.
+/// With at least this `max_share`, the gate `share` never closes in a replay, because each post follows a message by a
+/// person.
 const REACHABLE_SHARE: f64 = 0.5;
 
 /// A setting of the `response` section.
 ///
-/// The search leaves out what a replay cannot tell. The gates `spoke_last` and `unchanged` settle only what holds nothing
-/// new, and in a replay a new message is all that leads to a judgment: nobody edits or deletes there, and no judge of a
-/// search asks for a second look, unless a recorded answer does. How a post feels, which is what `timing` is for, is in no figure.
+/// The search leaves out the settings whose effect a replay cannot measure. The gates `spoke_last` and `unchanged`
+/// settle only decisions without new content, and in a replay, only a new message leads to a judgment: messages are
+/// neither edited nor deleted there, and no judge of a search asks for a second look, unless a recorded answer does.
+/// How a post feels, which is what `timing` is for, is in no figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TunedSetting {
     MinWait,
-    /// The strategy. If it is a fixed wait, how long that is belongs to it: what is long for one is short for the other.
+    /// The strategy, together with the length of a fixed wait, because a wait that is long for one strategy is short
+    /// for the other.
     Wait,
     Cooldown,
     MinConfidence,
@@ -31,7 +34,8 @@ pub enum TunedSetting {
 }
 
 impl TunedSetting {
-    /// In the order in which the search turns them: what changes most comes first. The gates are next to each other.
+    /// In the order in which the search changes them: those with the greatest effect come first. The gates are next to
+    /// each other.
     pub const ALL: [TunedSetting; 12] = [
         TunedSetting::MinWait,
         TunedSetting::Wait,
@@ -47,7 +51,7 @@ impl TunedSetting {
         TunedSetting::MaxDelay,
     ];
 
-    /// As the config has it.
+    /// Returns the key in the config.
     pub fn name(self) -> &'static str {
         match self {
             TunedSetting::MinWait => "min_wait_seconds",
@@ -62,8 +66,8 @@ impl TunedSetting {
         }
     }
 
-    /// The values to try: seconds, or a share. Of a gate, 1 is on and 0 is off. Of the strategy it is [`ADAPTIVE`], or the
-    /// seconds of a fixed wait.
+    /// Returns the values to try, in seconds or as a share. For a gate, 1 is on and 0 is off. For the strategy,
+    /// [`ADAPTIVE`] or the seconds of a fixed wait.
     pub fn values(self) -> &'static [f64] {
         match self {
             TunedSetting::MinWait => &[60.0, 120.0, 300.0, 600.0],
@@ -78,7 +82,7 @@ impl TunedSetting {
         }
     }
 
-    /// The value in force.
+    /// Returns the value in force.
     pub fn value(self, policy: &Policy) -> f64 {
         let response = &policy.config.response;
         let min_wait = || policy.config.wait_settings().min_wait_seconds;
@@ -109,7 +113,7 @@ impl TunedSetting {
             }
             TunedSetting::Cooldown => {
                 response.cooldown_seconds = Seconds(value);
-                // Without the gate no cooldown is looked at.
+                // Without the gate, a cooldown has no effect.
                 if value > 0.0 {
                     turn_on(&mut response.gates, JudgeGate::Cooldown);
                 }
@@ -124,7 +128,8 @@ impl TunedSetting {
         }
     }
 
-    /// The policy with this value. `None` if a config may not have it beside the others.
+    /// Returns the policy with this value. `None` if the config does not allow it in combination with the other
+    /// settings.
     pub fn turned(self, policy: &Policy, value: f64) -> Option<Policy> {
         let mut turned = policy.clone();
         self.set(&mut turned, value);
@@ -136,7 +141,7 @@ impl TunedSetting {
         (!(is_wait && is_too_long)).then_some(turned)
     }
 
-    /// Whether another value may change anything, as long as the other settings are these.
+    /// Whether another value may have an effect while the other settings stay the same.
     pub fn has_effect(self, policy: &Policy) -> bool {
         let response = &policy.config.response;
         let book = policy.config.rulebook();
@@ -162,7 +167,7 @@ impl TunedSetting {
         }
     }
 
-    /// The line of the `response` section that sets it. Every gate has the same one.
+    /// Returns the line of the `response` section that sets this setting. All gates share one line.
     pub fn to_yaml(self, policy: &Policy) -> String {
         let response = &policy.config.response;
         let value = match self {
@@ -188,17 +193,17 @@ impl TunedSetting {
         format!("{}: {value}", self.name())
     }
 
-    /// The `response` section that sets these, which are in the order of [`Self::ALL`].
+    /// Returns the `response` section that sets `settings`, which must be in the order of [`Self::ALL`].
     pub fn section(knobs: &[TunedSetting], policy: &Policy) -> String {
         let lines = knobs.iter().map(|knob| format!("  {}\n", knob.to_yaml(policy)));
         let mut lines: Vec<String> = lines.collect();
-        // Several gates are one list.
+        // All gates are in one list.
         lines.dedup();
         format!("response:\n{}", lines.concat())
     }
 }
 
-/// Puts the gates that are on where `base` has them: to turn one off and on again may have moved it.
+/// Restores the order that `base` has for the gates that are on, because turning a gate off and on may have moved it.
 pub fn restore_gate_order(policy: &mut Policy, base: &Policy) {
     let (gates, before) = (&mut policy.config.response.gates, &base.config.response.gates);
     let kept = before.iter().copied().filter(|gate| gates.contains(gate)).collect();
@@ -206,7 +211,7 @@ pub fn restore_gate_order(policy: &mut Policy, base: &Policy) {
     found.into_iter().for_each(|gate| turn_on(gates, gate));
 }
 
-/// Puts a gate where the default list has it.
+/// Turns on a gate, at its position in the default list.
 fn turn_on(gates: &mut Vec<JudgeGate>, gate: JudgeGate) {
     if gates.contains(&gate) {
         return;
@@ -264,7 +269,7 @@ mod tests {
             (vec![Share], Directed, vec![Directed, Share]),
             (vec![Directed], Cooldown, vec![Directed, Cooldown]),
             (vec![Directed, Share], NothingOpen, vec![Directed, NothingOpen, Share]),
-            // An order of one's own is kept.
+            // A custom order is kept.
             (vec![Share, Directed], Cooldown, vec![Cooldown, Share, Directed]),
             (vec![Unchanged, SpokeLast], Share, vec![Unchanged, SpokeLast, Share]),
         ] {

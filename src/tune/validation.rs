@@ -1,4 +1,4 @@
-//! Whether the days that the search has not seen confirm what it found.
+//! Checks whether the days that the search has not seen confirm its result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use aizuchi_core::clock::seeded_random;
 use crate::tune::figures::{TuneFigures, UtcDay};
 use crate::tune::search::Goal;
 
-/// With less than this, nothing is said.
+/// The minimum data for a verdict.
 const MIN_LEARNED: Enough = Enough { days: 5, messages: 300, questions: 8 };
 const MIN_CHECKED: Enough = Enough { days: 4, messages: 150, questions: 5 };
-/// How often the days are drawn anew.
+/// The number of times that the days are resampled.
 const DRAWS: usize = 2000;
-/// The share of the draws that must show a gain.
+/// The share of the samples that must show a gain.
 const CONFIDENCE: f64 = 0.95;
 
 struct Enough {
@@ -21,7 +21,7 @@ struct Enough {
     questions: u64,
 }
 
-/// Why a history is too short, if it is.
+/// Returns why a history is too short, if it is.
 pub fn lack(learned: &TuneFigures, checked: &TuneFigures) -> Option<String> {
     let parts = [("to learn from", learned, MIN_LEARNED), ("to check with", checked, MIN_CHECKED)];
     parts.into_iter().find_map(|(purpose, has, needs)| {
@@ -35,19 +35,19 @@ pub fn lack(learned: &TuneFigures, checked: &TuneFigures) -> Option<String> {
     })
 }
 
-/// The gain on days that were not learned from.
+/// The gain on days outside of the training data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
     pub mean: f64,
-    /// Nine of ten draws of the days lie between these.
+    /// The interval that contains nine of ten samples.
     pub low: f64,
     pub high: f64,
-    /// The share of the draws with a gain.
+    /// The share of the samples with a gain.
     pub confidence: f64,
 }
 
 impl Gain {
-    /// Compares two settings on the same days, which are drawn again and again with replacement.
+    /// Compares two settings on the same days by bootstrapping: the days are sampled repeatedly with replacement.
     pub fn new(
         before: &BTreeMap<UtcDay, TuneFigures>,
         after: &BTreeMap<UtcDay, TuneFigures>,
@@ -80,7 +80,7 @@ impl Gain {
         Self { mean: gain(&days), low: at(0.05), high: at(0.95), confidence }
     }
 
-    /// Whether the days can tell that there is one.
+    /// Whether the days show a gain with enough confidence.
     pub fn is_certain(&self) -> bool {
         self.confidence >= CONFIDENCE
     }

@@ -1,4 +1,4 @@
-//! What two settings do differently, message by message.
+//! Compares two settings, message by message.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::what_if::material::Material;
 use aizuchi_core::chat::MessageId;
 
-/// What becomes of a message, and why.
+/// The outcome for a message, and the reason for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub outcome: MessageOutcome,
@@ -17,7 +17,7 @@ pub struct Seen {
     pub reason: Reason,
 }
 
-/// A message of which other settings make something else.
+/// A message with another outcome under other settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangedMessage {
     pub message: MessageId,
@@ -25,7 +25,7 @@ pub struct ChangedMessage {
     pub after: Option<Seen>,
 }
 
-/// How many messages became what.
+/// The number of messages with each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub spoken_to: usize,
@@ -34,7 +34,7 @@ pub struct Tally {
     pub unknown: usize,
 }
 
-/// Each list in the order of time.
+/// The comparison of two replays. Each list is in chronological order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WhatIfComparison {
     pub before: Tally,
@@ -42,7 +42,7 @@ pub struct WhatIfComparison {
     pub after: Option<Tally>,
     pub newly_spoken_to: Vec<ChangedMessage>,
     pub newly_silent: Vec<ChangedMessage>,
-    /// What nobody knows: under the changed settings, or under those in force if nothing was changed.
+    /// Messages whose outcome is unknown: under the changed settings, or under those in force if nothing was changed.
     pub unknown: Vec<ChangedMessage>,
 }
 
@@ -80,7 +80,7 @@ impl WhatIfComparison {
         });
         let newly_silent = newly_silent.map(|change| match change.after {
             Some(_) => change,
-            // It was looked at later, with other messages.
+            // The message was considered later, together with others.
             None => {
                 let at = said.get(&change.message).copied();
                 let after =
@@ -99,7 +99,7 @@ impl WhatIfComparison {
     }
 }
 
-/// What a replay made of each message.
+/// The outcome of each message in a replay.
 struct Replayed<'a> {
     outcomes: BTreeMap<MessageId, Seen>,
     silences: Vec<&'a Moment>,
@@ -110,14 +110,14 @@ impl<'a> Replayed<'a> {
         let mut outcomes: BTreeMap<MessageId, Seen> = BTreeMap::new();
         for moment in moments {
             let outcome = message_outcome(moment.kind);
-            // What is spoken to is what was asked; a silence is about the newest message.
+            // A post counts for the message that it answers, and a silence for the newest message.
             let message = match outcome {
                 MessageOutcome::SpokenTo | MessageOutcome::Reacted => {
                     moment.about.as_ref().or(moment.message.as_ref())
                 }
                 MessageOutcome::KeptSilent | MessageOutcome::Unknown => moment.message.as_ref(),
             };
-            // The persona's own words are no message that something becomes of.
+            // The persona's own posts have no outcome.
             let Some(message) = message.filter(|message| said.contains_key(message)) else {
                 continue;
             };
@@ -146,7 +146,7 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    /// The first silence in the message's conversation after it was said.
+    /// Returns the first silence in the message's conversation after it was said.
     fn first_silence(
         &self,
         message: &MessageId,
@@ -171,7 +171,7 @@ fn message_outcome(kind: MomentKind) -> MessageOutcome {
         MomentKind::Spoke | MomentKind::WouldHaveSpoken => MessageOutcome::SpokenTo,
         MomentKind::Reacted => MessageOutcome::Reacted,
         MomentKind::Silent | MomentKind::Dropped => MessageOutcome::KeptSilent,
-        // Nothing else fails in a replay.
+        // In a replay, a decision fails only if the judgment is unknown.
         MomentKind::Failed => MessageOutcome::Unknown,
     }
 }

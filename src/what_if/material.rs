@@ -1,4 +1,4 @@
-//! What a trial is made of: a channel's newest messages as they are replayed, and the verdicts on them.
+//! The data of a trial: a channel's newest messages, as they are replayed, and the verdicts on them.
 
 use std::collections::HashMap;
 
@@ -15,22 +15,22 @@ use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Enough for a busy channel's week, and replayed within seconds.
 pub const MAX_MESSAGES: usize = 4000;
-/// What the texts of the messages may take in memory.
+/// The maximum size of the messages' texts in memory.
 const MAX_BYTES: usize = 8 << 20;
 const PAGE: usize = 500;
-/// Before the days in question, the channel's rhythm is learned for so long.
+/// The time before the days in question from which the channel's rhythm is learned.
 const WARM_UP: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 pub struct Material {
-    /// Under its id, so that settings of this channel hold.
+    /// Named by the channel's id, so that its settings apply.
     pub channel: RecordedChannel,
     /// The messages behind it, oldest first.
     pub messages: Vec<StoredMessage>,
-    /// What happened earlier is not told.
+    /// Earlier events are not reported.
     pub since: Timestamp,
-    /// Whether there was more than fits, so that it begins later than was asked for.
+    /// Whether the messages did not all fit, so that the trial begins later than requested.
     pub is_cut: bool,
-    /// By the newest message that each is about.
+    /// The verdicts, by the newest message that each is about.
     pub verdicts: HashMap<MessageId, Judgment>,
     /// The newest decision about each message.
     pub decisions: HashMap<MessageId, DecisionId>,
@@ -70,7 +70,7 @@ impl Material {
         })
     }
 
-    /// How many messages by people are in the days in question.
+    /// Returns the number of messages by people in the days in question.
     pub fn heard(&self) -> usize {
         let is_heard = |stored: &&StoredMessage| {
             stored.message.at >= self.since && stored.message.author.kind == AuthorKind::Human
@@ -79,8 +79,8 @@ impl Material {
     }
 }
 
-/// The newest messages since then, oldest first, and whether there are more. What appears in no prompt is not replayed,
-/// and neither is what the persona said itself: the replay has it speak anew.
+/// Returns the newest messages since `since`, oldest first, and whether there are more. Messages that no prompt may
+/// contain are not replayed. Nor are the persona's own messages, because the replay lets it speak again.
 async fn newest_messages(
     archive: &dyn Archive,
     channel: &Channel,
@@ -145,7 +145,7 @@ fn recorded(channel: &str, stored: &StoredMessage) -> RecordedMessage {
     }
 }
 
-/// What was judged for a decision, by the newest of its messages that had been said when the judge was asked.
+/// Returns the judgments of a decision, by the newest of its messages that had been posted when the judge was asked.
 fn verdicts(
     decision: &Decision,
     said: &HashMap<&MessageId, Timestamp>,

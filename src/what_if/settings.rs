@@ -1,4 +1,4 @@
-//! The settings that are tried on a channel, beside those in force there.
+//! The settings that are tried on a channel, and those in force there.
 
 use crate::config::Config;
 use crate::config::channels::{ChannelConfig, ChannelKey};
@@ -22,7 +22,7 @@ pub const GATES: [JudgeGate; 6] = [
     JudgeGate::Share,
 ];
 
-/// What may be turned, in the order of the page.
+/// The settings that may be changed, in the order of the page.
 pub const KNOBS: [TunedSetting; 6] = [
     TunedSetting::MinConfidence,
     TunedSetting::MinWait,
@@ -32,18 +32,18 @@ pub const KNOBS: [TunedSetting; 6] = [
     TunedSetting::Cooldown,
 ];
 
-/// Settings beside those in force.
+/// The settings that are tried, and those in force.
 pub struct TriedSettings {
-    /// What holds in the channel.
+    /// The settings in force in the channel.
     pub present: Policy,
     pub policy: Policy,
-    /// How the config names the channel, or would.
+    /// The key of the channel's section in the config, even if there is no such section.
     key: ChannelKey,
 }
 
 impl TriedSettings {
-    /// The settings in force, as if the channel had none of its own. The rules and the mode are those in force: somebody may
-    /// have ordered them.
+    /// Creates settings equal to those in force, as if the channel had no section of its own. The rules and the mode
+    /// come from the rulebook, because users may have ordered them.
     pub fn new(config: &Config, rulebook: &Rulebook, channel: &Channel, mode: Mode) -> Self {
         let rules = rulebook.rules_in(&Place::of_channel(channel));
         let mut config = config.clone();
@@ -75,7 +75,7 @@ impl TriedSettings {
             Some(PostTiming::Immediate) => Some(TimingSetting::Plain),
             None => config.response.timing,
         };
-        // What is in force contains them.
+        // The settings in force already contain those of the workspaces.
         config.workspaces.clear();
         // What a gate has learned is not part of a replay.
         config.response.learned_gate = None;
@@ -101,8 +101,8 @@ impl TriedSettings {
         Self { present, policy, key: section.map_or_else(by_id, |(key, _)| key) }
     }
 
-    /// From which confidence on words are welcome often enough in the channel, under the present settings and under those
-    /// that are tried. `None`: `response.tolerance` is not set there.
+    /// Returns the confidence from which posts are welcome often enough in the channel, under the present settings and
+    /// under the tried ones. `None` if `response.tolerance` is not set there.
     pub fn thresholds(&self, channel: &Channel, labels: &[Label]) -> Option<[f64; 2]> {
         let threshold = |policy: &Policy| {
             let book = policy.config.rulebook();
@@ -133,7 +133,7 @@ impl TriedSettings {
         Ok(())
     }
 
-    /// Keeps the order in force, and puts what is new behind it.
+    /// Sets which gates are on. Keeps the order in force, and appends new gates.
     pub fn set_gates(&mut self, chosen: &[JudgeGate]) {
         let order = self.present.config.response.gates.iter().chain(&GATES);
         let mut gates: Vec<JudgeGate> = Vec::new();
@@ -149,7 +149,8 @@ impl TriedSettings {
         self.policy.config.response.gates.contains(&gate)
     }
 
-    /// The confidence that is tried, if the config could not set it in a channel: what people have ordered there decides.
+    /// Returns the confidence that is tried, if the config could not set it in a channel, because an order by a user
+    /// overrides it.
     pub fn overridden_confidence(&self, rulebook: &Rulebook, channel: &Channel) -> Option<f64> {
         let is_changed = self.changed().contains(&TunedSetting::MinConfidence);
         let tried = TunedSetting::MinConfidence.value(&self.policy);
@@ -157,7 +158,7 @@ impl TriedSettings {
         patched.change_all(|rules| rules.min_confidence = tried);
         let patched = patched.with_orders_of(rulebook);
         let holds = patched.rules_in(&Place::of_channel(channel)).min_confidence;
-        // Orders are in thousandths.
+        // Orders are stored in thousandths.
         (is_changed && (holds - tried).abs() > 1e-6).then_some(tried)
     }
 
@@ -169,13 +170,14 @@ impl TriedSettings {
         let differs = |knob: &TunedSetting| knob.value(&self.policy) != knob.value(&self.present);
         let mut changed: Vec<TunedSetting> = KNOBS.into_iter().filter(differs).collect();
         if self.policy.config.response.gates != self.present.config.response.gates {
-            // One line of the config sets them all.
+            // One line of the config sets all gates.
             changed.push(TunedSetting::Gate(JudgeGate::NothingOpen));
         }
         changed
     }
 
-    /// The part of a config that sets what is changed: for the channel alone where the config can. `None`: nothing is.
+    /// Returns the part of a config that sets the changes, for the channel alone where the config allows that. `None`
+    /// if there are none.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
         let is_own = |knob: &TunedSetting| match knob {
@@ -197,7 +199,7 @@ impl TriedSettings {
             patch.extend(common.iter().map(|knob| format!("  {}\n", knob.to_yaml(&self.policy))));
         }
         if !own.is_empty() {
-            // A JSON string is one of YAML.
+            // A JSON string is a YAML string.
             patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(self.key.0)));
             patch.extend(own.iter().map(|knob| format!("    {}\n", knob.to_yaml(&self.policy))));
         }
@@ -205,7 +207,7 @@ impl TriedSettings {
     }
 }
 
-/// The channel's own section, as the rules find it.
+/// Takes the channel's own section, as the rules find it.
 fn take_section(config: &mut Config, channel: &Channel) -> Option<(ChannelKey, ChannelConfig)> {
     let by_id = ChannelKey(channel.id.to_string());
     let by_name = ChannelKey(format!("#{}", channel.name));
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(tried.overridden_confidence(&book, &channel()), Some(0.7));
     }
 
-    /// Who only narrows does not keep the config from demanding more.
+    /// An order that can only narrow a setting does not keep the config from demanding more.
     #[test]
     fn a_patch_is_overridden_by_orders_that_decide() {
         for (role, tried_value, expected) in [

@@ -9,7 +9,7 @@ use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
 use aizuchi_core::overlap::has_name;
 use aizuchi_structure::cues::Cues;
 
-/// The answers of every baseline, with its name.
+/// Returns the answers of every baseline, with its name.
 pub fn all(items: &[DecisionItem]) -> Vec<(&'static str, Vec<ItemAnswer>)> {
     let each = |speaks: fn(&DecisionItem) -> bool| {
         items.iter().map(|item| ItemAnswer::without_confidence(speaks(item))).collect()
@@ -27,7 +27,7 @@ fn is_last_line_question(item: &DecisionItem) -> bool {
     item.context.last().is_some_and(|message| is_question(&message.text))
 }
 
-/// A question that is not addressed to another author by name, and whose author no later message names.
+/// Whether there is a question that addresses no other author by name, and whose author no later message names.
 fn has_unnamed_asker(item: &DecisionItem) -> bool {
     let messages = &item.context;
     messages.iter().enumerate().any(|(index, message)| {
@@ -40,7 +40,7 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
     })
 }
 
-/// The gate on settled conversations would let a model be asked, if all messages were unseen.
+/// Whether the gate on settled conversations would let a model be asked if all messages were unseen.
 fn passes_gate(item: &DecisionItem) -> bool {
     !ConversationAnalysis::new(&item_context(item)).is_settled(|_: &Message| true)
 }

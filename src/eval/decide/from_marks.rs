@@ -1,4 +1,4 @@
-//! Makes labeled items of the decisions that people have marked.
+//! Turns decisions that users have marked into labeled items.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::query::DecisionQuery;
 
-/// How many messages before the decision an item has.
+/// The number of messages before the decision that an item holds.
 const WINDOW: usize = 50;
 
-/// The item of a marked decision. `None` if what it was about is not there any more.
+/// Reads the item of a marked decision. `None` if the messages of the decision are gone.
 pub async fn read(
     store: &DatabaseStore,
     workspace: &WorkspaceId,
@@ -68,14 +68,14 @@ pub async fn read(
     }))
 }
 
-/// What would have been right.
+/// Returns the correct answer to a marked decision.
 fn label(mark: Mark, decision: &Decision) -> DecisionLabel {
     match (mark, decision.ended) {
         (Mark::ShouldHaveSpoken, _)
         | (Mark::Right, Some(DecisionResult::Spoke | DecisionResult::Proposed)) => {
             DecisionLabel::Speak
         }
-        // Nobody can tell what it would have done.
+        // It is unknown what it would have done.
         (Mark::Right, Some(DecisionResult::Failed) | None) => DecisionLabel::Ambig,
         (Mark::ShouldHaveKeptSilent, _)
         | (

@@ -32,7 +32,7 @@ pub struct DecisionItem {
     pub language: Language,
     /// At least one message, oldest first.
     pub context: Vec<ItemMessage>,
-    /// The message of the context under which the thread stands that is judged; without one, the top level is.
+    /// The index in `context` of the parent of the thread that is judged. `None` if the top level is judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
 }
@@ -55,10 +55,10 @@ pub struct ItemMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
-    /// The message of the context, counted from 0, in whose thread it stands.
+    /// The index in the context of the parent of this message's thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
-    /// The message that it is a reply to on its platform, which tells that message's author.
+    /// The index of the message that it replies to on its platform. A reply mentions the author of that message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<usize>,
 }
@@ -85,14 +85,14 @@ impl DecisionItem {
         timestamp(self.decide_at + message.t)
     }
 
-    /// The last bit of the first byte of the id's SHA-256 decides.
+    /// Splits the items by the last bit of the first byte of the id's SHA-256.
     pub fn split(&self) -> Split {
         let first = Sha256::digest(self.id.as_bytes())[0];
         if first % 2 == 0 { Split::Tuning } else { Split::HeldOut }
     }
 }
 
-/// The time to the millisecond. An item holds only messages with a valid one.
+/// Returns the time to the millisecond. An item holds only messages with a valid one.
 fn timestamp(seconds: f64) -> Timestamp {
     Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
@@ -179,7 +179,7 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
     Ok(item)
 }
 
-/// Whether a thread may stand under the message at `index`.
+/// Whether the message at `index` may be the parent of a thread.
 fn is_parent(context: &[ItemMessage], index: usize) -> bool {
     context.get(index).is_some_and(|message| message.thread.is_none())
 }

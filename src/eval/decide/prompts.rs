@@ -55,7 +55,7 @@ impl ItemPrompts {
     }
 }
 
-/// The context that a mind sees: the item's messages without its label.
+/// Returns the context that a mind sees: the item's messages without its label.
 pub fn item_context(item: &DecisionItem) -> Context {
     // Ids in ascending order keep messages with the same time in their order.
     let id = |number: usize| MessageId::new(format!("{number:06}"));

@@ -133,7 +133,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.3}"))
 }
 
-/// The balanced accuracy and the rate of false interventions.
+/// Returns the balanced accuracy and the rate of false interventions.
 fn split_cell(score: &DecisionScore) -> String {
     format!("{} at {}", number(score.balanced_accuracy()), number(score.false_interventions()))
 }

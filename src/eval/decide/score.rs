@@ -10,7 +10,7 @@ use aizuchi_core::decision::learned::calibration::{Calibration, Scored};
 const CALIBRATION_BINS: usize = 10;
 /// The folds of the cross-validated calibration: each confidence is calibrated by the answers of the other folds.
 const CALIBRATION_FOLDS: u8 = 5;
-/// Fewer answers calibrate nothing.
+/// The minimum number of answers for a calibration.
 const MIN_CALIBRATION_ANSWERS: usize = 50;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub struct DecisionScore {
     pub auroc: Option<f64>,
     /// The expected calibration error.
     pub ece: Option<f64>,
-    /// The same after an isotonic calibration of the confidences, cross-validated.
+    /// The expected calibration error after an isotonic calibration of the confidences, cross-validated.
     pub ece_calibrated: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ impl DecisionScore {
         }
     }
 
-    /// The share of speak items that were answered with speech.
+    /// Returns the share of speak items that were answered with speech.
     pub fn recall(&self) -> Option<f64> {
         share(self.wanted_spoken, self.wanted)
     }
@@ -79,12 +79,12 @@ impl DecisionScore {
         share(self.wanted - self.wanted_spoken, self.wanted)
     }
 
-    /// The share of silent items that were answered with speech.
+    /// Returns the share of silent items that were answered with speech.
     pub fn false_interventions(&self) -> Option<f64> {
         share(self.unwanted_spoken, self.unwanted)
     }
 
-    /// The mean of the accuracies on speak and on silent items.
+    /// Returns the mean of the accuracies on speak and on silent items.
     pub fn balanced_accuracy(&self) -> Option<f64> {
         Some((self.recall()? + 1.0 - self.false_interventions()?) / 2.0)
     }
@@ -102,7 +102,7 @@ struct ConfidentAnswer {
     confidence: f64,
     /// The confidence that the persona should speak.
     speak_confidence: f64,
-    /// Where it is left out of the calibration.
+    /// The cross-validation fold from whose calibration it is held out.
     fold: u8,
 }
 
@@ -123,13 +123,13 @@ impl ConfidentAnswer {
             is_correct: *should_respond == is_wanted,
             confidence,
             speak_confidence,
-            // Another byte than the one that splits items in halves.
+            // Not the byte that splits the items into halves.
             fold: Sha256::digest(item.id.as_bytes())[1] % CALIBRATION_FOLDS,
         })
     }
 }
 
-/// The probability that a speak item has a higher `speak_confidence` than a silent one. Ties count half.
+/// Returns the probability that a speak item has a higher `speak_confidence` than a silent one. Ties count half.
 fn auroc(sure: &[ConfidentAnswer]) -> Option<f64> {
     let confidences = |is_wanted: bool| {
         sure.iter()
@@ -148,7 +148,7 @@ fn auroc(sure: &[ConfidentAnswer]) -> Option<f64> {
     (pairs > 0).then(|| wins / pairs as f64)
 }
 
-/// The mean distance between confidence and accuracy over bins of confidence, weighted by the size of the bins.
+/// Returns the mean distance between confidence and accuracy over bins of confidence, weighted by the size of the bins.
 fn ece(sure: &[ConfidentAnswer]) -> Option<f64> {
     let mut bins: [Vec<&ConfidentAnswer>; CALIBRATION_BINS] = Default::default();
     for sure in sure {
@@ -162,8 +162,8 @@ fn ece(sure: &[ConfidentAnswer]) -> Option<f64> {
     (!sure.is_empty()).then(|| bins.iter().map(distance).sum::<f64>() / sure.len() as f64)
 }
 
-/// The answers with the confidence that they have by the answers of the other folds: how often one of its confidence was
-/// right. None if there are too few.
+/// Returns the answers with calibrated confidences: the share of answers in the other folds with the same confidence
+/// that were right. Empty if there are too few answers.
 fn calibrated(sure: &[ConfidentAnswer]) -> Vec<ConfidentAnswer> {
     if sure.len() < MIN_CALIBRATION_ANSWERS {
         return Vec::new();

@@ -1,16 +1,16 @@
-//! Records that take the same number of bytes whatever they say.
+//! Records with an encoding of fixed size.
 
 use jiff::Timestamp;
 
-/// A record that stands in a file with others of its kind.
+/// A record that can be stored in a file with others of its type.
 pub trait Fixed: Copy {
-    /// How many bytes it takes.
+    /// The size of the encoding.
     const BYTES: usize;
 
-    /// Writes it into so many bytes.
+    /// Encodes the record into [`Self::BYTES`] bytes.
     fn write(self, bytes: &mut [u8]);
 
-    /// What was written into these bytes. Zeros are a record, too.
+    /// Decodes a record. All zeros must be a valid encoding.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -49,7 +49,7 @@ impl<A: Fixed, B: Fixed> Fixed for (A, B) {
     }
 }
 
-/// To the nanosecond.
+/// Encoded to the nanosecond.
 impl Fixed for Timestamp {
     const BYTES: usize = <(i64, i32)>::BYTES;
 

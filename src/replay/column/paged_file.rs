@@ -1,4 +1,4 @@
-//! A temporary file of small records, of which some pages are in memory.
+//! A temporary file of small records, with some of its pages cached in memory.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use crate::replay::column::fixed::Fixed;
 
-/// So many pages are in memory at most. Each has one place, by its number.
+/// The number of slots in the page cache. The number of a page determines its slot.
 const PAGES: usize = 256;
 
-/// The first error that put zeros in the place of what was written. All that are made from each other share it.
+/// The first I/O error, after which records may read as zeros. Columns that are derived from each other share it.
 #[derive(Clone, Debug, Default)]
 pub struct Failure(Arc<OnceLock<String>>);
 
@@ -28,7 +28,7 @@ impl Failure {
     }
 }
 
-/// A file without a name, which is gone when the program ends, however it ends.
+/// A file without a name, which disappears when the program ends, even if it crashes.
 #[derive(Debug)]
 pub struct PagedFile {
     file: File,
@@ -40,7 +40,7 @@ pub struct PagedFile {
 #[derive(Debug)]
 struct PageCache {
     pages: Vec<Page>,
-    /// Whether one of them differs from the file.
+    /// Whether any page differs from the file.
     has_changes: bool,
 }
 
@@ -52,12 +52,12 @@ struct Page {
 }
 
 impl PagedFile {
-    /// A page has whole records.
+    /// Creates a file whose pages hold whole records.
     pub fn new(page_bytes: usize, failure: Failure) -> io::Result<Self> {
         Ok(Self::of(tempfile::tempfile()?, page_bytes, failure))
     }
 
-    /// A file of which nothing can be read, and to which nothing can be written.
+    /// Creates a file whose reads and writes all fail.
     #[cfg(test)]
     pub fn lost(page_bytes: usize, failure: Failure) -> io::Result<Self> {
         Ok(Self::of(File::open("/dev/null")?, page_bytes, failure))
@@ -69,7 +69,7 @@ impl PagedFile {
         Self { file, page_bytes, cache, failure }
     }
 
-    /// Writes whole pages behind all others.
+    /// Appends whole pages at the end of the file.
     pub fn append(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, offset)
     }
@@ -90,7 +90,7 @@ impl PagedFile {
         cache.has_changes = true;
     }
 
-    /// Many bytes at once, which leave the pages in memory as they are.
+    /// Reads many bytes at once, without replacing the cached pages.
     pub fn bytes(&self, offset: u64, length: usize) -> Vec<u8> {
         let mut cache = self.cache.lock();
         if std::mem::take(&mut cache.has_changes) {
@@ -102,7 +102,7 @@ impl PagedFile {
         bytes
     }
 
-    /// The page in which a record stands.
+    /// Returns the page of a record.
     fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut Page {
         let number = offset / self.page_bytes as u64;
         let page = &mut cache.pages[(number % PAGES as u64) as usize];

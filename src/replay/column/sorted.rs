@@ -1,4 +1,4 @@
-//! Sorts long lists with little memory: piece by piece, and then all pieces into one.
+//! Sorts long lists with little memory: sorts pieces, then merges them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +6,11 @@ use std::collections::BinaryHeap;
 use crate::replay::column::Column;
 use crate::replay::column::fixed::Fixed;
 
-/// So many records are sorted at once.
+/// The number of records that are sorted at once.
 const PIECE: usize = 1 << 18;
 
 impl<T: Fixed> Column<T> {
-    /// The same records by their keys. Those with equal keys stay in their order.
+    /// Sorts the records by key. The sort is stable.
     pub fn sorted_by_key<K: Ord>(mut self, key: impl Fn(&T) -> K) -> Self {
         if self.stored.is_none() {
             self.kept.sort_by_key(key);
@@ -26,12 +26,12 @@ impl<T: Fixed> Column<T> {
         pieces.merged(&key)
     }
 
-    /// Of sorted pieces, each as long as possible.
+    /// Merges sorted pieces, each of which is as long as possible.
     fn merged<K: Ord>(&self, key: &impl Fn(&T) -> K) -> Self {
         let pieces = (0..self.len()).step_by(PIECE);
         let pieces = pieces.map(|from| self.part(from, from + PIECE).records().peekable());
         let mut pieces: Vec<_> = pieces.collect();
-        // The smallest key first, and of equal ones that of the earliest piece.
+        // The smallest key comes first, and of equal keys, the one of the earliest piece.
         let mut heads = BinaryHeap::new();
         for (number, piece) in pieces.iter_mut().enumerate() {
             heads.extend(piece.peek().map(|record| Reverse((key(record), number))));

@@ -1,6 +1,6 @@
 use super::*;
 
-/// More than stay in memory, and more than are sorted at once.
+/// More records than stay in memory, and more than are sorted at once.
 const MANY: u32 = 600_000;
 
 #[test]
@@ -23,7 +23,7 @@ fn a_long_column_says_what_a_short_one_says() {
     assert_eq!(column.partition_point(|record| record.1 < 123_456), 123_456);
     assert_eq!(part.partition_point(|record| record.1 < 65_540), 10);
     assert!(column.part(5, 3).is_empty() && column.part(MANY as usize, usize::MAX / 2).is_empty());
-    // What is changed in the file, and in memory.
+    // Records are replaced in the file, and in memory.
     for place in [3, 99_999, MANY - 1] {
         column.set(place as usize, (5000, place));
         assert_eq!(column.get(place as usize), Some((5000, place)));
@@ -44,9 +44,9 @@ fn a_lost_file_fails_all_that_is_made_of_it() {
     assert_eq!(copy.get(3), Some((0, 0)));
     let error = copy.check().unwrap_err().to_string();
     assert!(error.starts_with("cannot use a temporary file in "), "{error}");
-    // Nobody need ask the copy.
+    // The failure of the copy shows in the columns that it is related to.
     assert!(column.check().is_err() && derived.check().is_err());
-    // Nor what is read of it block by block, nor a record that is changed.
+    // So does the failure of a block-wise read, and of a replaced record.
     let column: Column<u32> = (0..1000).collect();
     assert!(column.clone().lost().unwrap().sorted_by_key(|number| *number).iter().eq([0; 1000]));
     assert!(column.check().is_err());

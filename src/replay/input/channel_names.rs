@@ -1,5 +1,5 @@
-//! What rooms of JSON Lines are called, where `room` is an id and `room_name` says the name, as in `aizuchi export`, and
-//! who may read what was said there.
+//! The names of channels in JSON Lines, where `room` is an id and `room_name` is the name, as in `aizuchi export`, and
+//! who may read their messages.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use crate::replay::history::{RecordedMessage, none_as_default};
 use crate::replay::json_lines::holds;
 use aizuchi_core::chat::Visibility;
 
-/// The rooms that have a name or are in a workspace. Two with the same name are told apart by their ids, or by their
+/// The channels that have a name or belong to a workspace. Channels with the same name are told apart by their ids or
 /// workspaces.
 #[derive(Debug, Default)]
 pub struct ChannelNames {
-    /// By workspace and room.
+    /// By workspace and channel.
     labels: HashMap<(Option<String>, String), String>,
     taken: HashSet<String>,
 }
@@ -29,7 +29,7 @@ pub struct ParsedLine {
 /// Who may read a message, as its line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// It says nothing.
+    /// The line does not say.
     Unknown,
     Everybody,
     /// Its channel is private.
@@ -38,8 +38,8 @@ pub enum Audience {
     FormerChannel,
 }
 
-/// What a line may say about its room. Whatever else stands there counts as not said, but for the visibility: what is not
-/// public is private.
+/// What a line may say about its channel. A value of another type counts as missing, except for the visibility:
+/// anything that is not public is private.
 #[derive(Default)]
 struct ChannelFields {
     room_name: Value,
@@ -48,7 +48,7 @@ struct ChannelFields {
     said_in: Value,
 }
 
-/// A whole line, so that most are parsed once.
+/// A whole line, so that most lines are parsed only once.
 #[derive(Deserialize)]
 struct WholeLine {
     room: String,
@@ -101,7 +101,7 @@ impl ChannelFields {
 }
 
 impl ChannelNames {
-    /// Parses a line of JSON Lines. The message is in the room by its name, if that is known.
+    /// Parses a line of JSON Lines. The `room` of the message is replaced with the channel's name, if known.
     pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
         if !ChannelFields::NAMES.iter().any(|name| holds(line, name)) {
             let message = RecordedMessage::parse(line)?;
@@ -115,7 +115,7 @@ impl ChannelNames {
                 let audience = fields.audience();
                 (message.checked()?, fields, audience)
             }
-            // What cannot be told counts as private, as where a key is there twice.
+            // Treat an unparsable line, e.g. with a duplicate key, as private.
             None => (RecordedMessage::parse(line)?, ChannelFields::default(), Audience::Channel),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);

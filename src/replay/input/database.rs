@@ -1,4 +1,4 @@
-//! Aizuchi's own database, read beside a program that may be running on it.
+//! Reads Aizuchi's own database, even while the program is running on it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,13 +19,13 @@ use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// How many messages are read at once.
+/// The number of messages that are read at once.
 const PAGE: usize = 1000;
 
-/// How welcome words were, by the name under which a channel is replayed: oldest first.
+/// The welcome labels of each channel, by the name under which it is replayed, oldest first.
 pub type LabelsByChannel = BTreeMap<String, Vec<Label>>;
 
-/// Reads how welcome words were in the channels, as far as that was known a day after the last message.
+/// Reads the welcome labels of the channels, as far as they were known a day after the last message.
 pub async fn welcome_labels(
     location: &DatabaseLocation,
     private: PrivateChannels,
@@ -67,7 +67,8 @@ pub async fn read(
     progress: &dyn Fn(u64),
 ) -> anyhow::Result<Recording> {
     let mut writer = InputWriter::new(options, progress)?;
-    // Before an upgrade, the new version asks what it would decide about what the old one has heard.
+    // Before an upgrade, the new version replays what the old version has heard, so any version of the database is
+    // read.
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let database = ReadOnlyDatabase::open_any_version(location, folder.path()).await?;
     let mut channels = Vec::new();
@@ -115,8 +116,8 @@ async fn read_channel(
     }
 }
 
-/// Those of a page that may be read. What was written while the channel was private stays private, and what appears in no
-/// prompt is not replayed: commands, and what users wrote who have opted out.
+/// Returns the messages of a page that may be read. Messages from the time when the channel was private stay private,
+/// and messages that no prompt may contain are not replayed: commands, and messages by users who have opted out.
 async fn readable(
     store: &DatabaseStore,
     page: Vec<StoredMessage>,
@@ -182,7 +183,7 @@ fn add(
     writer.add(number, &recorded)
 }
 
-/// The name of each channel, with what it takes to tell it from the others: its workspace, and its id.
+/// Returns the name of each channel, with its workspace or its id where the name is ambiguous.
 fn channel_names(channels: &[Channel]) -> Vec<String> {
     let first = channels.first().map(|channel| &channel.workspace);
     let is_one_workspace = channels.iter().all(|channel| Some(&channel.workspace) == first);

@@ -18,16 +18,16 @@ use aizuchi_core::chat::{UserId, to_single_line};
 use aizuchi_discord::message_text::read_message_text;
 use aizuchi_discord::text::NameLookup;
 
-/// What people and bots write. The exporter names the first two, and gives the number of the answer to a command. The
-/// rest are notices of joins, pins, calls and the like.
+/// The types of messages that users and bots write. The exporter names the first two types, and gives the numbers of
+/// the responses to commands. All other types are notices of joins, pins, calls and the like.
 const MESSAGE_TYPES: [&str; 4] = ["Default", "Reply", "20", "23"];
 
-/// What a file says of its channel before its messages.
+/// The description of a channel that precedes its messages in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportChannel {
     id: String,
     name: String,
-    /// A thread's parent: the exporter calls it the category.
+    /// The parent of a thread, which the exporter calls the category.
     parent: Option<(String, String)>,
     /// Empty for direct messages.
     server: String,
@@ -52,12 +52,12 @@ impl ExportChannel {
         })
     }
 
-    /// The id of the channel that the messages belong to, which for a thread is its parent.
+    /// Returns the id of the channel that the messages belong to: for a thread, that of its parent.
     fn room_id(&self) -> &str {
         self.parent.as_ref().map_or(&self.id, |(id, _)| id)
     }
 
-    /// The name of that channel.
+    /// Returns the name of that channel, or its id if the name is empty.
     pub fn name(&self) -> String {
         let name = self.parent.as_ref().map_or(&self.name, |(_, name)| name);
         if name.is_empty() { self.room_id().to_owned() } else { name.clone() }
@@ -98,7 +98,7 @@ pub fn read_files(
     Ok(())
 }
 
-/// Reads one file. `label` is put before the number of a record, `room` names the channel.
+/// Reads one file. `label` precedes the number of a record in errors, and `room` returns the name of the channel.
 pub fn read_file(
     input: &mut dyn BufRead,
     label: &str,
@@ -129,13 +129,13 @@ pub fn read_file(
 fn read_head(input: &mut dyn BufRead) -> anyhow::Result<Option<ExportChannel>> {
     let mut head = HeadReader::default();
     match read_document(input, &mut head) {
-        // What is wrong with it is said when its messages are read.
+        // A malformed file is reported when its messages are read.
         Ok(()) | Err(ExportError::Malformed(_)) => Ok(head.channel()),
         Err(ExportError::Failed(error)) => Err(error),
     }
 }
 
-/// Reads what comes before the messages.
+/// Reads the part of a file before its messages.
 #[derive(Default)]
 struct HeadReader {
     guild: Value,
@@ -170,9 +170,9 @@ impl ExportReader for HeadReader {
 struct FileReader<'a, 'w> {
     head: HeadReader,
     room: &'a dyn Fn(&ExportChannel) -> String,
-    /// Once its messages begin: the channel, and the name of its room.
+    /// The channel and the name under which it is replayed, once the messages begin.
     channel: Option<(ExportChannel, String)>,
-    /// The names of users who have written.
+    /// The names of the authors so far.
     names: HashMap<UserId, Arc<str>>,
     writer: &'a mut InputWriter<'w>,
     read: u64,
@@ -268,7 +268,7 @@ impl FileReader<'_, '_> {
     }
 }
 
-/// The parts of a message that make its text, as Discord's own API names them.
+/// Converts the parts of a message that make up its text to the format of Discord's own API.
 fn to_api(message: &Value) -> Value {
     let parts = |key: &str| message[key].as_array().into_iter().flatten();
     let forwarded = &message["forwardedMessage"];

@@ -1,5 +1,5 @@
-//! Reads the elements of a long JSON array one at a time: of one that is a file of its own, or of the field `messages`
-//! of an object.
+//! Reads the elements of a long JSON array one at a time. The array is a file of its own, or the field `messages` of an
+//! object.
 
 use std::fmt;
 use std::io::Read;
@@ -10,15 +10,15 @@ use serde_json::Value;
 /// The field that holds the elements.
 const ELEMENTS: &str = "messages";
 
-/// Takes the parts of a document in their order. An error ends the reading.
+/// Receives the parts of a document in order. An error stops the reading.
 pub trait ExportReader {
-    /// A field of the object, of those before `messages`.
+    /// Receives a field of the object that precedes `messages`.
     fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()>;
 
-    /// Whether the elements are read. Otherwise the reading ends where they begin.
+    /// Whether to read the elements. Otherwise, the reading stops where they begin.
     fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted>;
 
-    /// `number` is counted from 1.
+    /// Receives an element. `number` is counted from 1.
     fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()>;
 }
 
@@ -31,9 +31,9 @@ pub enum ElementsWanted {
 /// Why a document could not be read to its end.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The sentence names the place and repeats nothing of the text.
+    /// The message names the place and quotes none of the text.
     Malformed(String),
-    /// The reader of its parts failed, or the file.
+    /// The reader of the parts failed, or the file could not be read.
     Failed(anyhow::Error),
 }
 
@@ -66,7 +66,7 @@ enum Stop {
 }
 
 impl State<'_> {
-    /// Keeps why the reading stops; the parser only learns that it does.
+    /// Stores the error that stops the reading; the parser only learns that it stops.
     fn check<T, E: Error>(&mut self, result: anyhow::Result<T>) -> Result<T, E> {
         result.map_err(|error| {
             self.stop = Some(Stop::Failed(error));

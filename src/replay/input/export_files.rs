@@ -10,23 +10,24 @@ use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
-/// What a compressed input may grow to, whatever its size …
+/// The size to which any compressed input may grow …
 const MIN_UNPACKED_BYTES: u64 = 256 << 20;
-/// … and else by this factor. Chat shrinks to a tenth; what shrinks to less than a hundredth is no chat.
+/// … and otherwise, the factor by which it may grow. Chat compresses to a tenth of its size; data that compresses to
+/// less than a hundredth is not chat.
 const MAX_GROWTH: u64 = 100;
-/// A larger export is refused.
+/// An export with more files is refused.
 const MAX_FILES: usize = 1_000_000;
-/// As deep as the files of an export lie in folders.
+/// The maximum depth of the folders that hold an export's files.
 const MAX_DEPTH: usize = 4;
-/// How much of a file is looked at to tell what it is.
+/// The number of bytes of a file that are inspected to detect its format.
 pub const SNIFFED_BYTES: usize = 64 << 10;
 
-/// The files of an export, by their paths below its root.
+/// The files of an export, by their paths relative to its root.
 pub struct ExportFiles {
     container: ExportContainer,
     /// Sorted.
     names: Vec<String>,
-    /// The folder inside a zip that holds everything, with a trailing slash, or nothing.
+    /// The folder inside a zip that contains everything, with a trailing slash. Empty if there is none.
     root: String,
     allowance: Allowance,
 }
@@ -36,7 +37,7 @@ enum ExportContainer {
     Zip(Box<ZipArchive<BufReader<File>>>),
 }
 
-/// How many bytes may still be unpacked.
+/// The number of bytes that may still be unpacked.
 #[derive(Clone)]
 struct Allowance {
     left: Rc<Cell<u64>>,
@@ -97,7 +98,7 @@ impl ExportFiles {
         self.names.binary_search_by(|other| other.as_str().cmp(name)).is_ok()
     }
 
-    /// A file's content. It can be read only as far as the limit of the whole export allows.
+    /// Opens a file. It can be read only as far as the limit of the whole export allows.
     pub fn open(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
         let path = format!("{}{name}", self.root);
         let opened: Box<dyn Read + '_> = match &mut self.container {
@@ -114,7 +115,7 @@ impl ExportFiles {
         Ok(Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited)))
     }
 
-    /// The content of a file that is compressed by itself.
+    /// Opens and decompresses a file that is itself compressed.
     pub fn open_compressed(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
         let size = self.allowance.left.get() / MAX_GROWTH;
         Ok(gunzip(self.open(name)?, size))
@@ -138,7 +139,7 @@ impl Allowance {
     }
 }
 
-/// Fails once more has been read than is allowed.
+/// A reader that fails once more has been read than is allowed.
 struct LimitedRead<R> {
     inner: R,
     allowance: Allowance,
@@ -155,14 +156,14 @@ impl<R: Read> Read for LimitedRead<R> {
     }
 }
 
-/// What a compressed file of `size` bytes holds.
+/// Decompresses a file of `size` bytes.
 pub fn gunzip<'a>(input: impl BufRead + 'a, size: u64) -> Box<dyn BufRead + 'a> {
     let inner = MultiGzDecoder::new(input);
     let limited = LimitedRead { inner, allowance: Allowance::for_size(size) };
     Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited))
 }
 
-/// The files below a folder, without following links.
+/// Lists the files below a folder, without following symbolic links.
 fn list_folder(
     folder: &Path,
     prefix: &str,
@@ -188,12 +189,12 @@ fn leads_outside(name: &str) -> bool {
     is_drive || is_up || name.starts_with(['/', '\\'])
 }
 
-/// What systems leave beside people's files.
+/// Whether a file is one that an operating system leaves beside the user's files.
 fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// The folder that holds every file, if there is one and no export of Slack begins above it.
+/// Returns the folder that contains every file, if there is one and no Slack export begins above it.
 fn common_root(names: &[String]) -> String {
     let Some((root, _)) = names.first().and_then(|first| first.split_once('/')) else {
         return String::new();

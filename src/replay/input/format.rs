@@ -1,4 +1,4 @@
-//! Finds out what an input is, and has the reader of its format read it.
+//! Detects the format of an input, and reads it with the reader of that format.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use crate::replay::input::export_files::{ExportFiles, SNIFFED_BYTES, gunzip};
 use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
 use crate::replay::json_lines::read_lines;
 
-/// What a file holds, by its beginning.
+/// The kind of a file, detected from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
     JsonLines,
@@ -24,7 +24,7 @@ enum FileKind {
     Unknown,
 }
 
-/// Reads whatever is there, and says what it was.
+/// Reads an input of any format, and returns the format.
 pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<InputFormat> {
     let shown = path.display();
     let metadata = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<
         .with_context(|| format!("cannot read {shown}"))
 }
 
-/// A file by itself.
+/// Reads a single file.
 pub(super) fn read_alone(
     input: &mut dyn BufRead,
     shown: &str,

@@ -12,7 +12,7 @@ use crate::replay::input::InputWriter;
 use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use aizuchi_core::chat::to_single_line;
 
-/// Reads a room. `label` is put before the number of a record.
+/// Reads a room. `label` precedes the number of a record in errors.
 pub fn read(
     input: &mut dyn BufRead,
     label: &str,
@@ -75,7 +75,7 @@ impl ExportReader for RoomReader<'_, '_> {
             self.writer.add_bad(number, "it lacks an event_id or a sender");
             return Ok(());
         }
-        // What is left of a message that was redacted.
+        // A redacted message has no content.
         if content.as_object().is_none_or(serde_json::Map::is_empty) {
             self.writer.left_out.deleted += 1;
             return Ok(());
@@ -93,7 +93,7 @@ impl ExportReader for RoomReader<'_, '_> {
         }
         let is_thread = str_at(relation, "rel_type") == "m.thread" && !related.is_empty();
         let answered = str_at(&relation["m.in_reply_to"], "event_id");
-        // In a thread, clients that know no threads see each message as a reply.
+        // In a thread, clients without thread support see each message as a reply.
         let is_reply = !answered.is_empty() && relation["is_falling_back"] != true;
         let recorded = RecordedMessage {
             room: self.room.clone(),
@@ -119,7 +119,7 @@ impl RoomReader<'_, '_> {
         }
     }
 
-    /// The display name, else the part of the id before the server.
+    /// Returns the display name, or the part of the id before the server.
     fn name_of(&self, user: &str) -> String {
         let local = user.trim_start_matches('@').split(':').next().unwrap_or(user);
         self.names.get(user).cloned().unwrap_or_else(|| local.to_owned())
@@ -140,8 +140,8 @@ impl RoomReader<'_, '_> {
         }
     }
 
-    /// The text with an `@` before the names of those whom it mentions, as other platforms write it. The plain text of a
-    /// mention is the display name alone.
+    /// Puts an `@` before the names of the mentioned users, as other platforms write them. In Matrix, the plain text of
+    /// a mention is the display name alone.
     fn with_mentions(&self, text: &str, content: &Value) -> String {
         let users = content["m.mentions"]["user_ids"].as_array().into_iter().flatten();
         let names = users.filter_map(Value::as_str).map(|user| self.name_of(user)).collect();
@@ -149,8 +149,8 @@ impl RoomReader<'_, '_> {
     }
 }
 
-/// Puts an `@` before the first place where the text has each name as a word of its own, the longest name first: one may
-/// be a part of another. A reply mentions whom it answers, mostly without the name.
+/// Puts an `@` before the first occurrence of each name as a whole word. Longer names come first, because a name may be
+/// part of another. A reply mentions the author that it answers, mostly without the name in the text.
 fn mark_mentions(text: &str, mut names: Vec<String>) -> String {
     names.retain(|name| !name.is_empty());
     names.sort_by_key(|name| Reverse(name.len()));
@@ -173,7 +173,7 @@ fn mark_mentions(text: &str, mut names: Vec<String>) -> String {
     marked
 }
 
-/// Whether no word goes on before or behind. Chinese and Japanese have no spaces between words.
+/// Whether the text at `place` is a whole word. Chinese and Japanese have no spaces between words.
 fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     const FIRST_WITHOUT_SPACES: char = '\u{2e80}';
     let is_letter =
@@ -184,7 +184,7 @@ fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     !is_joined
 }
 
-/// A reply repeats what it answers as a quotation before an empty line.
+/// Strips the quotation that a reply begins with, up to the empty line.
 fn strip_quote(body: &str) -> &str {
     match body.split_once("\n\n") {
         Some((quote, rest)) if quote.lines().all(|line| line.starts_with('>')) => rest,

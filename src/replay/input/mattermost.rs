@@ -1,4 +1,4 @@
-//! The bulk export of Mattermost: JSON Lines, each with the kind of its record.
+//! The bulk export of Mattermost: JSON Lines, each with the type of its record.
 //!
 //! <https://docs.mattermost.com/manage/bulk-export-tool.html>
 
@@ -12,7 +12,7 @@ use crate::replay::input::InputWriter;
 use crate::replay::json_lines::read_lines;
 use aizuchi_core::chat::to_single_line;
 
-/// Reads a file. `label` is put before the number of a line.
+/// Reads a file. `label` precedes the number of a line in errors.
 pub fn read(
     input: &mut dyn BufRead,
     label: &str,
@@ -115,7 +115,7 @@ impl BulkReader<'_, '_> {
             self.left_out.insert(room);
             return Ok(());
         }
-        // The export has no ids, so a message is named by its line, and a reply by its place there.
+        // The export has no ids, so a message is identified by its line, and a reply by its position in that line.
         let id = number.to_string();
         self.message(number, post, &room, id.clone(), None)?;
         let replies = post["replies"].as_array().into_iter().flatten();

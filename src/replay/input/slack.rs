@@ -1,4 +1,4 @@
-//! An export of Slack: lists of users and channels, and for each channel a folder with a file a day.
+//! An export of Slack: lists of users and channels, and for each channel, a folder with one file per day.
 //!
 //! <https://slack.com/help/articles/220556107>
 
@@ -18,7 +18,7 @@ use aizuchi_slack::from_slack::{
 use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::message::read_message;
 
-/// The lists of channels that everybody can read, and of the others.
+/// The list of the channels that everybody can read, and the lists of the others.
 const PUBLIC_LIST: &str = "channels.json";
 const PRIVATE_LISTS: [&str; 3] = ["groups.json", "dms.json", "mpims.json"];
 const USER_LISTS: [&str; 2] = ["users.json", "org_users.json"];
@@ -58,7 +58,7 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
     Ok(())
 }
 
-/// The files of each channel's folder, by day.
+/// Returns the files of each channel's folder, by day.
 fn day_files(files: &ExportFiles) -> BTreeMap<String, Vec<String>> {
     let mut folders: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in files.names() {
@@ -72,7 +72,7 @@ fn day_files(files: &ExportFiles) -> BTreeMap<String, Vec<String>> {
     folders
 }
 
-/// Who and what the export knows by name.
+/// The users and channels that the export names.
 #[derive(Default)]
 struct Directory {
     users: HashMap<UserId, SlackUser>,
@@ -109,7 +109,7 @@ impl Directory {
         Ok(())
     }
 
-    /// A channel that no list has is private, because nobody says that it is public.
+    /// Returns the channel of a folder. A channel in no list is private, because nothing says that it is public.
     fn find_channel(&self, folder: &str) -> ExportChannel {
         self.folders.get(folder).cloned().unwrap_or_else(|| ExportChannel {
             id: ChannelId::new(folder),
@@ -122,7 +122,7 @@ impl Directory {
         self.users.get(user).map(|user| user.name.clone())
     }
 
-    /// The name of a message's author: of the user, of the integration, or of a user of another workspace.
+    /// Returns the name of a message's author: of the user, of the integration, or of a user of another workspace.
     fn author_name(&self, message: &SlackMessage) -> Option<String> {
         let raw = &message.raw;
         let said = [
@@ -158,7 +158,7 @@ fn file_name(file: &Value) -> &str {
     names.find(|name| !name.is_empty()).unwrap_or_default()
 }
 
-/// Reads a file with an array.
+/// Reads a file that contains an array.
 fn read_list(
     files: &mut ExportFiles,
     name: &str,
@@ -271,7 +271,7 @@ impl ExportReader for DayReader<'_, '_> {
             author: message.author.to_string(),
             name: self.directory.author_name(&message),
             text,
-            // Slack does not record which message answers which at the top level, so nothing is said of any.
+            // Slack does not record which message answers which at the top level, so no reply is recorded.
             reply_to: Vec::new(),
             bot: self.directory.is_bot(&message),
             opener: false,

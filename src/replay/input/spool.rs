@@ -1,5 +1,5 @@
-//! Where the messages of an input wait on disk, by channel. However long the input is, what is in memory is the rows of
-//! one channel and a buffer.
+//! Stores the messages of an input on disk, by channel. However long the input is, only the rows of one channel and a
+//! buffer are in memory.
 
 mod record;
 mod messages;
@@ -22,12 +22,12 @@ use crate::replay::input::spool::record::{RecordHeader, RecordKind, RecordNumber
 use crate::replay::rows::IdHash;
 use crate::replay::rows::builder::RowsBuilder;
 
-/// Takes a record as it is on disk, with its place.
+/// Receives a record as it is on disk, with its place.
 type RecordTaker<'a> = &'a mut dyn FnMut(u64, RecordHeader, &[u8]) -> anyhow::Result<()>;
 
-/// The messages of a channel go to disk in pieces of this size.
+/// The size of the segments in which the messages of a channel are written to disk.
 const SEGMENT_BYTES: usize = 64 << 10;
-/// All channels together keep at most this much in memory.
+/// The maximum size of the buffers of all channels together.
 const BUFFERED_BYTES: usize = 16 << 20;
 /// The number of bad records that are named.
 const MAX_NAMED: usize = 10;
@@ -36,7 +36,7 @@ const MAX_NAMED: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadRecords {
     pub count: u64,
-    /// The first of them.
+    /// The first bad records.
     first: Vec<(RecordNumber, String)>,
 }
 
@@ -51,28 +51,29 @@ impl BadRecords {
     }
 }
 
-/// Takes what a reader finds in an input.
+/// Writes the records that a reader finds to the spool.
 pub struct SpoolWriter {
     file: File,
     file_bytes: u64,
     buffered_bytes: usize,
     channels: Vec<SpooledChannel>,
     indexes: HashMap<String, usize>,
-    /// How the records of each file are called, up to their number: `line `, or `general/2024-01-02.json, record `.
+    /// The label that precedes the number of a record, for each file: `line `, or
+    /// `general/2024-01-02.json, record `.
     labels: Vec<String>,
     bad_records: BadRecords,
-    /// Whether a message is marked as the beginning of a conversation.
+    /// Whether any message is marked as the beginning of a conversation.
     pub is_annotated: bool,
 }
 
 struct SpooledChannel {
     name: String,
-    /// The places of its pieces in the file.
+    /// The offsets and lengths of its segments in the file.
     segments: Vec<(u64, usize)>,
     buffer: Vec<u8>,
-    /// Whether a message was edited or deleted later.
+    /// Whether any message was edited or deleted later.
     has_changes: bool,
-    /// Messages whose ids came before.
+    /// Messages whose ids have occurred before.
     duplicates: Vec<RecordNumber>,
     messages: u64,
 }
@@ -88,7 +89,7 @@ pub struct Spool {
 
 impl SpoolWriter {
     pub fn new() -> anyhow::Result<Self> {
-        // It has no name, so it is gone when the program ends, however it ends.
+        // The file has no name, so it disappears when the program ends, even if it crashes.
         let file = tempfile::tempfile().context("cannot make a temporary file")?;
         Ok(Self {
             file,
@@ -102,7 +103,7 @@ impl SpoolWriter {
         })
     }
 
-    /// The records that follow come from a file. `label` is how they are called, up to their number.
+    /// Begins the records of a file. `label` precedes their number in errors.
     pub fn begin_file(&mut self, label: String) {
         self.labels.push(label);
     }
@@ -126,7 +127,7 @@ impl SpoolWriter {
         self.add(record, &message.room, &spooled)
     }
 
-    /// The text of a message was replaced later.
+    /// Adds a later edit of a message's text.
     pub fn add_edit(
         &mut self,
         record: u64,
@@ -199,7 +200,7 @@ impl SpoolWriter {
         RecordNumber(self.labels.len().saturating_sub(1) as u32, record)
     }
 
-    /// Looks for messages that came before, and drops channels without any message.
+    /// Finds duplicate messages, and drops channels without messages.
     pub fn finish(mut self) -> anyhow::Result<Spool> {
         (0..self.channels.len()).try_for_each(|index| self.flush(index))?;
         let Self { file, channels, labels, bad_records, is_annotated, .. } = self;
@@ -241,7 +242,7 @@ impl Spool {
         self.channels.iter().map(|channel| channel.messages).sum()
     }
 
-    /// The first bad records, each as a sentence that names its place.
+    /// Returns the first bad records, each as a sentence that names its place.
     pub fn named_bad_records(&self) -> impl Iterator<Item = String> {
         self.bad_records.first.iter().map(|(RecordNumber(file, record), problem)| {
             let label = self.labels.get(*file as usize).map_or("record ", String::as_str);
@@ -249,13 +250,13 @@ impl Spool {
         })
     }
 
-    /// Equal for equal messages in equal channels.
+    /// Computes a fingerprint, which is equal for equal messages in equal channels.
     pub fn fingerprint(&self) -> anyhow::Result<String> {
         let mut hasher = Sha256::new();
         for (index, channel) in self.channels.iter().enumerate() {
             hasher.update((channel.name.len() as u64).to_le_bytes());
             hasher.update(channel.name.as_bytes());
-            // Without the hashes, which another version of the compiler may make otherwise.
+            // The hashes are left out, because another version of the compiler may compute them differently.
             self.each_record(index, &mut |_, header, record| {
                 hasher.update(header.length.to_le_bytes());
                 hasher.update(record);
@@ -283,7 +284,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The same, parsed.
+    /// Like [`Self::each_record`], but parses the records.
     fn read(
         &self,
         index: usize,
@@ -295,7 +296,7 @@ impl Spool {
         })
     }
 
-    /// Of the messages of a channel.
+    /// Returns the hashes of the ids of a channel's messages.
     fn id_hashes(&self, index: usize) -> anyhow::Result<Column<u64>> {
         let mut hashes = Column::default();
         self.each_record(index, &mut |_, header, _| {
@@ -305,7 +306,7 @@ impl Spool {
         Ok(hashes)
     }
 
-    /// What became of messages of a channel later. The last change counts.
+    /// Returns the later changes to the messages of a channel. The last change counts.
     fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, Change>> {
         let mut changes = HashMap::new();
         if !self.channels[index].has_changes {
@@ -323,7 +324,8 @@ impl Spool {
         Ok(changes)
     }
 
-    /// Compares the hashes of all ids first, because the ids of a long channel take much memory.
+    /// Finds messages whose ids have occurred before. Compares the hashes of all ids first, because the ids of a long
+    /// channel take much memory.
     fn find_duplicates(
         &self,
         index: usize,
@@ -349,7 +351,8 @@ impl Spool {
             }
             Ok(())
         })?;
-        // Rows know messages by the hashes of their ids. Of 10 million this happens to 3 in a million.
+        // Rows identify messages by the hashes of their ids. Among 10 million ids, two have the same hash with a
+        // probability of 3 in a million.
         anyhow::ensure!(
             seen.len() == suspects.len(),
             "the ids of two messages in {} have the same hash",
@@ -397,10 +400,10 @@ impl ChannelSource for Spool {
     }
 }
 
-/// What became of a message in the end.
+/// The final change to a message.
 #[derive(Clone, Copy)]
 enum Change {
-    /// Its text is that of the edit at this place.
+    /// The text was replaced with that of the edit at this place.
     Edited(u64),
     Deleted,
 }

@@ -1,4 +1,4 @@
-//! The answers of models, by the request they answer, so that a replay asks nothing twice.
+//! Caches the answers of models by request, so that a replay never sends the same request twice.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -15,8 +15,8 @@ use crate::replay::json_lines::read_lines;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::prompt::Prompt;
 
-/// The answers, in memory and, if they are to last, in a file with one answer a line. They may quote chat, so only the
-/// file's owner may read it.
+/// The answers, in memory and, if they are to be kept, in a file with one answer per line. They may quote chat, so only
+/// the file's owner may read it.
 #[derive(Default)]
 pub struct AnswerCache {
     answers: Mutex<HashMap<String, CachedAnswer>>,
@@ -37,13 +37,13 @@ pub struct CachedAnswer {
 #[derive(Serialize, Deserialize)]
 struct CacheEntry {
     key: String,
-    /// By this, `--judge FILE` finds the answer too.
+    /// The hash by which `--judge FILE` finds the answer, too.
     prompt_hash: String,
     #[serde(flatten)]
     answer: CachedAnswer,
 }
 
-/// Equal for equal requests to the same model with the same parameters.
+/// Computes the cache key, which is equal for equal requests to the same model with the same parameters.
 pub fn answer_key(model: &str, parameters: &str, prompt: &Prompt) -> String {
     let mut hasher = Sha256::new();
     for part in [model, parameters, prompt.verb.name(), &prompt.full_text()] {
@@ -54,7 +54,7 @@ pub fn answer_key(model: &str, parameters: &str, prompt: &Prompt) -> String {
 }
 
 impl AnswerCache {
-    /// Opens the file, or makes an empty one.
+    /// Opens the file, or creates an empty one.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -69,7 +69,7 @@ impl AnswerCache {
         read_lines(&mut input, &mut |_, line| {
             let line = line.unwrap_or_default();
             is_whole = line.ends_with(b"\n");
-            // A line that was cut off when the program ended is asked again.
+            // If a line was cut off when the program ended, the model is asked again.
             if let Ok(entry) = serde_json::from_slice::<CacheEntry>(line) {
                 answers.insert(entry.key, entry.answer);
             }

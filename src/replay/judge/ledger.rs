@@ -1,4 +1,4 @@
-//! The verdicts that a ledger has, as the judge of a replay of the same messages, and a model for what it does not have.
+//! Judges a replay of the same messages by the verdicts in a ledger, and by a model where the ledger has none.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
-/// Judges as the ledger says.
+/// A judge that repeats the verdicts of the ledger.
 pub struct LedgerJudge {
     recorded: RecordedAnswers,
-    /// Asked, or only priced, for what is not on record.
+    /// The model that is asked, or only priced, if the ledger has no verdict.
     model: Arc<ModelJudge>,
-    /// What was said before that is heard to learn the channel's rhythm. Nobody wants to know how it was judged.
+    /// Messages before this time are heard only to learn the channel's rhythm, so their verdicts do not matter.
     since: Timestamp,
     bystander: ScriptedMind,
 }

@@ -1,4 +1,4 @@
-//! A model as the judge of a replay. What it costs is limited before each call, so the cap holds whatever a replay is.
+//! A model as the judge of a replay. Its cost is limited before each call, so that the cap holds for any replay.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
-/// After so many failed calls in a row, the model is not asked any more.
+/// The number of failed calls in a row after which the model is not asked any more.
 const MAX_FAILURES: u32 = 5;
-/// The tokens of a usual judgment, for the estimate.
+/// The output tokens of a typical judgment, for the estimate.
 const JUDGMENT_TOKENS: u64 = 120;
 
-/// What limits the calls.
+/// The limits on the calls.
 #[derive(Clone, Debug)]
 pub struct CallBudget {
     pub prices: Prices,
@@ -34,10 +34,10 @@ pub struct CallBudget {
     pub timeout: SignedDuration,
 }
 
-/// Asks a model, or only counts what it would be asked.
+/// A judge that asks a model, or only counts the calls that it would make.
 pub struct ModelJudge {
     llm: Arc<dyn Llm>,
-    /// The parameters of its requests, which make other answers.
+    /// The parameters of its requests, which are part of the cache key.
     parameters: String,
     cache: Arc<AnswerCache>,
     limits: CallBudget,
@@ -45,51 +45,51 @@ pub struct ModelJudge {
     bystander: ScriptedMind,
     clock: Clock,
     state: Mutex<CallState>,
-    /// What was counted and not asked.
+    /// The keys of the requests that were counted and not sent.
     priced: Mutex<HashSet<String>>,
-    /// No call begins after this, and one in flight is given up.
+    /// After this is cancelled, no call starts, and the calls in flight are abandoned.
     stop: CancellationToken,
-    /// No call begins after this time.
+    /// No call starts after this time.
     asks_until: Timestamp,
 }
 
 enum Asking {
-    /// Nothing is asked; what the cache does not have counts as a no.
+    /// Asks nothing. An answer that is not cached counts as a no.
     Dry,
-    /// Nothing is asked; what the cache does not have is unknown.
+    /// Asks nothing. An answer that is not cached is unknown.
     Never,
-    /// The calls run there, while the replay waits.
+    /// Runs the calls on this runtime, while the replay waits.
     Live(Handle),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CallState {
     counts: CallCounts,
-    /// What the calls in flight may cost at most.
+    /// The maximum cost of the calls in flight.
     reserved_micros: u64,
     failures_in_a_row: u32,
 }
 
-/// What was asked, and what it cost.
+/// The number of calls, and their cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallCounts {
     pub calls: u64,
     pub from_cache: u64,
-    /// Judgments that were not made: the cap was reached, it was too late, or the model failed.
+    /// Judgments that were not made, because the cap was reached, the time was over, or the model failed.
     pub unknown: u64,
     pub is_cap_reached: bool,
-    /// Whether something was not asked because the time for it was over. A replay of the command line takes its time.
+    /// Whether a call was not made because the time was over. A replay on the command line has no time limit.
     #[serde(skip)]
     pub is_late: bool,
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cost_micros: u64,
-    /// Why a call failed first.
+    /// Why the first failed call failed.
     pub failure: Option<String>,
 }
 
 impl ModelJudge {
-    /// Counts what would be asked.
+    /// Creates a judge that only counts the calls that it would make. An answer that is not cached counts as a no.
     pub fn dry(
         llm: Arc<dyn Llm>,
         parameters: String,
@@ -99,7 +99,7 @@ impl ModelJudge {
         Self::new(llm, parameters, cache, limits, Asking::Dry)
     }
 
-    /// Answers from the cache, and counts what else would be asked.
+    /// Creates a judge that answers from the cache, and counts the calls that it would make otherwise.
     pub fn pricing(
         llm: Arc<dyn Llm>,
         parameters: String,
@@ -109,7 +109,7 @@ impl ModelJudge {
         Self::new(llm, parameters, cache, limits, Asking::Never)
     }
 
-    /// Asks. The runtime must be another than that of the caller.
+    /// Creates a judge that asks the model. The runtime must not be that of the caller.
     pub fn live(
         llm: Arc<dyn Llm>,
         parameters: String,
@@ -143,13 +143,13 @@ impl ModelJudge {
         }
     }
 
-    /// Asks nothing after `stop` is cancelled, and begins no call `longest` from now on.
+    /// Asks nothing after `stop` is cancelled, and starts no call later than `longest` from now.
     pub fn until(self, stop: CancellationToken, longest: SignedDuration) -> Self {
         let asks_until = self.clock.now() + longest;
         Self { stop, asks_until, ..self }
     }
 
-    /// Whether it only counts what it would be asked.
+    /// Whether the judge only counts the calls that it would make.
     pub fn is_pricing(&self) -> bool {
         match self.asking {
             Asking::Dry | Asking::Never => true,
@@ -169,7 +169,8 @@ impl ModelJudge {
         self.limits.prices.cost(self.llm.model(), usage).map_or(0, |price| price.micros)
     }
 
-    /// Reserves what a call may cost at most. Fails if that is more than is left, or if there is no time left for it.
+    /// Reserves the maximum cost of a call. Fails if that exceeds the limits, if the time is over, or if the model
+    /// failed too often.
     fn reserve(&self, prompt: &Prompt) -> Result<u64, LlmError> {
         let most = Usage {
             input_tokens: prompt.total_tokens() * 2,
@@ -200,7 +201,8 @@ impl ModelJudge {
         Ok(micros)
     }
 
-    /// Counts a call that is not made, once: its answer would be in the cache from then on, also for other policies.
+    /// Counts a call that is not made. Equal requests count once, because the answer would be cached from then on, also
+    /// for other policies.
     fn count_once(&self, key: String, prompt: &Prompt) {
         if !self.priced.lock().insert(key) {
             return;
@@ -218,7 +220,7 @@ impl ModelJudge {
         state.counts.cost_micros += cost;
     }
 
-    /// The answer to a prompt of any kind: kept, or given now if it asks.
+    /// Answers a prompt of any kind, from the cache or, if it may ask, by a call.
     pub async fn answer(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let key = answer_key(self.llm.model(), &self.parameters, prompt);
         if let Some(CachedAnswer { answer, usage }) = self.cache.find(&key) {
@@ -257,7 +259,7 @@ impl ModelJudge {
             Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
                 (*usage, self.cost_micros(*usage))
             }
-            // It may have been charged, and nobody says how much.
+            // The call may have been charged, and the amount is unknown.
             Err(LlmError::TimedOut(_)) => (Usage::default(), reserved),
             Err(LlmError::Refused(_)) => (Usage::default(), 0),
         };
@@ -272,7 +274,7 @@ impl ModelJudge {
                 state.counts.failure.get_or_insert_with(|| error.to_string());
             }
         }
-        // To ask again later, in virtual time, would be to ask another question.
+        // A retry later, in virtual time, would be a different question.
         result.map_err(|error| LlmError::Refused(error.to_string()))
     }
 }

@@ -1,4 +1,5 @@
-//! Answers that were recorded elsewhere: JSON Lines, each by the hash of its prompt or by the message it is about.
+//! Answers that were recorded elsewhere: JSON Lines, each identified by the hash of its prompt, or by the message that
+//! it is about.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -20,30 +21,30 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
-/// Judges as the file says.
+/// A judge that gives the answers of a file.
 pub struct RecordedAnswers {
     by_prompt: HashMap<String, String>,
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
     missing: MissingAnswer,
     pub bad_lines: Vec<(u64, String)>,
-    /// Equal for equal files.
+    /// A fingerprint, which is equal for equal files.
     pub fingerprint: String,
     bystander: ScriptedMind,
     counts: Mutex<RecordedCounts>,
 }
 
-/// What a judgment is that is not here.
+/// The judgment where no answer is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum MissingAnswer {
     Unknown,
-    /// A no, but unknown where one of these is the newest message by a user, by the channel.
+    /// A no, except where one of these is the newest message by a user: there, it is unknown.
     No {
         unknown: UnknownMessages,
     },
 }
 
-/// Messages by users of which nobody knows what should be said after them, by the channel.
+/// Messages by users, by channel, after which the right judgment is unknown.
 pub type UnknownMessages = HashMap<String, HashSet<IdHash>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -65,7 +66,7 @@ struct RecordedJudgment {
     room: String,
     message: String,
     should_respond: bool,
-    /// Left out: certain.
+    /// A missing confidence counts as certain.
     confidence: Option<f64>,
     delay_seconds: Option<u32>,
     /// The message to answer, by its id.
@@ -112,8 +113,8 @@ impl RecordedAnswers {
         })
     }
 
-    /// Yes where one of `questions` is open, by the channel and the newest message that was judged, and no elsewhere, but
-    /// for what is `unknown`.
+    /// Creates answers that say yes where one of `questions` is open, by the channel and the newest message that was
+    /// judged, and no elsewhere, except for what is `unknown`.
     pub fn of_questions(
         questions: HashMap<(String, String), String>,
         unknown: UnknownMessages,
@@ -143,7 +144,8 @@ impl RecordedAnswers {
         }
     }
 
-    /// The verdicts of a ledger, by the newest message that each was about. What is not here is unknown.
+    /// Creates answers from the verdicts of a ledger, by the newest message that each was about. All other judgments
+    /// are unknown.
     pub fn of_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
         let verdict = |(message, judgment): (MessageId, Judgment)| {
             let key = (channel.to_owned(), message.to_string());
@@ -187,7 +189,7 @@ impl RecordedAnswers {
         newest.into_iter().chain(human).find_map(find).map(|found| found.answer(prompt))
     }
 
-    /// Whether a judgment that was not found is a no.
+    /// Whether a judgment that was not found counts as a no.
     fn is_no(&self, prompt: &Prompt) -> bool {
         match self.missing {
             MissingAnswer::Unknown => false,
@@ -215,7 +217,7 @@ impl RecordedJudgment {
         }
     }
 
-    /// As a judge that reads this prompt would write it.
+    /// Formats the answer as a judge that reads this prompt would write it.
     fn answer(&self, prompt: &Prompt) -> String {
         let about = self.about.as_ref().and_then(|about| {
             let mut messages = prompt.context.target_messages().iter();

@@ -1,4 +1,4 @@
-//! Makes the rows of a channel.
+//! Builds the rows of a channel.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::replay::rows::{
 };
 use aizuchi_core::store::open_questions::{asks, names_somebody};
 
-/// A message, as its row is made from it.
+/// The data of a message from which its row is built.
 pub struct RowSource<'a> {
-    /// Where it is read: less than 2^56.
+    /// The place where the message can be read: less than 2^56.
     pub place: u64,
     pub thread: Option<&'a str>,
     pub id: &'a str,
@@ -30,7 +30,7 @@ pub struct RowSource<'a> {
 impl RowSource<'_> {
     fn flags(&self) -> u64 {
         let flag = |flag: u64, is_set: bool| if is_set { flag } else { 0 };
-        // Most texts need no closer look.
+        // A cheap check first, because most texts need no closer look.
         let has_mark = self.text.contains(['?', '？']);
         flag(BOT, self.bot)
             | flag(OPENER, self.opener)
@@ -42,7 +42,7 @@ impl RowSource<'_> {
     }
 }
 
-/// When something first came: the time, and at equal times the place in the order of the input.
+/// The first occurrence: its time and, for equal times, its position in the input.
 type First = (Timestamp, usize);
 
 struct FoundAuthor {
@@ -52,7 +52,7 @@ struct FoundAuthor {
     names: HashMap<Arc<str>, First>,
 }
 
-/// Makes the rows of a channel from its messages in the order of the input.
+/// Builds the rows of a channel from its messages, in the order of the input.
 pub struct RowsBuilder {
     rows: Column<MessageRow>,
     authors: Vec<FoundAuthor>,
@@ -123,7 +123,7 @@ impl RowsBuilder {
         number
     }
 
-    /// The rows by time. Those with the same time stay in the order of the input.
+    /// Returns the rows by time. Rows with the same time stay in the order of the input.
     pub fn finish(self) -> ChannelRows {
         let Self { mut rows, authors, threads, replies, thread_numbers, .. } = self;
         drop(thread_numbers);

@@ -2,14 +2,15 @@ use super::*;
 use crate::replay::column::MAX_KEPT;
 use crate::replay::rows::builder::{RowSource, RowsBuilder};
 
-/// More than stay in memory.
+/// More rows than stay in memory.
 const MANY: usize = 200_000;
 
 fn is_bots(number: usize) -> bool {
     number % 3 == 2
 }
 
-/// The last comes first. Every tenth message is in the thread of the last thousandth, and every seventh answers the one before.
+/// Builds the rows. The last message is added first. Every tenth message is in a thread under the latest multiple of
+/// 1000, and every seventh answers the one before it.
 fn rows() -> ChannelRows {
     let mut builder = RowsBuilder::default();
     for number in (0..MANY).rev() {

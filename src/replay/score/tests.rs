@@ -62,7 +62,7 @@ fn calls_and_posts_count_where_they_are() {
         prompt_bytes: 0,
         prefix_bytes: 0,
     };
-    // Too early, in time, too late, and where nobody wrote.
+    // The calls are too early, in time, too late, and where nobody wrote.
     let calls =
         [call(0, Some("1")), call(300, Some("1")), call(700, Some("1")), call(701, Some("9"))];
     record.calls = calls.into_iter().collect();

@@ -1,4 +1,4 @@
-//! One companion of a replay: an inbox and a runner as the program has them, around a store of its own.
+//! One companion of a replay: an inbox and a runner like those of the program, with its own store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::volatile::VolatileStore;
 
-/// Where one of several companions is.
+/// The number of a companion, and what it shares with the others.
 pub(super) struct CompanionSlot<'a> {
     /// From 0.
     pub(super) number: usize,
@@ -41,7 +41,7 @@ pub(super) struct CompanionSlot<'a> {
     pub(super) companions: &'a Arc<Companions>,
 }
 
-/// The inbox and the runner of one companion, around a store of its own.
+/// Builds the inbox and the runner of one companion, with its own store.
 pub(super) fn build_instance(
     setup: &Setup<'_>,
     seat: &CompanionSlot<'_>,
@@ -49,7 +49,7 @@ pub(super) fn build_instance(
 ) -> anyhow::Result<(Inbox, Runner)> {
     let Setup { policy, prompts, learning, .. } = setup;
     let CompanionSlot { number, workspace, clock, companions } = *seat;
-    // Each installation draws for itself.
+    // Each installation has its own random numbers.
     let seed = setup.settings.seed.wrapping_add(number as u64);
     let settings = ReplaySettings { seed, ..setup.settings };
     let volatile = Arc::new(VolatileStore::keeping_newest(setup.kept_messages));
@@ -66,7 +66,7 @@ pub(super) fn build_instance(
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let costs = match settings.judge {
-        // The scripted judge stands in for a model, so what a model may use up limits it.
+        // The scripted judge stands in for a model, so the limits on a model's usage apply to it.
         ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
@@ -147,7 +147,7 @@ pub(super) fn build_instance(
     Ok((inbox, runner))
 }
 
-/// One companion, as what is heard reaches it.
+/// The parts of one companion that hear messages.
 pub(super) struct Instance<'a> {
     pub(super) inbox: Inbox,
     pub(super) recorder: &'a Recorder,

@@ -1,4 +1,4 @@
-//! Who the users of a recorded channel are, and whom its texts mention.
+//! The users of a recorded channel, and the mentions in its texts.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -8,12 +8,12 @@ use crate::replay::history::RecordedChannel;
 use aizuchi_core::chat::{Mention, UserId};
 use aizuchi_core::platform::local;
 
-/// The users of a recorded channel. Its texts mention them by their names.
+/// The users of a recorded channel, who are mentioned by name in its texts.
 #[derive(Default)]
 pub(super) struct RecordedUsers {
-    /// By the name in lower case. `None` if several users have it.
+    /// By the name in lower case. `None` if several users share the name.
     ids: HashMap<String, Option<UserId>>,
-    /// By their first character in lower case.
+    /// The names, by their first character in lower case.
     names: HashMap<char, Vec<Arc<str>>>,
 }
 
@@ -39,7 +39,7 @@ impl RecordedUsers {
         users
     }
 
-    /// Whom a text mentions, by their ids, as a platform tells it.
+    /// Returns the users that a text mentions, as a platform would report them.
     pub(super) fn mentions(&self, text: &str, persona: &str) -> Vec<Mention> {
         if !text.contains(['@', '＠']) {
             return Vec::new();
@@ -91,7 +91,7 @@ mod tests {
         for (text, expected) in [
             ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
             ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),
-            // Nobody can tell which of both.
+            // The name could be that of either user.
             ("@Lea", &[Mention::User(UserId::new("Lea"))]),
             ("@someone", &[Mention::User(UserId::new("someone"))]),
             ("@Aizuchi", &[Mention::Persona]),

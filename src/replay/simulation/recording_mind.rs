@@ -1,4 +1,4 @@
-//! The mind of a replay: it takes virtual time to answer and records which judgments it is asked for.
+//! The mind of a replay. Its answers take virtual time, and it records the judgments that it is asked for.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl RecordingMind {
         }
     }
 
-    /// A lognormal latency around the median (the Box–Muller transform of two uniform draws).
+    /// Draws a lognormal latency around the median (the Box–Muller transform of two uniform draws).
     fn latency(&self, prompt: &Prompt) -> SignedDuration {
         if self.settings.latency_ms == 0 {
             return SignedDuration::ZERO;
@@ -107,7 +107,7 @@ impl RecordingMind {
     }
 }
 
-/// The length of the longest common prefix. Comparing in chunks is faster than byte by byte.
+/// Returns the length of the longest common prefix. Comparing in chunks is faster than byte by byte.
 fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
     const STEP: usize = 64;
     let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));

@@ -1,4 +1,4 @@
-//! The store of a replay: it keeps everything in memory and records what the agent decides.
+//! The store of a replay: it keeps everything in memory and records the agent's decisions.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) struct RecordingStore {
     pub(super) clock: Clock,
     pub(super) talks: Arc<StructureCache>,
     pub(super) companions: Arc<Companions>,
-    /// Of the companion.
+    /// The number of the companion.
     pub(super) number: usize,
 }
 
@@ -281,7 +281,7 @@ fn is_failure(result: &StepResult) -> bool {
     }
 }
 
-/// The kind of event that a step's result is written as, if it is written.
+/// Returns the kind of event that is written for the result of a step, if any.
 fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
     match result {
         StepResult::Silent(closing) if closing.gate.is_some() => Some(ReplayEventKind::Gate),
@@ -289,7 +289,7 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
             Some(ReplayEventKind::Dropped)
         }
         StepResult::Withdrawn { .. } => Some(ReplayEventKind::Dropped),
-        // A reply that became doubtful; the judge is called again.
+        // A reply became doubtful, and the judge is called again.
         StepResult::LookAgain { .. } if !matches!(event, Event::Judge(_)) => {
             Some(ReplayEventKind::Dropped)
         }

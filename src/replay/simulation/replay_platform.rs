@@ -15,7 +15,7 @@ use aizuchi_core::platform::{Platform, PlatformError, local};
 pub(super) struct ReplayPlatform {
     pub(super) clock: Clock,
     pub(super) companions: Arc<Companions>,
-    /// Of the companion.
+    /// The number of the companion.
     pub(super) number: usize,
 }
 

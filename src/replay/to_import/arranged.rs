@@ -1,4 +1,4 @@
-//! The messages of a recording, each once, in the order in which they are heard.
+//! The messages of a recording, without duplicates, in the order in which they are heard.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
@@ -22,29 +22,29 @@ use aizuchi_import::ImportData;
 use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use aizuchi_import::streamed::{StreamedMessage, StreamedPeople};
 
-/// How many files of a message are kept.
+/// The maximum number of attachments of a message that are kept.
 const MAX_FILES: usize = 20;
 const UNREADABLE: &str = "cannot read a record";
 
-/// Where what was recorded goes.
+/// The destination of recorded data.
 #[derive(Clone, Debug)]
 pub struct Destination {
-    /// The workspace that an export names; `None`: what names none.
+    /// The workspace that an export names; `None` for messages that do not name one.
     pub source: Option<WorkspaceId>,
-    /// Its workspace here, which may have another name.
+    /// The workspace here, which may have another name.
     pub workspace: WorkspaceId,
     /// The author whose messages count as the persona's own.
     pub persona: Option<UserId>,
-    /// Whom the database has forgotten, and when: what they said before is left out.
+    /// The users that the database has forgotten, and when. Their earlier messages are left out.
     pub forgotten: HashMap<UserId, Timestamp>,
 }
 
-/// What is imported.
+/// The data to import.
 pub struct Arranged {
     /// For each destination, without messages.
     pub data: Vec<ImportData>,
     pub messages: ArrangedMessages,
-    /// How many messages are older than the time that was asked for.
+    /// The number of messages that are older than the requested time.
     pub expired: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct ArrangedMessages {
     destinations: Vec<Destination>,
 }
 
-/// What is learned of a destination while its messages pass.
+/// The data about a destination that is collected from its messages.
 #[derive(Default)]
 struct Passing {
     channels: BTreeMap<ChannelId, (Timestamp, Channel)>,
@@ -64,7 +64,7 @@ struct Passing {
     streamed: StreamedPeople,
 }
 
-/// A message with what its line tells of its channel and its author.
+/// A message, with the channel and the author that its line describes.
 struct ReadMessage {
     streamed: StreamedMessage,
     channel: Channel,
@@ -72,8 +72,8 @@ struct ReadMessage {
 }
 
 impl RecordedData {
-    /// Goes through the messages: each that a destination takes is there once, those that were not public first, the
-    /// older first. `expired_before`: which are counted as too old.
+    /// Arranges the messages. Each message that a destination takes occurs once; those that were not public come first,
+    /// and older ones come before newer ones. Messages before `expired_before` are counted as too old.
     pub fn arrange(
         self,
         destinations: Vec<Destination>,
@@ -91,7 +91,7 @@ impl RecordedData {
         let mut lines = lines.finish()?.peekable();
         while let Some(line) = lines.next() {
             let KeyedRecord { key, mut record } = line?;
-            // The lines of one message follow each other.
+            // The lines of one message are adjacent.
             while let Some(next) = lines.next_if(|next| is_of(next, &key)) {
                 let next = next?.record;
                 let (kind, number, _) = MessageKind::split(&next).context(UNREADABLE)?;
@@ -122,7 +122,7 @@ impl RecordedData {
     }
 }
 
-/// Whether a record belongs to the same message. An error is passed on.
+/// Whether a record belongs to the same message. True for an error, so that it is passed on.
 fn is_of(next: &anyhow::Result<KeyedRecord>, key: &[u8]) -> bool {
     match next {
         Ok(next) => next.key == key,
@@ -130,9 +130,9 @@ fn is_of(next: &anyhow::Result<KeyedRecord>, key: &[u8]) -> bool {
     }
 }
 
-/// What messages are heard by: their destination, whether they were public, and their time.
+/// Returns the sort key of a message: its destination, whether it was public, and its time.
 fn order_of(index: usize, was_private: bool, at: Timestamp) -> Vec<u8> {
-    // With the sign turned, the bytes of a number sort as the numbers do.
+    // With the sign bit flipped, the bytes of a number sort as the numbers do.
     let at = (at.as_millisecond() as u64) ^ (1 << 63);
     let destination = destination_prefix(index);
     [&destination[..], &[u8::from(!was_private)], &at.to_be_bytes()].concat()
@@ -143,7 +143,8 @@ fn destination_prefix(index: usize) -> [u8; 8] {
 }
 
 impl ArrangedMessages {
-    /// Those of one destination. Each destination has to be asked for in turn, and read to the end.
+    /// Returns the messages of one destination. The destinations must be requested in order, and each must be read to
+    /// the end.
     pub fn of(&mut self, index: usize) -> impl Iterator<Item = anyhow::Result<StreamedMessage>> {
         let Self { sorted, destinations } = self;
         let destination = &destinations[index];
@@ -168,7 +169,7 @@ impl Passing {
         Self { cited: cited.collect(), ..Self::default() }
     }
 
-    /// Notes a message, and tells whether it is taken.
+    /// Collects the data about a message, and returns whether the message is taken.
     fn take(&mut self, read: ReadMessage, destination: &Destination) -> bool {
         let ReadMessage { streamed: StreamedMessage { message, .. }, channel, user } = read;
         note(&mut self.channels, channel.id.clone(), message.at, channel);
@@ -206,7 +207,7 @@ impl Passing {
     }
 }
 
-/// The newest message tells what something is called now.
+/// Keeps the value of the newest message, which has the current name.
 fn note<K: Ord, V>(known: &mut BTreeMap<K, (Timestamp, V)>, key: K, at: Timestamp, value: V) {
     if known.get(&key).is_none_or(|(newest, _)| *newest <= at) {
         known.insert(key, (at, value));
@@ -222,7 +223,7 @@ impl Destination {
         self.forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
     }
 
-    /// What people ordered of whom the database has forgotten it: their words are left out, and a setting loses its name.
+    /// Removes what forgotten users have ordered: their standing orders are left out, and a setting loses its author.
     fn without_forgotten(&self, mut other: OtherLine) -> Option<OtherLine> {
         let is_forgotten = |by: &str, at: Timestamp| {
             signer(by).is_some_and(|user| self.is_forgotten(&UserId::new(user), at))
@@ -240,7 +241,7 @@ impl Destination {
         Some(other)
     }
 
-    /// The message of a line, if it goes here.
+    /// Reads the message of a line, if it belongs to this destination.
     fn read(&self, kind: MessageKind, line: &[u8]) -> Option<ReadMessage> {
         match (kind, &self.source) {
             (MessageKind::Recorded, None) => {
@@ -256,7 +257,7 @@ impl Destination {
         }
     }
 
-    /// The same for one that was taken, as it is heard.
+    /// Reads a message that was taken, as it is heard.
     fn read_again(&self, record: &[u8]) -> anyhow::Result<StreamedMessage> {
         let read = MessageKind::split(record).and_then(|(kind, _, line)| self.read(kind, line));
         let mut streamed = read.context(UNREADABLE)?.streamed;
@@ -264,7 +265,7 @@ impl Destination {
         Ok(streamed)
     }
 
-    /// Who may read the channels of a recording is not known.
+    /// Converts a message of a recording, which does not say who may read its channel.
     fn recorded(&self, message: &RecordedMessage) -> ReadMessage {
         let kind = match (&self.persona, message.bot) {
             (Some(persona), _) if persona.as_str() == message.author => AuthorKind::Persona,
@@ -294,7 +295,7 @@ impl Destination {
             attachments: Vec::new(),
             edits: 0,
         };
-        // It is as private as its channel, which is new here and so private, or known.
+        // The message is as private as its channel. A new channel is private, and a known one keeps its visibility.
         let streamed = StreamedMessage { message, reactions: Vec::new(), was_private: false };
         ReadMessage { streamed, channel, user }
     }
@@ -350,7 +351,7 @@ fn reactions(line: &MessageLine, workspace: &WorkspaceId) -> Vec<Reaction> {
                 user: user.id.clone(),
                 kind: user.is,
                 emoji: group.emoji.clone(),
-                // When it was is not in the export; this keeps the order.
+                // The export has no times of reactions; these keep the order.
                 at: at.checked_add(SignedDuration::from_millis(order)).unwrap_or(at),
                 change: ReactionChange::Added,
             });
@@ -359,7 +360,7 @@ fn reactions(line: &MessageLine, workspace: &WorkspaceId) -> Vec<Reaction> {
     reactions
 }
 
-/// The same file as an adapter would have told of it: names are short and on one line, and no address is believed.
+/// Rebuilds an attachment as an adapter would have reported it: names are short and on one line, and no URL is trusted.
 fn rebuilt(file: Attachment) -> Attachment {
     let known = Attachment::new(&file.id, &file.name, &file.media_type, file.size_bytes);
     let known = known.with_alt_text(file.alt_text.as_deref().unwrap_or_default());

@@ -10,13 +10,13 @@ use anyhow::Context as _;
 use crate::replay::history::{MessageReads, ReadPiece, RecordedMessage};
 use crate::replay::input::spool::record::{RecordHeader, RecordNumber, SpooledRecord};
 
-/// The messages of one channel on disk. Their places are those of their records in the file.
+/// The messages of one channel on disk. The place of a message is the place of its record in the file.
 #[derive(Debug)]
 pub(super) struct SpooledMessages {
     pub file: Arc<File>,
     pub channel: String,
     pub segments: Vec<(u64, usize)>,
-    /// The places of the edits that hold the final texts, by the places of the messages.
+    /// The places of the edits with the final texts, by the places of the messages.
     pub edits: HashMap<u64, u64>,
 }
 
@@ -25,7 +25,7 @@ impl MessageReads for SpooledMessages {
         let record = self.record(place, piece)?;
         let mut message = record.into_message(&self.channel).context("a message is none")?;
         if let Some(edit) = self.edits.get(&place) {
-            // It stands elsewhere, so the piece with the next message is kept.
+            // The edit is elsewhere, so the piece with the next message is kept.
             message.text = self.edited_text(*edit, &mut ReadPiece::default())?;
         }
         Ok(message)
@@ -52,7 +52,7 @@ impl SpooledMessages {
             let next = self.segments.partition_point(|(begin, _)| *begin <= place);
             let segment = next.checked_sub(1).and_then(|segment| self.segments.get(segment));
             let (begin, length) = *segment.context("a record is nowhere")?;
-            // Empty until it is read, so that a piece that cannot be read is no piece.
+            // The piece stays empty until the read succeeds, so that a failed read leaves no stale piece.
             let mut bytes = std::mem::take(&mut piece.bytes);
             bytes.resize(length, 0);
             read_at(&self.file, &mut bytes, begin)?;

@@ -1,4 +1,4 @@
-//! What of a spool stands on disk.
+//! The records of a spool, as they are on disk.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::replay::history::RecordedMessage;
 use crate::replay::rows::IdHash;
 
-/// A record of the input: the number of its file, and its own number in that.
+/// Identifies a record of the input by the number of its file, and its own number in that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RecordNumber(pub u32, pub u64);
 
-/// What stands before each record on disk. With it, nothing is parsed to look for ids that came before.
+/// The header of each record on disk. With it, duplicate ids are found without parsing the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordHeader {
     pub kind: RecordKind,
-    /// Of the id of the message.
+    /// The hash of the message's id.
     pub hash: u64,
     /// The length of the record.
     pub length: u32,
@@ -43,7 +43,7 @@ impl RecordHeader {
         bytes
     }
 
-    /// The header that these bytes begin with, the record behind it, and what follows.
+    /// Splits off the header that the bytes begin with, and the record after it. The rest is returned last.
     pub fn split(bytes: &[u8]) -> Option<(Self, &[u8], &[u8])> {
         let (kind, rest) = bytes.split_first()?;
         let kind = match kind {
@@ -60,7 +60,7 @@ impl RecordHeader {
     }
 }
 
-/// What is written for one record. The time keeps its bits: as decimal digits it would not come back exactly.
+/// The content of one record. The time is stored as bits, because a decimal number would not round-trip exactly.
 #[derive(Serialize, Deserialize)]
 pub(super) enum SpooledRecord<'a> {
     Message {
@@ -93,7 +93,7 @@ pub(super) enum SpooledRecord<'a> {
 }
 
 impl SpooledRecord<'_> {
-    /// The header, without the length.
+    /// Returns the header, without the length.
     pub fn header(&self) -> RecordHeader {
         let (kind, id) = match self {
             SpooledRecord::Message { id, .. } => (RecordKind::Message, id),
@@ -103,7 +103,7 @@ impl SpooledRecord<'_> {
         RecordHeader { kind, hash: IdHash::of(id).0, length: 0 }
     }
 
-    /// `None` if it is no message.
+    /// Returns the message, or `None` if the record is an edit or a deletion.
     pub fn into_message(self, channel: &str) -> Option<RecordedMessage> {
         let SpooledRecord::Message {
             thread,
