@@ -13,7 +13,7 @@ use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::called::CalledFigures;
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
-use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel};
+use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel, begin_of_last_days};
 use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
@@ -99,6 +99,7 @@ struct PolicySums {
     months: BTreeMap<Date, usize>,
     days: BTreeMap<Date, usize>,
     posted_days: BTreeMap<Date, usize>,
+    judged_days: BTreeMap<Date, usize>,
     posts: PostList,
     messages_in_threads: usize,
     it_first: Delays,
@@ -295,6 +296,7 @@ impl PolicySums {
             months: BTreeMap::new(),
             days: BTreeMap::new(),
             posted_days: BTreeMap::new(),
+            judged_days: BTreeMap::new(),
             posts: PostList::default(),
             messages_in_threads: 0,
             it_first: Delays::default(),
@@ -347,6 +349,9 @@ impl PolicySums {
         for (day, posted) in channel.posted_days {
             *self.posted_days.entry(day).or_default() += posted;
         }
+        for (day, judged) in channel.judged_days {
+            *self.judged_days.entry(day).or_default() += judged;
+        }
         self.posts.merge(channel.posts);
         self.messages_in_threads += channel.messages_in_threads;
         self.it_first.merge(&channel.first.it_first);
@@ -364,6 +369,7 @@ impl PolicySums {
         self.moments.wrong += channel.moments.wrong;
         self.moments.spoke += channel.moments.spoke;
         self.moments.silent += channel.moments.silent;
+        self.moments.no_question += channel.moments.no_question;
         let figures = channel.figures;
         let wrong_per_100 = per_100(figures.wrong, figures.spoke);
         self.channels.push(ChannelFigures { wrong_per_100, ..figures });
@@ -444,6 +450,7 @@ impl PolicySums {
                 reply_calls: self.reply_calls.calls,
                 reply_tokens: self.reply_calls.usage.input_tokens,
                 judge_calls_per_day: per_day(self.judge_calls.calls as f64),
+                last_days_share: span.and_then(|(_, end)| self.last_days_share(end)),
             },
             costs: options.costs.costs(self.judge_calls, self.reply_calls, days),
             spent: self.spent(options).map(|total| Spent {
@@ -474,6 +481,14 @@ impl PolicySums {
             posted: Some(&self.posted_days).filter(|_| is_builtin),
         };
         sums.figures(from, to)
+    }
+
+    /// The share of the judged decisions that fall into the last days of a history.
+    fn last_days_share(&self, end: Timestamp) -> Option<f64> {
+        let all = self.judged_days.values().sum::<usize>();
+        let last = self.judged_days.range(begin_of_last_days(end)..).map(|(_, judged)| judged);
+        let last = last.sum::<usize>();
+        (all > 0).then(|| last as f64 / all as f64)
     }
 
     /// What was spent: as the ledger has it, or for the answers of the model that judged.

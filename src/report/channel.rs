@@ -31,9 +31,9 @@ use crate::report::story::{Note, StoryKind};
 use crate::report::story_selection::Candidate;
 use aizuchi_core::chat::MessageId;
 
-/// An unanswered question counts as picked up if it is answered within this time.
+/// An unanswered question counts as picked up if it gets a post within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// A person who answers later than this did not spare it anything.
+/// A person who answers later than this did not make its answer needless.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
 
 /// What a channel adds to the figures of a policy.
@@ -42,7 +42,7 @@ pub struct ChannelReport {
     pub observed: usize,
     /// Posts that only say that it does not know, or ask everyone again.
     pub only_asked_again: usize,
-    /// What of this the built-in mind posts where it stands in for no model.
+    /// The posts of the built-in mind without a model.
     pub posted: PostedFigures,
     pub in_threads: usize,
     pub asker_went_on: usize,
@@ -55,8 +55,10 @@ pub struct ChannelReport {
     pub months: BTreeMap<Date, usize>,
     /// Its posts unasked by day.
     pub days: BTreeMap<Date, usize>,
-    /// What of them the built-in mind posts where it stands in for no model.
+    /// Those of them that the built-in mind posts without a model.
     pub posted_days: BTreeMap<Date, usize>,
+    /// Decisions for which the judge was asked, by day in UTC.
+    pub judged_days: BTreeMap<Date, usize>,
     pub posts: PostList,
     /// How many messages of people stand in threads.
     pub messages_in_threads: usize,
@@ -66,21 +68,21 @@ pub struct ChannelReport {
     pub user_delays: Delays,
     pub moments: MomentCounts,
     pub candidates: Vec<Candidate>,
-    /// What it would have taken up, and when.
+    /// The messages that it would have taken up, and when.
     pub taken_up: Vec<(MessageId, Timestamp)>,
-    /// What of this the built-in mind posts something about where it stands in for no model.
+    /// Those of them about which the built-in mind posts something without a model.
     posted_about: Vec<(MessageId, Timestamp)>,
     /// The questions among them that nobody else answered.
     pub picked_up: Vec<MessageId>,
-    /// Those of them about which it posts something where no model judges.
+    /// Those of them about which the built-in mind posts something without a model.
     pub posted_picked_up: Vec<MessageId>,
 }
 
-/// What the judge said where it was asked unasked.
+/// How often the answer of the judge is known, for decisions that no call forced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
     pub known: usize,
-    /// Nobody knows: the model did not answer, or nobody recorded it.
+    /// The model did not answer, or its answer was not recorded.
     pub unknown: usize,
 }
 
@@ -89,7 +91,7 @@ impl Verdicts {
         match (moment.is_owed, moment.kind, &moment.reason) {
             (true, ..) => {}
             (false, MomentKind::Failed, _) => self.unknown += 1,
-            // A gate speaks before the judge.
+            // A gate decides before the judge is asked.
             (false, _, Reason::Gate(_)) => {}
             (false, _, Reason::Written(_)) => self.known += 1,
         }
@@ -135,6 +137,8 @@ pub struct ChannelAnalysis<'a> {
     silent: HashMap<IdHash, &'a Moment>,
     /// Questions to the persona itself.
     owed: HashSet<IdHash>,
+    /// How many judged decisions ended in silence and were about no question.
+    no_question: usize,
 }
 
 /// A moment that may be told. Its transcript is made once it is among the best.
@@ -165,21 +169,28 @@ impl<'a> ChannelAnalysis<'a> {
         let moments = &moments.moments;
         let mut looks: HashMap<IdHash, Vec<Timestamp>> = HashMap::new();
         let mut silent = HashMap::new();
+        let mut no_question = 0;
         for moment in moments {
             looks.entry(place(moment.thread.as_ref())).or_default().push(moment.at);
-            let question = Some(moment).filter(|moment| is_silent(moment));
-            if let Some(question) = question.and_then(|moment| question_of(moment, &index)) {
-                silent.entry(question.id).or_insert(moment);
+            if is_silent(moment) {
+                match question_of(moment, &index) {
+                    Some(question) => {
+                        silent.entry(question.id).or_insert(moment);
+                    }
+                    None => no_question += usize::from(is_judged(moment)),
+                }
             }
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
         let owed = owed.map(|id| IdHash::of(id.as_str())).collect();
-        Self { channel, index, moments, names, source, persona, looks, silent, owed }
+        Self { channel, index, moments, names, source, persona, looks, silent, owed, no_question }
     }
 
     /// Fails if a message cannot be read.
     pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
+        let mut unanswered = self.index.unanswered();
+        unanswered.retain(|question| !self.owed.contains(&question.id));
         let mut report = ChannelReport {
             figures: ChannelFigures {
                 name: self.channel.name.clone(),
@@ -203,7 +214,8 @@ impl<'a> ChannelAnalysis<'a> {
             months: BTreeMap::new(),
             days: BTreeMap::new(),
             posted_days: BTreeMap::new(),
-            posts: self.list_posts()?,
+            judged_days: BTreeMap::new(),
+            posts: self.list_posts(&unanswered)?,
             messages_in_threads: self.messages_in_threads(),
             first: FirstAnswerDelays {
                 is_annotated: self.index.is_annotated,
@@ -216,7 +228,7 @@ impl<'a> ChannelAnalysis<'a> {
             },
             own_delays: Delays::default(),
             user_delays: Delays::default(),
-            moments: MomentCounts::default(),
+            moments: MomentCounts { no_question: self.no_question, ..MomentCounts::default() },
             candidates: Vec::new(),
             taken_up: Vec::new(),
             posted_about: Vec::new(),
@@ -237,6 +249,10 @@ impl<'a> ChannelAnalysis<'a> {
         let (mut said, mut reader) = (Said::new(), self.channel.reader());
         for moment in self.moments {
             report.verdicts.add(moment);
+            if is_judged(moment) {
+                let day = TimeZone::UTC.to_datetime(moment.at).date();
+                *report.judged_days.entry(day).or_default() += 1;
+            }
             match moment.kind {
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
                     let call = self.call(moment, &mut said, &mut reader)?;
@@ -272,8 +288,6 @@ impl<'a> ChannelAnalysis<'a> {
                 MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
             }
         }
-        let mut unanswered = self.index.unanswered();
-        unanswered.retain(|question| !self.owed.contains(&question.id));
         pending.extend(self.add_unanswered(&unanswered, &mut report));
         pending.extend(self.add_answered(&unanswered, &mut report));
         report.candidates = self.select_stories(pending)?;
@@ -355,7 +369,7 @@ impl<'a> ChannelAnalysis<'a> {
         })
     }
 
-    /// How much speaks against a question being one that waits for an answer: it is short, or part of a talk.
+    /// Counts the signs that a question waits for no answer: it is short, or part of a conversation.
     fn doubts(&self, question: &MessageRow) -> u8 {
         u8::from(question.is_short()) + u8::from(self.index.follows_another(question, SOON))
     }
@@ -396,7 +410,7 @@ impl<'a> ChannelAnalysis<'a> {
         is_soon_after(moment.at, question).then_some(moment)
     }
 
-    /// Whether it looked where a question was asked, soon after it.
+    /// Whether it decided anything at the place of a question, soon after it.
     fn looked_after(&self, question: &MessageRow) -> bool {
         let places = [self.channel.rows.thread_id(question.thread), question.id];
         places.iter().filter_map(|place| self.looks.get(place)).any(|looks| {
@@ -406,7 +420,15 @@ impl<'a> ChannelAnalysis<'a> {
     }
 }
 
-/// When each message was first taken up, and its id.
+/// Whether the judge was asked: a call is answered without it, and a gate comes before it.
+fn is_judged(moment: &Moment) -> bool {
+    match &moment.reason {
+        Reason::Gate(_) => false,
+        Reason::Written(_) => !moment.is_owed,
+    }
+}
+
+/// Maps each message to the time at which it was first taken up, and its id.
 fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<IdHash, (Timestamp, &MessageId)> {
     let mut times: HashMap<IdHash, (Timestamp, &MessageId)> = HashMap::new();
     for (about, at) in taken_up {
@@ -416,7 +438,7 @@ fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<IdHash, (Timestam
     times
 }
 
-/// The id of a question that was taken up soon after it.
+/// Returns the id of a question if it was taken up soon after it.
 fn soon_after<'a>(
     taken_up: &HashMap<IdHash, (Timestamp, &'a MessageId)>,
     question: &MessageRow,

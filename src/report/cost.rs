@@ -1,5 +1,9 @@
 //! What a month would cost, from the calls of a period and a table of prices.
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
 use crate::replay::moments::CallCount;
 use crate::report::figures::ModelCost;
 use aizuchi_core::decision::Usage;
@@ -7,6 +11,8 @@ use aizuchi_core::llm::price::Prices;
 
 /// A month as it is billed on average.
 pub const DAYS_OF_MONTH: f64 = 30.4;
+/// A model can be asked about this many days at the end of a long history, instead of about all of it.
+pub const LAST_DAYS: i64 = 30;
 /// The models that are shown besides the configured one, if their price is known.
 const COMMON_MODELS: [&str; 3] =
     ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini", "gemini/gemini-2.5-flash-lite"];
@@ -29,6 +35,11 @@ pub struct CostBasis {
 pub struct PricedModel {
     pub model: String,
     pub prices: Prices,
+}
+
+/// The first of the last days of a history. It begins at midnight UTC, as the date of `--from` does.
+pub fn begin_of_last_days(end: Timestamp) -> Date {
+    TimeZone::UTC.to_datetime(end - SignedDuration::from_hours(24 * LAST_DAYS)).date()
 }
 
 impl PricedModel {
@@ -80,6 +91,12 @@ fn with_answers(count: CallCount, length: u64) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_days_begin_at_midnight() {
+        let end: Timestamp = "2019-06-06T18:20:00Z".parse().unwrap();
+        assert_eq!(begin_of_last_days(end).to_string(), "2019-05-07");
+    }
 
     #[test]
     fn answers_cost_what_they_used() {

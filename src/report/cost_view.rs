@@ -1,4 +1,4 @@
-//! What it would cost, as the page shows it.
+//! The costs as the page shows them.
 
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::words;
@@ -7,7 +7,7 @@ use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 pub struct CostView {
-    /// The heads of the columns of a month: one for each policy.
+    /// The heads of the columns with a month's cost, one for each policy.
     pub months: Vec<String>,
     pub rows: Vec<CostRow>,
     pub basis: String,
@@ -24,7 +24,7 @@ pub struct CostRow {
 }
 
 impl CostView {
-    /// Of the policies of a report; where one is meant, it is `policy`.
+    /// Shows the monthly cost of all policies of the report. All else is about `policy`.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
         let view = Costs { report, policy, language };
         let months = match &report.policies[..] {
@@ -122,7 +122,8 @@ impl Costs<'_> {
             &each(reply_tokens, calls.reply_calls),
             date,
         );
-        let basis = [Some(basis), self.replies(), Some(texts::cost_judge(l).to_owned())];
+        let basis =
+            [Some(basis), self.checks(), self.replies(), Some(texts::cost_judge(l).to_owned())];
         let basis = basis.into_iter().flatten();
         let basis = basis.reduce(|one, other| texts::two_sentences(l, &one, &other));
         let basis = basis.unwrap_or_default();
@@ -135,14 +136,32 @@ impl Costs<'_> {
         }
     }
 
-    /// What the replies are for, where that adds up.
+    /// Says how the checks ended, where the built-in rules stand in for a model. `None` if the numbers do not add up.
+    fn checks(&self) -> Option<String> {
+        let policy = self.policy;
+        let moments = policy.spoke.filter(|_| self.report.has_stand_in())?;
+        let no_question = policy.moments.no_question;
+        let all = policy.calls.judge_calls as usize;
+        let rest = all.checked_sub(moments + no_question).filter(|_| all > 0)?;
+        let [moments, no_question, rest] = [moments, no_question, rest].map(words::count);
+        Some(texts::cost_checks(self.language, &moments, &no_question, &rest))
+    }
+
+    /// Says what the replies are for. Returns `None` where the numbers do not add up.
     fn replies(&self) -> Option<String> {
         let (policy, l) = (self.policy, self.language);
         let (unasked, called) = (policy.spoke?, policy.answered_mentions);
         let all = policy.calls.reply_calls as usize;
         let more = all.checked_sub(unasked + called).filter(|_| all > 0)?;
         let [unasked, called, more] = [unasked, called, more].map(words::count);
-        Some(texts::cost_replies(l, &unasked, &called, &more))
+        let told = texts::cost_replies(l, &unasked, &called, &more);
+        Some(match policy.called.after_moment {
+            0 => told,
+            count => {
+                let without_model = texts::cost_after_moment(l, &words::count(count));
+                texts::two_sentences(l, &told, &without_model)
+            }
+        })
     }
 
     fn real(&self) -> Option<String> {
@@ -155,7 +174,7 @@ impl Costs<'_> {
         })
     }
 
-    /// How the cost of the period and that of a month go together, with the first model whose cost is known.
+    /// Relates the cost of the period to that of a month, for the first model whose cost is known.
     fn period(&self) -> Option<String> {
         let l = self.language;
         // A judge that never wants to speak chooses no moments.

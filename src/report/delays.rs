@@ -27,12 +27,12 @@ pub struct Timing {
     pub people: [f64; GROUPS],
 }
 
-/// A post this long after the message that it answers comes soon, …
+/// A post comes soon if it is at most this long after the message that it answers.
 const SOON: SignedDuration = SignedDuration::from_mins(3);
-/// … and after this long late.
-const LATE: SignedDuration = SignedDuration::from_mins(30);
+/// A post is late if it is longer than this after the message that it answers.
+pub const LATE: SignedDuration = SignedDuration::from_mins(30);
 
-/// How long after the messages that they answer posts come, and not after the newest ones.
+/// How long posts come after the messages that they answer. [`Delays`] count from the newest message instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AnswerDelays {
     /// Posts whose message is known.

@@ -242,6 +242,8 @@ pub struct CallFigures {
     pub reply_calls: u64,
     pub reply_tokens: u64,
     pub judge_calls_per_day: Option<f64>,
+    /// The share, from 0 to 1, of the judged decisions that fall into the last 30 days. `None` if nothing was judged.
+    pub last_days_share: Option<f64>,
 }
 
 /// What a model would cost; `None` if that cannot be known.
@@ -266,6 +268,8 @@ pub struct MomentCounts {
     pub wrong: usize,
     pub spoke: usize,
     pub silent: usize,
+    /// Checks that ended in silence and were about no question of a person. No story is made of them.
+    pub no_question: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

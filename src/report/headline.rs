@@ -12,22 +12,23 @@ use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct Headline {
     pub title: String,
-    /// What stands below it, each a paragraph.
+    /// The paragraphs below it.
     pub details: Vec<String>,
-    /// What the ways to run it are, and cost, where these do not stand side by side.
+    /// What counts as an interruption. `None` if nothing does, or if it was said before.
+    pub interruption: Option<&'static str>,
+    /// Mode, model and cost in sentences, for a page without the table of ways.
     pub ways: Vec<String>,
 }
 
-/// How often it would speak, how much of that would interrupt, and for how much money.
+/// Says how often it would speak, how many posts would interrupt, and what it would cost.
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> Headline {
     let l = language;
     let stand_in = policy.posted_without_model.filter(|_| policy.spoke.is_some_and(|all| all > 0));
     let interruption = policy.wrong.filter(|_| policy.spoke.is_some_and(|all| all > 0));
-    // What holds for every policy is said once.
+    // Sentences that hold for every policy are said once.
     let is_first = report.policies.first().is_some_and(|first| first.name == policy.name);
     let details = [
         stand_in.map(|posted| in_this_history(report, policy, posted, l)),
-        interruption.filter(|_| is_first).map(|_| figure_texts::interruption(l).to_owned()),
         sentences::verdicts_unknown(policy, l),
     ];
     let ways = [
@@ -41,11 +42,12 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
             None => title(report, policy, l),
         },
         details: details.into_iter().flatten().collect(),
+        interruption: interruption.filter(|_| is_first).map(|_| figure_texts::interruption(l)),
         ways: ways.into_iter().flatten().collect(),
     }
 }
 
-/// In how long a time it would have spoken how often.
+/// Says how often it would have spoken in the period.
 fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let period = words::period(report.period.days, l);
@@ -75,7 +77,7 @@ fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String 
     }
 }
 
-/// What is posted without a model, and how much of that would interrupt.
+/// Says how often it posts without a model, and how many of these posts would interrupt.
 fn title_of_posts(
     report: &Report,
     policy: &PolicyFigures,
@@ -97,7 +99,7 @@ fn title_of_posts(
     figure_texts::headline(l, name, &rate, &channels, &wrong_clause(posted, l))
 }
 
-/// How often it posts, and how often lately if that has changed.
+/// Formats how often it posts a month, and how often lately if that changed.
 pub fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> String {
     let l = language;
     let Some(month) = posted.per_month else { return words::times(posted.spoke, l) };
@@ -117,7 +119,7 @@ pub fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: La
     }
 }
 
-/// How many of the posts would interrupt: about one in so many, or in numbers if they are few.
+/// Formats how many posts would interrupt: as about 1 in N, or as counts if there are few posts.
 fn wrong_clause(posted: PostedFigures, language: Language) -> String {
     let (l, PostedFigures { spoke, wrong, .. }) = (language, posted);
     let share = wrong as f64 / spoke.max(1) as f64;
@@ -133,7 +135,7 @@ fn wrong_clause(posted: PostedFigures, language: Language) -> String {
     }
 }
 
-/// What the title is made of.
+/// Gives the counts behind the title.
 fn in_this_history(
     report: &Report,
     policy: &PolicyFigures,
@@ -156,7 +158,7 @@ fn in_this_history(
     }
 }
 
-/// How many of the questions that nobody answered get a post.
+/// Says how many of the unanswered questions get a post.
 fn reached(found: Unanswered, posted: PostedFigures, language: Language) -> String {
     let questions = words::number_of(counted::questions, found.questions, language);
     let reached = words::count(posted.picked_up);
@@ -166,7 +168,7 @@ fn reached(found: Unanswered, posted: PostedFigures, language: Language) -> Stri
     }
 }
 
-/// How often a model would be asked, and what the built-in mind found in its place.
+/// Says how often a model would be asked, and how many moments the built-in mind found in its place.
 fn with_model(policy: &PolicyFigures, language: Language) -> Option<String> {
     policy.posted_without_model?;
     let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;

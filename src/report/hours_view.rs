@@ -140,7 +140,7 @@ fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Str
             false => texts::worst_hour(l, &hour, &wrong, &words::count(one.spoke)),
         }
     });
-    let most = if hour.is_none() { most_hours(policy, l) } else { None };
+    let most = if hour.is_none() { most_hours(report, policy, l) } else { None };
     channel
         .into_iter()
         .chain(hour)
@@ -155,7 +155,7 @@ fn moments(count: usize, language: Language) -> String {
 }
 
 /// The hours with the most interruptions in number.
-fn most_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
+fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let hours = policy.by_hour.iter().enumerate().filter(|(_, one)| one.wrong > 1);
     let mut hours: Vec<(usize, usize)> = hours.map(|(hour, one)| (hour, one.wrong)).collect();
@@ -163,7 +163,11 @@ fn most_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
     let told = hours.iter().take(MAX_MOST_HOURS);
     let told = told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &words::count(*wrong)));
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| texts::most_hours(l, &told.join(list_separator(l))))
+    let hours = told.join(list_separator(l));
+    (!told.is_empty()).then(|| match report.has_stand_in() {
+        true => texts::most_hours_of_moments(l, &hours),
+        false => texts::most_hours(l, &hours),
+    })
 }
 
 /// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.

@@ -1,8 +1,6 @@
-//! What a reader can do after the report: the lines of a config for each way to go on, how to stop it, and commands that can
-//! be pasted.
+//! What a reader can do after the report: lines to copy into the config, how to stop it, and commands to paste.
 
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
+mod model;
 
 use crate::report::code::{TextPart, parts};
 use crate::report::config_block::{
@@ -10,8 +8,9 @@ use crate::report::config_block::{
 };
 use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::interruptions::MIN_POSTS;
 use crate::report::months_view::trend_of;
-use crate::report::quieter::{self, Cooldown};
+use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
 use crate::report::words;
@@ -21,29 +20,29 @@ use aizuchi_core::texts::counted;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
-/// To listen is worth as many weeks as show about this many posts …
+/// The page proposes to listen for as many weeks as show about this many posts.
 const WORTH_LISTENING: f64 = 20.0;
-/// … but nobody waits longer than this.
+/// The longest time that it proposes to listen.
 const MAX_WEEKS: f64 = 8.0;
 const DAYS_OF_WEEK: f64 = 7.0;
-/// What the last days of a history are that a model can be asked about alone.
-const LAST_DAYS: i64 = 30;
 
 pub struct NextSteps {
     pub begin: Vec<TextPart>,
     /// Where to write the lines of the settings.
     pub place: Vec<TextPart>,
-    /// Settings to choose from.
+    /// The settings to choose from.
     pub settings: Vec<NextStep>,
-    /// What else there is to do.
+    /// Commands of the chat, and of the program.
     pub steps: Vec<NextStep>,
+    /// How to set a model. `None` if a model was asked, or for the ledger.
+    pub model: Option<NextStep>,
 }
 
-/// A way to go on, with what is to be copied for it.
+/// One thing to do, with the lines to copy for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
     pub begin: Vec<TextPart>,
-    /// Lines of a config, or a command. May be empty.
+    /// Lines for the config, or a command. May be empty.
     pub lines: String,
 }
 
@@ -70,6 +69,7 @@ impl NextSteps {
             place: parts(step_texts::place(l)),
             settings: steps.settings(),
             steps: steps.others(),
+            model: steps.set_model(),
         }
     }
 }
@@ -93,7 +93,7 @@ impl Steps<'_> {
         words::number_of(counted::posts, posts, self.language)
     }
 
-    /// Where several policies are compared, a quieter one would be a policy that nobody measured.
+    /// Where several policies are compared, no quieter setting is offered: a mixture of both was never measured.
     fn settings(&self) -> Vec<NextStep> {
         let quieter =
             || [self.cooldown(), self.quieter_channel()].into_iter().flatten().collect::<Vec<_>>();
@@ -125,8 +125,8 @@ impl Steps<'_> {
         }
     }
 
-    /// As long as it takes to see something. While it listens it writes no texts, so without a model the moments at which it
-    /// would post nothing are on its report, too.
+    /// Proposes to listen long enough to see something. It writes no texts while it listens, so its report cannot tell the
+    /// moments at which it would post nothing without a model from the others.
     fn observe(&self) -> Vec<NextStep> {
         let l = self.language;
         let days = self.report.period.days;
@@ -147,7 +147,7 @@ impl Steps<'_> {
             }
             (Some(spoke), Some(posted)) => {
                 let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
-                // What the headline says of lately holds here, too.
+                // The headline gives the newer pace if posts grow or get fewer, so this does, too.
                 let lately = trend_of(self.policy).map(|trend| trend.newer / DAYS_OF_MONTH);
                 let lately = lately.map(|day| (day * DAYS_OF_WEEK * weeks as f64).round() as usize);
                 match lately.unwrap_or_else(|| shown(posted.spoke)) {
@@ -165,7 +165,7 @@ impl Steps<'_> {
         ]
     }
 
-    /// `None` where it posts nothing unasked, so that nothing would change.
+    /// Returns `None` where it posts nothing unasked, since nothing would change.
     fn mention_only(&self) -> Option<NextStep> {
         let l = self.language;
         let begin = match quieter::posts(self.policy) {
@@ -180,7 +180,7 @@ impl Steps<'_> {
 
     fn cooldown(&self) -> Option<NextStep> {
         let l = self.language;
-        // What only observes posts nothing that could follow too soon.
+        // A cooldown changes nothing where it only observes.
         let is_posting = self.policy.spoke.is_some_and(|spoke| spoke > self.policy.observed);
         let Cooldown { seconds, left, listed } =
             quieter::cooldown(self.policy).filter(|_| is_posting)?;
@@ -194,7 +194,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, lines))
     }
 
-    /// `None` where nothing is known to be posted there, so that nothing would change.
+    /// Returns `None` where it posts nothing in that channel, since nothing would change.
     fn quieter_channel(&self) -> Option<NextStep> {
         let worst = self.policy.worst_channel()?;
         let (all, there) = (quieter::posts(self.policy)?, quieter::posts_in(worst));
@@ -209,17 +209,26 @@ impl Steps<'_> {
     }
 
     fn first_channel(&self) -> Option<NextStep> {
+        let l = self.language;
         let first = quieter::first_channel(self.policy)?;
-        let channel = words::channel(&first.name);
-        let posts = words::count(quieter::posts_in(first));
+        let channel = words::channel(&first.channel.name);
+        let count = quieter::posts_in(first.channel);
+        let posts = words::count(count);
         let all = self.posts_text(quieter::posts(self.policy)?);
-        let begin = step_texts::first_channel(self.language, &channel, &posts, &all);
+        let begin = match first.reason {
+            FirstReason::FewestInterruptions => {
+                let wrong = words::part(quieter::wrong_in(first.channel), count, l);
+                let least = words::count(MIN_POSTS);
+                step_texts::calmest_channel(l, &channel, &posts, &all, &wrong, &least)
+            }
+            FirstReason::MostPosts => step_texts::busiest_channel(l, &channel, &posts, &all),
+        };
         let around = mode_block(Mode::MentionOnly);
         let lines = format!("{around}{}", channel_block(&channel, Mode::Companion)?);
         Some(NextStep::new(&begin, lines))
     }
 
-    /// After listening: the channel in which it would have spoken most.
+    /// After listening, proposes the channel in which it would have spoken most.
     fn speak(&self) -> Option<NextStep> {
         let most = self.policy.by_channel.iter().max_by_key(|one| one.spoke);
         let channel = words::channel(&most.filter(|_| self.policy.observed > 0)?.name);
@@ -227,7 +236,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, channel_block(&channel, Mode::Companion)?))
     }
 
-    /// The lines of these settings. Without a model, they need their mode.
+    /// Formats these settings for the config. Without a model the default mode is another one, so the lines name it.
     fn block(&self, settings: &[PolicySetting]) -> String {
         match self.report.has_stand_in() {
             true => block_with_mode(settings, self.language),
@@ -235,8 +244,8 @@ impl Steps<'_> {
         }
     }
 
-    /// A block for each policy on offer of which the settings are known. With a model, the only policy has no block if it is
-    /// the default settings.
+    /// Returns the lines of each policy on offer whose settings are known. With a model, a lone policy with the default
+    /// settings needs none.
     fn blocks(&self) -> Vec<NextStep> {
         let offered = self.report.on_offer();
         let offered = offered.iter().filter_map(|place| self.report.policies.get(*place));
@@ -259,7 +268,7 @@ impl Steps<'_> {
         Some(NextStep::new(&self.with_restart(&begin, settings), lines))
     }
 
-    /// That a reload does not do for these settings, if so.
+    /// Adds that these settings need a restart, if one of them does.
     fn with_restart(&self, begin: &str, settings: &[PolicySetting]) -> String {
         match needs_restart(settings) {
             true => texts::two_sentences(self.language, step_texts::restart(self.language), begin),
@@ -267,7 +276,7 @@ impl Steps<'_> {
         }
     }
 
-    /// The commands that go on from this history.
+    /// Commands that use the same history again.
     fn commands(&self) -> Vec<NextStep> {
         let l = self.language;
         let unknown = ReplayCommand::unknown();
@@ -284,93 +293,10 @@ impl Steps<'_> {
         let model = self.ask_model(command).into_iter();
         model.chain([tune]).chain(compare).chain(placeholders).collect()
     }
-
-    /// How to ask a model, where none was asked, and what that costs with the first model whose cost is known.
-    fn ask_model(&self, command: &ReplayCommand) -> Option<NextStep> {
-        let l = self.language;
-        match self.report.source {
-            ReportSource::Model | ReportSource::Ledger => return None,
-            ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {}
-        }
-        let Some((model, costs)) = self.costs() else {
-            let line = command.replay_with(&["--judge", "model", "--report", "model.html"]);
-            return Some(NextStep::new(step_texts::ask_model_unpriced(l), format!("{line}\n")));
-        };
-        let most = format!("{:.0}", allowance(costs.iter().map(|cost| cost.total).sum()));
-        let words = ["--judge", "model", "--max-cost", most.as_str(), "--report", "model.html"];
-        let line = command.replay_with(&words);
-        let asked = step_texts::ask_model(l, &most, model, &self.estimate(&costs));
-        let begin = match self.last_month(command, &costs) {
-            Some(month) => texts::two_sentences(l, &asked, &month),
-            None => asked,
-        };
-        Some(NextStep::new(&begin, format!("{line}\n")))
-    }
-
-    /// What each policy costs with the first model whose cost is known.
-    fn costs(&self) -> Option<(&str, Vec<Cost>)> {
-        let policies = &self.report.policies;
-        let (model, _) = policies.first().and_then(PolicyFigures::known_cost)?;
-        let costs = policies.iter().map(|policy| {
-            let cost = policy.costs.iter().find(|cost| cost.model == model)?;
-            Some(Cost { total: cost.total?, per_month: cost.per_month? })
-        });
-        Some((model, costs.collect::<Option<Vec<Cost>>>()?))
-    }
-
-    /// What the replay would cost, with the costs of all policies of the page.
-    fn estimate(&self, costs: &[Cost]) -> String {
-        let (report, l) = (self.report, self.language);
-        let period = words::period(report.period.days, l);
-        let total = self.money(costs.iter().map(|cost| cost.total).sum());
-        match (costs, report.policies.first()) {
-            // To ask about the first one alone is to ask about both.
-            ([_, _, ..], Some(first)) if report.with_default_limits(first).is_some() => {
-                step_texts::estimate_of_policies(l, costs.len(), &period, &total)
-            }
-            ([alone, _, ..], Some(first)) => {
-                let alone = self.money(alone.total);
-                step_texts::estimate_of_all(l, costs.len(), &period, &total, &first.name, &alone)
-            }
-            _ => step_texts::estimate_alone(l, &period, &total),
-        }
-    }
-
-    /// That a long history need not be asked about whole.
-    fn last_month(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<String> {
-        let period = self.report.period;
-        let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
-        let begin = period.to.filter(|_| is_long)? - SignedDuration::from_hours(24 * LAST_DAYS);
-        let date = begin.to_zoned(TimeZone::UTC).date().to_string();
-        let money = self.money(costs.iter().map(|cost| cost.per_month).sum());
-        Some(step_texts::last_month(self.language, &money, &date))
-    }
-
-    fn money(&self, amount: f64) -> String {
-        words::money(amount, &self.report.currency, self.language)
-    }
-}
-
-/// What a policy costs with a model.
-struct Cost {
-    total: f64,
-    per_month: f64,
 }
 
 fn weeks_to_listen(per_week: f64) -> i64 {
     (WORTH_LISTENING / per_week).ceil().clamp(1.0, MAX_WEEKS) as i64
-}
-
-/// What to allow: a third more than a rough estimate, as a number that a person would say.
-fn allowance(estimate: f64) -> f64 {
-    let wanted = estimate * 4.0 / 3.0;
-    let step = match wanted {
-        ..10.0 => 1.0,
-        ..100.0 => 5.0,
-        ..1000.0 => 50.0,
-        _ => 500.0,
-    };
-    ((wanted / step).ceil() * step).max(1.0)
 }
 
 #[cfg(test)]
@@ -383,21 +309,6 @@ mod tests {
             [(100.0, 1), (20.0, 1), (19.0, 2), (5.0, 4), (2.6, 8), (0.1, 8), (0.0, 8)]
         {
             assert_eq!(weeks_to_listen(per_week), weeks, "{per_week}");
-        }
-    }
-
-    #[test]
-    fn a_rough_estimate_is_no_limit() {
-        for (estimate, most) in [
-            (0.0, 1.0),
-            (0.2, 1.0),
-            (0.9, 2.0),
-            (5.76, 8.0),
-            (29.92, 40.0),
-            (100.0, 150.0),
-            (4488.0, 6000.0),
-        ] {
-            assert!((allowance(estimate) - most).abs() < 1e-9, "{estimate}");
         }
     }
 }

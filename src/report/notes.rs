@@ -1,7 +1,7 @@
 //! What a report says of what was left out, and of how things were counted.
 
 use crate::report::figures::{
-    LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
+    FirstAnswers, LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
 };
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -26,7 +26,8 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
     let shadow = (policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
     let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
-    let plain = [texts::left_out_period(l), figure_texts::interruption(l), texts::counted_wrong(l)];
+    let wrong = counted_wrong(policy.first_answers, l);
+    let plain = [texts::left_out_period(l), figure_texts::interruption(l), wrong];
     let plain = plain.map(str::to_owned);
     let lower_limit = lower_limit(report, policy, l);
     let parts_rule = policy.wrong.filter(|wrong| *wrong > 0);
@@ -45,6 +46,15 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .chain(shadow)
         .chain(anonymous)
         .collect()
+}
+
+/// Which messages of other people count for an interruption, by what the history says of answers.
+fn counted_wrong(first: FirstAnswers, language: Language) -> &'static str {
+    match (first.is_annotated, first.has_replies) {
+        (true, _) => texts::counted_wrong_annotated(language),
+        (false, true) => texts::counted_wrong_replies(language),
+        (false, false) => texts::counted_wrong(language),
+    }
 }
 
 /// That there may be more interruptions, and how many there are with those at which the asker was still typing.
@@ -125,6 +135,19 @@ mod tests {
                 told(Privacy::Included, private_channels),
                 "Private channels are included, if there are any: look at what you show to whom."
             );
+        }
+    }
+
+    #[test]
+    fn the_page_says_only_which_definition_it_applied() {
+        for (is_annotated, has_replies, expected) in [
+            (true, true, "This history says what answers what, so"),
+            (false, true, "Where this history says that a message of the other person answers"),
+            (false, false, "This history does not say what answers what, so"),
+        ] {
+            let first = FirstAnswers { is_annotated, has_replies, ..FirstAnswers::default() };
+            let told = counted_wrong(first, Language::En);
+            assert!(told.starts_with(expected), "{told}");
         }
     }
 

@@ -50,6 +50,8 @@ struct ReportPage<'a> {
     headline: String,
     /// What belongs to the headline, each a paragraph.
     details: Vec<String>,
+    /// What counts as an interruption.
+    interruption: Option<&'static str>,
     /// What the moments are, where the built-in mind stands in for a model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
@@ -156,7 +158,8 @@ impl<'a> View<'a> {
             sentences::unanswered(found, policy.posted_without_model, report.source, l)
         });
         let all_spoken = policy.moments.wrong + policy.moments.spoke;
-        let Headline { title: headline, mut details, ways: told } = headline(report, policy, l);
+        let Headline { title: headline, mut details, interruption, ways: told } =
+            headline(report, policy, l);
         let ways = WaysView::new(report, policy, l);
         if ways.is_none() {
             details.extend(told);
@@ -175,6 +178,7 @@ impl<'a> View<'a> {
             what_it_is: figure_texts::what_it_is(l, &report.persona),
             headline,
             details,
+            interruption,
             stand_in: sentences::stand_in(report, policy, l).map(|told| parts(&told)),
             intro: self.intro(),
             names: match report.is_anonymous {

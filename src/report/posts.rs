@@ -31,6 +31,8 @@ pub struct ListedPost {
     pub is_wrong: bool,
     /// Whether it quotes what was quoted in the channel within the day before.
     pub is_same_quote: bool,
+    /// Whether it is the first post about a question that no other person followed up, and comes within an hour of it.
+    pub is_left_open: bool,
     /// The next messages after it, within an hour.
     pub after: Vec<StoryMessage>,
 }
@@ -72,6 +74,7 @@ mod tests {
             said: None,
             is_wrong: false,
             is_same_quote: false,
+            is_left_open: false,
             after: Vec::new(),
         }
     }

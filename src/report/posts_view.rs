@@ -1,36 +1,40 @@
-//! The list of all posts, as the page shows it: folded, for who reads it before a policy is switched on.
+//! The list of all posts as the page shows it, folded: a team reads it before it switches a policy on.
 
 use jiff::tz::TimeZone;
 
 use crate::report::beside_view::{BesideView, besides};
-use crate::report::code::TextPart;
+use crate::report::code::{TextPart, parts};
+use crate::report::delays::LATE;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::markup::chat_parts;
 use crate::report::posts::{ListedPost, PostList};
 use crate::report::story::MAX_TEXT_CHARS;
-use crate::report::story_view::StoryMessageView;
+use crate::report::story_view::{Badge, StoryMessageView};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as texts;
+use aizuchi_core::texts::report as report_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
 pub struct PostsView {
     pub title: &'static str,
-    /// What the posts are, and that nobody knows whether they help. `None` if none is listed.
+    /// What the posts are, and that the page cannot say whether they help. `None` if none is listed.
     pub quality: Option<&'static str>,
-    /// What the tags of the posts mean, and that long texts are cut.
+    /// What the tags of the posts mean, and that long texts and quotes are cut.
     pub rules: Vec<String>,
     pub lists: Vec<PostListView>,
-    /// What it does besides: answers to calls, and reactions.
+    /// Answers to calls, and reactions.
     pub beside: Vec<BesideView>,
 }
 
 pub struct PostListView {
     pub summary: String,
     pub same_quotes: Option<String>,
+    /// How many of the shown quotes hold a name that may notify somebody.
+    pub mentions: Option<Vec<TextPart>>,
     pub posts: Vec<PostView>,
-    /// That there are more.
+    /// How many posts are not listed, if any.
     pub more: Option<String>,
 }
 
@@ -39,15 +43,14 @@ pub struct PostView {
     pub when: String,
     pub asked: StoryMessageView,
     pub said: Option<Vec<TextPart>>,
-    pub is_wrong: bool,
-    pub is_same_quote: bool,
-    /// The next messages after it.
+    pub badges: Vec<Badge>,
+    /// The next messages after the post.
     pub after: Vec<StoryMessageView>,
 }
 
 impl PostsView {
-    /// The posts of the policies on offer, and of the one that is shown, and what else that one does. `None` if there is
-    /// nothing of it.
+    /// Lists the posts of the policies on offer and of the first policy, with the calls and reactions of the first one.
+    /// Returns `None` if there is nothing to list.
     pub fn new(report: &Report, zone: &TimeZone, language: Language) -> Option<Self> {
         let l = language;
         let offered = report.on_offer();
@@ -71,7 +74,14 @@ impl PostsView {
                 (texts::posts(l), Some(texts::quality(l)))
             }
         };
-        let cut = post_texts::texts_cut(l, &words::count(MAX_TEXT_CHARS));
+        let longest = words::count(MAX_TEXT_CHARS);
+        let cut = match report.source {
+            ReportSource::Builtin => post_texts::quotes_cut(l, &longest),
+            ReportSource::AlwaysSilent
+            | ReportSource::AlwaysSpeak
+            | ReportSource::Model
+            | ReportSource::Ledger => post_texts::texts_cut(l, &longest),
+        };
         let rules = quality.map(|_| vec![post_texts::only_timing(l).to_owned(), cut]);
         Some(Self { title, quality, rules: rules.unwrap_or_default(), lists, beside })
     }
@@ -94,8 +104,7 @@ impl PostListView {
             when: words::date_and_time(post.at, zone, l),
             asked: StoryMessageView::new(&post.asked, report.is_anonymous, zone, l),
             said: post.said.as_deref().map(chat_parts),
-            is_wrong: post.is_wrong,
-            is_same_quote: post.is_same_quote,
+            badges: badges(post, l),
             after: post
                 .after
                 .iter()
@@ -106,6 +115,7 @@ impl PostListView {
             same_quotes: posts
                 .same_quotes
                 .map(|count| post_texts::same_quote(l, &words::count(count))),
+            mentions: (report.source == ReportSource::Builtin).then(|| mentions(posts, l)),
             summary: match (report.policies.len() > 1, posts.more > 0) {
                 (false, false) => texts::list_of_posts(l, &number(all)),
                 (false, true) => texts::list_of_first(l, &first, &number(all)),
@@ -115,5 +125,104 @@ impl PostListView {
             posts: posts.listed.iter().map(post).collect(),
             more: (posts.more > 0).then(|| texts::more_posts(l, &number(posts.more))),
         }
+    }
+}
+
+/// Returns the tags of a post: whether it would interrupt, goes to a question that was left open, comes late, or repeats a
+/// quote.
+fn badges(post: &ListedPost, language: Language) -> Vec<Badge> {
+    let l = language;
+    let warning = |text| Badge { class: "interrupts", text };
+    let timing = match post.is_wrong {
+        true => warning(report_texts::badge_wrong(l)),
+        false => Badge { class: "calm", text: texts::no_sign(l) },
+    };
+    let is_late = post.at.duration_since(post.asked.at) > LATE;
+    let left_open = Badge { class: "posts", text: post_texts::badge_left_open(l) };
+    let others = [
+        post.is_left_open.then_some(left_open),
+        is_late.then(|| warning(post_texts::badge_late(l))),
+        post.is_same_quote.then(|| warning(post_texts::badge_same_quote(l))),
+    ];
+    [timing].into_iter().chain(others.into_iter().flatten()).collect()
+}
+
+/// Counts the listed quotes that contain an @name, and says how to keep them from notifying people.
+fn mentions(posts: &PostList, language: Language) -> Vec<TextPart> {
+    let said = posts.listed.iter().filter_map(|post| post.said.as_deref());
+    let (mut all, mut with_names) = (0, 0);
+    for text in said {
+        all += 1;
+        with_names += usize::from(has_mention(text));
+    }
+    let (with_names, all) = (words::count(with_names), words::count(all));
+    parts(&post_texts::mentions(language, &with_names, &all))
+}
+
+/// Whether a text contains an @name. An `@` behind a letter belongs to an e-mail address.
+fn has_mention(text: &str) -> bool {
+    let before = [' '].into_iter().chain(text.chars());
+    let around = before.zip(text.chars()).zip(text.chars().skip(1));
+    let mut around = around.map(|((before, letter), after)| (before, letter, after));
+    around.any(|(before, letter, after)| {
+        letter == '@' && !before.is_alphanumeric() && (after.is_alphanumeric() || after == '…')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::{StoryAuthor, StoryMessage};
+    use jiff::{SignedDuration, Timestamp};
+
+    #[test]
+    fn a_name_stands_behind_an_at() {
+        for (text, expected) in [
+            ("Mia, this might help: Tom said at 08:00: “@Rico the long hook.”", true),
+            ("“@… asked that, too.”", true),
+            ("「@花子 さん、どうぞ」", true),
+            ("write to ida@clay.example", false),
+            ("model@{prop1} and 3 @ 4", false),
+            ("@", false),
+            ("", false),
+        ] {
+            assert_eq!(has_mention(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_post_is_tagged_by_its_timing_and_by_its_question() {
+        let post = ListedPost {
+            at: Timestamp::UNIX_EPOCH + SignedDuration::from_mins(31),
+            channel: "help".to_owned(),
+            asked: StoryMessage {
+                at: Timestamp::UNIX_EPOCH,
+                author: StoryAuthor { id: "U1".to_owned(), name: "Priya".to_owned() },
+                is_bot: false,
+                text: "who has a ladder?".to_owned(),
+                is_about: true,
+                left_out_after: 0,
+                left_out: Vec::new(),
+            },
+            said: None,
+            is_wrong: false,
+            is_same_quote: false,
+            is_left_open: true,
+            after: Vec::new(),
+        };
+        let tags = |post: &ListedPost| -> Vec<&'static str> {
+            badges(post, Language::En).iter().map(|badge| badge.text).collect()
+        };
+        assert_eq!(
+            tags(&post),
+            [
+                "timing looks harmless",
+                "no other person followed up within an hour",
+                "more than 30 min after the question"
+            ]
+        );
+        let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(30);
+        let soon = ListedPost { at, is_wrong: true, is_left_open: false, ..post };
+        assert_eq!(tags(&soon), ["would probably have interrupted"]);
     }
 }

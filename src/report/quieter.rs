@@ -1,38 +1,46 @@
-//! Settings with which it would post less, and how many of the posts of a report they leave. What changes next to nothing is
-//! not offered.
+//! Settings with which it would post less, with the number of posts that they leave, and the channel to begin with. A setting
+//! that changes next to nothing is not offered.
 
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::report::figures::{ChannelFigures, PolicyFigures};
+use crate::report::interruptions::MIN_POSTS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use aizuchi_core::rules::Mode;
 
-/// The lengths that are tried, in seconds.
+/// The cooldowns that are tried, in seconds.
 const COOLDOWNS: [i64; 3] = [15 * 60, 60 * 60, 4 * 60 * 60];
 
 /// A cooldown that makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cooldown {
     pub seconds: i64,
-    /// How many of the posts on the list are left, of how many.
+    /// How many of the listed posts are left.
     pub left: usize,
+    /// How many posts are listed.
     pub listed: usize,
 }
 
-/// How often it posts unasked: without a model, where none judges. `None` if that is not known.
+/// Returns how often it posts unasked; where the built-in rules stand in for a model, what they post without one. `None` if
+/// that is not known.
 pub fn posts(policy: &PolicyFigures) -> Option<usize> {
     policy.posted_without_model.map(|posted| posted.spoke).or(policy.spoke)
 }
 
-/// The same in a channel.
+/// Returns how often it posts unasked in a channel, counted like [`posts`].
 pub fn posts_in(channel: &ChannelFigures) -> usize {
     channel.posted_without_model.map_or(channel.spoke, |posted| posted.spoke)
 }
 
-/// The shortest cooldown that would take away a tenth of the posts on the list, if one does. Where the settings are not known,
-/// those of the defaults are taken.
+/// Returns how many of the posts in a channel would probably interrupt.
+pub fn wrong_in(channel: &ChannelFigures) -> usize {
+    channel.posted_without_model.map_or(channel.wrong, |posted| posted.wrong)
+}
+
+/// Returns the shortest cooldown that takes away at least a fifth of the listed posts. Unknown settings count as the
+/// defaults.
 pub fn cooldown(policy: &PolicyFigures) -> Option<Cooldown> {
     let own = own_cooldown(policy.settings.as_deref())?;
     let posts = policy.posts.as_ref()?;
@@ -41,11 +49,11 @@ pub fn cooldown(policy: &PolicyFigures) -> Option<Cooldown> {
     let times = || posts.listed.iter().map(|post| (&*post.channel, post.at));
     let mut found =
         longer.map(|seconds| Cooldown { seconds, left: left(times(), seconds), listed });
-    found.find(|one| one.left < listed && one.left * 10 <= listed * 9)
+    found.find(|one| one.left < listed && one.left * 5 <= listed * 4)
 }
 
-/// The cooldown that holds. `None` if one has no part: where it helps discussions it has another one, and elsewhere it speaks
-/// only when it is called.
+/// Returns the cooldown in force, in seconds. `None` in modes that do not use it: a facilitator has a cooldown of its own, and
+/// the others post nothing unasked.
 fn own_cooldown(settings: Option<&[PolicySetting]>) -> Option<f64> {
     let Some(settings) = settings else { return Some(0.0) };
     let value = |key: SettingKey| settings.iter().find(|one| one.key == key)?.value.as_ref();
@@ -55,7 +63,7 @@ fn own_cooldown(settings: Option<&[PolicySetting]>) -> Option<f64> {
     }
 }
 
-/// The settings with another cooldown.
+/// Returns these settings with another cooldown.
 pub fn with_cooldown(settings: &[PolicySetting], seconds: i64) -> Vec<PolicySetting> {
     let seconds = SettingValue::Seconds(seconds as f64);
     let changed = |setting: &PolicySetting| match setting.key == SettingKey::Cooldown {
@@ -65,8 +73,8 @@ pub fn with_cooldown(settings: &[PolicySetting], seconds: i64) -> Vec<PolicySett
     settings.iter().map(changed).collect()
 }
 
-/// How many posts are left if none comes so soon after another one in its channel, threads included, as the gate has it. They
-/// come in the order of their time.
+/// Counts the posts that are left with a cooldown, given the channel and time of each, by time. Like the gate it counts
+/// threads as part of their channel.
 fn left<'a>(posts: impl Iterator<Item = (&'a str, Timestamp)>, seconds: i64) -> usize {
     let cooldown = SignedDuration::from_secs(seconds);
     let mut last: HashMap<&str, Timestamp> = HashMap::new();
@@ -81,13 +89,48 @@ fn left<'a>(posts: impl Iterator<Item = (&'a str, Timestamp)>, seconds: i64) -> 
     left
 }
 
-/// The channel to begin with, if there are several: the one with the most posts, unless it is the one that it would interrupt
-/// most.
-pub fn first_channel(policy: &PolicyFigures) -> Option<&ChannelFigures> {
-    let worst = policy.worst_channel().map(|one| &one.name);
-    let others = policy.by_channel.iter().filter(|one| Some(&one.name) != worst);
-    let most = others.max_by_key(|one| posts_in(one)).filter(|one| posts_in(one) > 0)?;
-    (posts_in(most) < posts(policy)?).then_some(most)
+/// The channel to begin with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FirstChannel<'a> {
+    pub channel: &'a ChannelFigures,
+    pub reason: FirstReason,
+}
+
+/// Why it is this channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstReason {
+    /// The smallest share of its posts would probably interrupt.
+    FewestInterruptions,
+    /// Shares do not tell the channels apart, so it is the one in which there is most to see.
+    MostPosts,
+}
+
+/// The channel to begin with, if it posts in several: the one with the smallest share of interruptions, where at least two
+/// have enough posts for a share. Otherwise the one with the most posts, unless it has clearly the most interruptions.
+pub fn first_channel(policy: &PolicyFigures) -> Option<FirstChannel<'_>> {
+    let reason = FirstReason::FewestInterruptions;
+    let calmest =
+        calmest_channel(&policy.by_channel).map(|channel| FirstChannel { channel, reason });
+    let first = calmest.or_else(|| {
+        let worst = policy.worst_channel().map(|one| &one.name);
+        let others = policy.by_channel.iter().filter(|one| Some(&one.name) != worst);
+        let channel = others.max_by_key(|one| posts_in(one)).filter(|one| posts_in(one) > 0)?;
+        Some(FirstChannel { channel, reason: FirstReason::MostPosts })
+    })?;
+    (posts_in(first.channel) < posts(policy)?).then_some(first)
+}
+
+/// The channel with the smallest share of interruptions; of several, the one with the most posts. `None` if fewer than two
+/// channels have enough posts for a share, or if all of these have the same.
+fn calmest_channel(channels: &[ChannelFigures]) -> Option<&ChannelFigures> {
+    let share = |one: &ChannelFigures| wrong_in(one) as f64 / posts_in(one) as f64;
+    let is_enough = |one: &&ChannelFigures| posts_in(one) >= MIN_POSTS;
+    let mut enough: Vec<&ChannelFigures> = channels.iter().filter(is_enough).collect();
+    enough.sort_by(|one, other| {
+        share(one).total_cmp(&share(other)).then_with(|| posts_in(other).cmp(&posts_in(one)))
+    });
+    let (calmest, loudest) = (*enough.first()?, *enough.last()?);
+    (share(calmest) < share(loudest)).then_some(calmest)
 }
 
 #[cfg(test)]
@@ -95,6 +138,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::replay::Policy;
+    use crate::report::figures::PlacePosts;
     use crate::report::settings::settings_of;
 
     #[test]
@@ -126,5 +170,33 @@ mod tests {
             assert_eq!(own(config), None, "{config}");
         }
         assert_eq!(own_cooldown(None), Some(0.0));
+    }
+
+    fn channel(name: &str, spoke: usize, wrong: usize) -> ChannelFigures {
+        ChannelFigures {
+            name: name.to_owned(),
+            messages: 1000,
+            spoke: 100,
+            wrong: 50,
+            wrong_per_100: None,
+            posted_without_model: Some(PlacePosts { spoke, wrong }),
+        }
+    }
+
+    #[test]
+    fn the_calmest_channel_has_the_smallest_share_of_interruptions() {
+        let name = |channels: &[(&str, usize, usize)]| {
+            let channels: Vec<ChannelFigures> =
+                channels.iter().map(|(name, spoke, wrong)| channel(name, *spoke, *wrong)).collect();
+            calmest_channel(&channels).map(|one| one.name.clone())
+        };
+        let expected = |name: &str| Some(name.to_owned());
+        assert_eq!(name(&[("a", 58, 10), ("b", 38, 8)]), expected("a"));
+        assert_eq!(name(&[("a", 58, 10), ("b", 38, 2), ("c", 9, 0)]), expected("b"));
+        assert_eq!(name(&[("a", 20, 0), ("b", 40, 0), ("c", 30, 3)]), expected("b"));
+        // One alone, or the same shares, tell nothing.
+        assert_eq!(name(&[("a", 58, 10), ("b", 9, 0)]), None);
+        assert_eq!(name(&[("a", 20, 0), ("b", 40, 0)]), None);
+        assert_eq!(name(&[]), None);
     }
 }

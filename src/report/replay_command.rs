@@ -115,6 +115,11 @@ impl ReplayCommand {
         self.history.contains(&Argument::plain("--from"))
     }
 
+    /// Whether it names a config, which is then its policy.
+    pub fn has_config(&self) -> bool {
+        !self.config.is_empty()
+    }
+
     /// Whether a reader has to put something in.
     pub fn has_placeholders(&self) -> bool {
         let parts = [&self.config, &self.history, &self.policies, &self.others];
@@ -208,6 +213,7 @@ mod tests {
             history: vec![Argument::plain("--from-store")],
             ..ReplayCommand::default()
         };
+        assert!(command.has_config() && !ReplayCommand::unknown().has_config());
         assert_eq!(command.tune(), "aizuchi --config room.yaml tune --from-store");
         assert_eq!(command.replay_policies(&["one.yaml"], &[]), None);
     }

@@ -249,12 +249,13 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
     })
 }
 
-/// What people did at that moment.
-pub fn note(note: &Note, report: &Report, language: Language) -> String {
+/// What people did at that moment. `None` for a reaction, of which the emoji says all.
+pub fn note(note: &Note, report: &Report, language: Language) -> Option<String> {
     let is_annotated =
         report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
     let after = |seconds: f64| words::duration(seconds, language);
-    match note {
+    let told = match note {
+        Note::Reacted => return None,
         Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
         Note::NobodyAnswered => texts::note_nobody_in_hour(language).to_owned(),
         Note::ItFirst { person, seconds } => {
@@ -286,8 +287,8 @@ pub fn note(note: &Note, report: &Report, language: Language) -> String {
         Note::Called { name: Some(name) } => post_texts::note_called(language, name),
         Note::Called { name: None } => post_texts::note_called_somehow(language).to_owned(),
         Note::AnsweredIt => post_texts::note_answered_it(language).to_owned(),
-        Note::Reacted => post_texts::note_reacted(language).to_owned(),
-    }
+    };
+    Some(told)
 }
 
 /// What one policy did with a message.

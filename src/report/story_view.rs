@@ -34,14 +34,16 @@ pub struct StoryView {
     pub reason: Option<String>,
     /// What is known to be wrong about the reason.
     pub mistake: Option<String>,
-    pub note: String,
+    /// What people did then. `None` if the story shows all that there is to say.
+    pub note: Option<String>,
     /// What each policy did, where policies differ.
     pub policies: Vec<String>,
     /// Whether it is open before a reader opens it.
     pub is_open: bool,
 }
 
-/// A tag of a story.
+/// A tag of a story or of a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Badge {
     pub class: &'static str,
     pub text: &'static str,

@@ -70,9 +70,10 @@ fn add_policy(
     language: Language,
 ) {
     // Writing to a string does not fail.
-    let Headline { title, details, ways } = headline(report, policy, language);
+    let Headline { title, details, interruption, ways } = headline(report, policy, language);
     let _ = writeln!(text, "{title}");
-    for detail in details.into_iter().chain(ways) {
+    let interruption = interruption.map(str::to_owned);
+    for detail in details.into_iter().chain(interruption).chain(ways) {
         let _ = writeln!(text, "{detail}");
     }
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
@@ -121,7 +122,7 @@ fn spoken_of(report: &Report) -> Counted {
 
 fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> String {
     let at = words::date_and_time(story.at, zone, language);
-    let note = sentences::note(&story.note, report, language);
+    let note = sentences::note(&story.note, report, language).unwrap_or_default();
     shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
 }
 

@@ -1,4 +1,5 @@
-//! The ways to run it side by side, where the built-in rules stand in for a model: as shipped, as they are, and with one.
+//! Compares three ways to run it, where the built-in rules stand in for a model: as shipped, with the settings of the replay,
+//! and with a model.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::cost::DAYS_OF_MONTH;
@@ -11,14 +12,14 @@ use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct WaysView {
-    /// The head of the column of open questions.
+    /// The head of the column that counts open questions.
     pub reached: &'static str,
     pub rows: Vec<WayRow>,
     /// What the words in the rows mean.
     pub words: String,
-    /// That it speaks as soon as there is a model.
+    /// A warning that it speaks unasked as soon as the config names a model.
     pub model_speaks: Vec<TextPart>,
-    /// How many would interrupt if whoever asked counts, too.
+    /// How many would interrupt if posts while the asker was still typing count, too.
     pub with_asker: Option<String>,
 }
 
@@ -31,7 +32,7 @@ pub struct WayRow {
 }
 
 impl WaysView {
-    /// `None` where nothing stands in for a model, or the rules found nothing.
+    /// Returns `None` where nothing stands in for a model, or where the rules found no moment.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
         let moments = policy.spoke.filter(|spoke| *spoke > 0)?;
@@ -109,7 +110,7 @@ impl Ways<'_> {
         }
     }
 
-    /// How many of the open questions, by how many of them the rules noticed.
+    /// Formats a share of the open questions, computed from how many of them the rules noticed.
     fn questions(&self, of_noticed: impl Fn(usize) -> usize) -> String {
         let Some(found) = self.policy.unanswered else { return words::UNKNOWN.to_owned() };
         let reached = words::count(of_noticed(found.picked_up));

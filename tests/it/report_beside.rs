@@ -107,8 +107,9 @@ fn interrupting_posts_are_shown_with_what_followed() {
     let text = seen(&page);
     for part in [
         "timing looks harmless",
-        "The tags of the posts are about timing only",
-        "Texts of more than 320 characters are cut in this list.",
+        "The tags say nothing about whether a post helps, only about its timing",
+        "Other texts of more than 320 characters are cut in this list.",
+        "quotes contain an @name, or code that looks like one.",
         "After that: otto 12:01 With the long hook.",
         "After that: nobody wrote within an hour",
         "The same quote again, in the same channel within 24 hours: 0.",

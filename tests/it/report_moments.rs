@@ -33,6 +33,12 @@ fn moments_are_told_from_what_is_really_posted() {
     let unanswered = &policy["unanswered"];
     assert!(count(&posted["picked_up"]) < count(&unanswered["picked_up"]), "{policy:#}");
     assert!(count(&posted["wrong"]) <= count(&policy["wrong"]));
+    let [checks, no_question] =
+        [&policy["calls"]["judge_calls"], &policy["moments"]["no_question"]].map(count);
+    let rest = checks - spoke - no_question;
+    let open = policy["posts"]["listed"].as_array().unwrap().iter();
+    let open = open.filter(|post| post["is_left_open"] == true).count() as u64;
+    assert_eq!(open, count(&posted["picked_up"]), "{policy:#}");
     let text = seen(&page);
     for part in [
         format!("the rules, which stand in for it here, found {spoke} moments; a model may choose"),
@@ -42,6 +48,9 @@ fn moments_are_told_from_what_is_really_posted() {
         "Without a model, with response.mode: companion ".to_owned(),
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
+        format!("How these checks ended: {spoke} in a moment to speak; {no_question} in silence"),
+        format!("the other {rest} in silence about a question"),
+        "no other person followed up within an hour".to_owned(),
         "Of the posts without a model, counted from the message that each answers: ".to_owned(),
     ] {
         assert!(text.contains(&part), "{part}: {text}");

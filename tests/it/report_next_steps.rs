@@ -53,7 +53,7 @@ fn only_settings_that_change_something_are_offered() {
     let (page, json) = page_and_json(&history, &[]);
     let (text, posted) = (seen(&page), posted(&json));
     assert!(posted > 0, "{json:#}");
-    let called = format!("Of the {posted} post");
+    let called = format!("It would post none of the {posted} post");
     assert!(text.contains(&called), "{text}");
     // There is a day between any two, and they are all in one channel.
     for part in ["after a post it stays silent in that channel", "Begin in one channel"] {
@@ -70,6 +70,22 @@ fn only_settings_that_change_something_are_offered() {
     );
 }
 
+/// Of a long history the command asks about its end alone, with a limit for just these days.
+#[test]
+fn a_model_is_asked_about_the_last_days_of_a_long_history() {
+    let (_folder, history) = folder_with(&recording(&cellar(60, 12)));
+    let (page, json) = page_and_json(&history, &[]);
+    let text = seen(&page);
+    let share = json["report"]["policies"][0]["calls"]["last_days_share"].as_f64().unwrap();
+    assert!(0.4 < share && share < 0.7, "{share}");
+    for part in [
+        "--judge model --from 2026-04-01 --max-cost 1 --report model.html",
+        "Without --from it asks about everything: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 #[test]
 fn a_page_says_how_to_stop_it_and_what_leaves() {
     let (_folder, history) = pottery();
@@ -77,6 +93,11 @@ fn a_page_says_how_to_stop_it_and_what_leaves() {
     for part in [
         "If you write nothing into the config, Slack and Discord get mention_only without a model: then it says nothing unasked.",
         "aizuchi check says which file it is.",
+        "How to set a model",
+        "and the key into the environment or into the file .env beside the config, as ANTHROPIC_API_KEY=…",
+        "agents: response: model_id: anthropic/claude-haiku-4-5 response: mode: mention_only",
+        "an admin writes @Aizuchi mode observe there",
+        "what it would say unasked is posted only after somebody has approved it",
         "write @Aizuchi stop in a channel (an hour) or @Aizuchi mute",
         "What leaves your workspace",
         "This replay ran on your machine, asked no model and sent nothing.",

@@ -142,7 +142,7 @@ fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let text = seen(&page);
     assert!(text.contains("The channel with the most interruptions is #help: "), "{text}");
     assert!(text.contains("The hour with the most interruptions begins at "), "{text}");
-    assert!(text.contains("All times on this page are in the time zone UTC;"), "{text}");
+    assert!(text.contains("All times on this page are in the time zone UTC."), "{text}");
 }
 
 #[test]

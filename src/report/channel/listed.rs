@@ -1,12 +1,14 @@
 //! The posts of a channel, one by one.
 
+use std::collections::HashSet;
+
 use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
-use crate::replay::rows::MessageRow;
-use crate::report::channel::ChannelAnalysis;
+use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::quoted::Quoted;
 use crate::report::channel::transcript::STORY_WINDOW;
+use crate::report::channel::{ChannelAnalysis, is_soon_after};
 use crate::report::figures::ReportSource;
 use crate::report::posts::{ListedPost, MAX_LISTED, PostList};
 use crate::report::story::StoryMessage;
@@ -16,11 +18,14 @@ use aizuchi_core::chat::MessageId;
 const MESSAGES_AFTER: usize = 2;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// The first posts of the channel, with their texts. Fails if a message cannot be read.
-    pub(super) fn list_posts(&self) -> anyhow::Result<PostList> {
+    /// The first posts of the channel, with their texts. `unanswered` are the questions that no other person followed up.
+    /// Fails if a message cannot be read.
+    pub(super) fn list_posts(&self, unanswered: &[MessageRow]) -> anyhow::Result<PostList> {
         // Only the built-in rules are known to quote.
         let mut quoted = (self.source == ReportSource::Builtin).then(Quoted::default);
         let mut list = PostList { same_quotes: quoted.as_ref().map(|_| 0), ..PostList::default() };
+        let mut left_open: HashSet<IdHash> =
+            unanswered.iter().map(|question| question.id).collect();
         let mut reader = self.channel.reader();
         for moment in self.moments.iter().filter(|moment| self.is_listed(moment)) {
             let is_same_quote = match (&mut quoted, &moment.text) {
@@ -34,7 +39,9 @@ impl<'a> ChannelAnalysis<'a> {
             match self.about(moment).filter(|_| !is_full) {
                 Some(about) => {
                     let post = self.listed(moment, &about, &mut reader)?;
-                    list.listed.push(ListedPost { is_same_quote, ..post });
+                    let is_left_open =
+                        is_soon_after(moment.at, &about) && left_open.remove(&about.id);
+                    list.listed.push(ListedPost { is_same_quote, is_left_open, ..post });
                 }
                 None => list.more += 1,
             }
@@ -74,6 +81,7 @@ impl<'a> ChannelAnalysis<'a> {
             said: said.map(|text| self.shown(text)),
             is_wrong: self.spoken(moment).disturbance.is_some(),
             is_same_quote: false,
+            is_left_open: false,
             after: self.messages_after(moment, about, reader)?,
         })
     }

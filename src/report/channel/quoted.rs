@@ -1,4 +1,4 @@
-//! What the posts of a channel quote, so that the same quote is noticed when it comes again.
+//! Finds posts of a channel that repeat a quote.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::rows::IdHash;
 
-/// The same quote is one again within this time.
+/// Within this time the same quote counts as a repetition.
 const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// When each quote was last posted.
@@ -14,7 +14,7 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 pub(super) struct Quoted(HashMap<IdHash, Timestamp>);
 
 impl Quoted {
-    /// Takes down a post, and says whether it quotes what was quoted a short while before. Posts come in the order of their time.
+    /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must come in the order of their time.
     pub(super) fn is_again(&mut self, at: Timestamp, text: &str) -> bool {
         let Some(quote) = quote_in(text) else { return false };
         let before = self.0.insert(IdHash::of(quote), at);
@@ -22,7 +22,7 @@ impl Quoted {
     }
 }
 
-/// What stands between the first mark of a quotation and the last one.
+/// Returns the text between the first opening quotation mark and the last closing one.
 fn quote_in(text: &str) -> Option<&str> {
     let between = |begin: char, end: char| {
         let (_, rest) = text.split_once(begin)?;

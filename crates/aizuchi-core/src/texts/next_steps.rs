@@ -27,8 +27,8 @@ texts! {
 
     // What stands before all of it. What stands in backquotes is shown as code.
     begin_without_model:
-        "Not sure? See first what a model would do (the command is below), or let it only listen; then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
-        / "迷うときは、まずモデルがどうするかを調べるか（下のコマンド）、聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+        "Not sure? See first what a model would do (the command is under “What you can do next”), or let it only listen; then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは、まずモデルがどうするかを調べるか（「次にできること」のコマンド）、聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     begin_with_model:
         "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."
         / "迷うときは、まず聞くだけにし、そのあと話させてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルなしの Slack と Discord では呼ばれたときだけ話します。";
@@ -37,27 +37,27 @@ texts! {
         / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     place:
         "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. If a section such as `response:` is there already, the lines go into it. "
-        "Then `systemctl reload aizuchi`, or `kill -HUP` with the number of its process, has it read the file again; a restart does the same."
+        "Then let it read the file again: `systemctl reload aizuchi` if it runs as a service, else `kill -HUP` with the number of its process. A restart does the same."
         / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。`response:` などの見出しがすでにあれば、その中に書きます。"
-          "書いたら `systemctl reload aizuchi`、または `kill -HUP`（とプロセス番号）で読み直させます（再起動しても同じです）。";
+          "書いたら、サービスとして動かしているときは `systemctl reload aizuchi`、そうでなければ `kill -HUP`（とプロセス番号）で読み直させます。再起動しても同じです。";
 
     // To listen.
     one_week: "a week" / "1 週間";
     many_weeks(weeks: &str): "{weeks} weeks" / "{weeks} 週間";
     /// `posts` in all of it, and `pace` in a week.
     observe(weeks: &str, posts: &str, pace: &str):
-        "Only listen, for {weeks}: it posts nothing, and you see what it would do. At the pace of this history that shows about {posts} ({pace} a week)."
-        / "聞くだけ（{weeks}）：投稿はせず、どうするかだけがわかります。この履歴のペースなら、その間に見られるのは約 {posts}（週に {pace} 回）です。";
+        "Only listen, for {weeks}: it posts nothing, not even when called, and you see what it would do. At the pace of this history that shows about {posts} ({pace} a week)."
+        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、どうするかだけがわかります。この履歴のペースなら、その間に見られるのは約 {posts}（週に {pace} 回）です。";
     observe_unknown:
-        "Only listen, for a week: it posts nothing, and you see what it would do."
-        / "聞くだけ（1 週間）：投稿はせず、どうするかだけがわかります。";
+        "Only listen, for a week: it posts nothing, not even when called, and you see what it would do."
+        / "聞くだけ（1 週間）：呼ばれても投稿はせず、どうするかだけがわかります。";
     /// Where no model judges. It writes no texts meanwhile, so what it would post is not told from the rest.
     observe_moments(weeks: &str, moments: &str, posts: &str):
-        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
-        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}で、モデルなしで投稿するのは、そのうち約 {posts} 回です。";
+        "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
+        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、いつ話そうとするかだけがわかります（何と言うかはわかりません）。この履歴のペースなら約 {moments}で、モデルなしで投稿するのは、そのうち約 {posts} 回です。";
     observe_no_posts(weeks: &str, moments: &str):
-        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
-        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
+        "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
+        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、いつ話そうとするかだけがわかります（何と言うかはわかりません）。この履歴のペースなら約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
     observed: "After that, read what it would have done:" / "そのあと、どうしたかを読みます：";
 
     // Quieter settings.
@@ -65,15 +65,21 @@ texts! {
         "Only when called: it answers to its name, and posts nothing unasked."
         / "呼ばれたときだけ：名前で呼ばれれば答え、自分からは何も投稿しません。";
     mention_only_of(posts: &str):
-        "Only when called: it answers to its name, and posts nothing unasked. Of the {posts} of this replay, none would be left."
-        / "呼ばれたときだけ：名前で呼ばれれば答え、自分からは何も投稿しません。この再生の {posts}の投稿は、すべてなくなります。";
+        "Only when called: it answers to its name, and posts nothing unasked. It would post none of the {posts} of this replay."
+        / "呼ばれたときだけ：名前で呼ばれれば答え、自分からは何も投稿しません。この再生の {posts}の投稿は、一つもしません。";
     /// Of the posts in the list of the page.
     cooldown(length: &str, left: &str, listed: &str):
         "Quieter: after a post it stays silent in that channel for {length}. Of the {listed} in the list of this page, about {left} would be left."
         / "静かにする：自分から投稿した後、そのチャンネルでは {length}控えます。このページの一覧にある {listed}のうち、残るのは約 {left} 回です。";
-    first_channel(channel: &str, posts: &str, all: &str):
-        "Begin in one channel, {channel} ({posts} of the {all}). Elsewhere it speaks only when called."
-        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。ほかでは、呼ばれたときだけ話します。";
+    /// Why it is this channel: of those with `least` posts or more it has the smallest share that would interrupt.
+    calmest_channel(channel: &str, posts: &str, all: &str, wrong: &str, least: &str):
+        "Begin in one channel, {channel} ({posts} of the {all}): {wrong} of its posts would probably interrupt, the smallest share among the channels with {least} posts or more. With so few posts that may be chance; a channel that you know well is as good. "
+        "Elsewhere it speaks only when called."
+        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。邪魔になりそうな投稿は {wrong} で、投稿が {least} 回以上のチャンネルの中で割合が最も小さいためです。ただし、この回数では偶然かもしれません。よく知っているチャンネルでも構いません。"
+          "ほかでは、呼ばれたときだけ話します。";
+    busiest_channel(channel: &str, posts: &str, all: &str):
+        "Begin in one channel, {channel}: it has the most posts ({posts} of the {all}), so you see most there. Where it would interrupt least, these numbers do not tell. Elsewhere it speaks only when called."
+        / "一つのチャンネルから始める：{channel}（投稿が最も多く、{all}のうち {posts} 回）。様子が最もよくわかるためです。どこが最も邪魔にならないかは、この数字ではわかりません。ほかでは、呼ばれたときだけ話します。";
     quieter_channel(channel: &str, left: &str, all: &str):
         "Quieter in {channel}, where it would have interrupted most often: there it speaks only when called. {left} of the {all} would be left."
         / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：そこでは、呼ばれたときだけ話します。{all}のうち、残るのは {left} 回です。";
@@ -86,12 +92,14 @@ texts! {
     // In the chat.
     off(persona: &str):
         "To stop it at once, write `@{persona} stop` in a channel (an hour) or `@{persona} mute` (until `@{persona} unmute`). Everybody in the channel may. It then does not answer when called either. "
-        "An admin can write `@{persona} mute everywhere`."
+        "An admin can write `@{persona} mute everywhere`: on Slack an owner or admin of the workspace, on Discord the owner of the server or somebody whose role has Administrator or Manage Server."
         / "すぐに止めるには、チャンネルで `@{persona} ストップ`（1 時間）か `@{persona} ミュート`（`@{persona} ミュート解除` まで）と書きます。そこにいる人なら誰でもできます。その間は、呼ばれても答えません。"
-          "管理者は `@{persona} どこでもミュート` も使えます。";
+          "管理者は `@{persona} どこでもミュート` も使えます。管理者とは、Slack ではワークスペースのオーナーか管理者、Discord ではサーバーの所有者か、「管理者」または「サーバー管理」の権限があるロールを持つ人です。";
     in_channel(persona: &str):
-        "To change a single channel without the config, an admin writes `@{persona} mode observe` there, or `mention_only`, `companion` or `off`. It holds at once."
-        / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます（`mention_only`、`companion`、`off` も同じ）。すぐに有効になります。";
+        "To change a single channel without the config, an admin writes `@{persona} mode observe` there. It holds at once. The modes: `off` (it stores nothing), `observe` (it listens, and answers nothing), `mention_only` (it answers when called), "
+        "`propose` (what it would say unasked is posted only after somebody has approved it), `companion` (it speaks unasked)."
+        / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます。すぐに有効になります。モードの種類：`off`（何も保存しない）、`observe`（聞くだけで、何も答えない）、`mention_only`（呼ばれたら答える）、"
+          "`propose`（自分から話す内容は、誰かが承認してから投稿する）、`companion`（自分から話す）。";
 
     // Commands. Each stands before its command.
     ask_model(most: &str, model: &str, estimate: &str):
@@ -99,9 +107,24 @@ texts! {
         "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does."
         / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合の見積もり、1 回分：{estimate}。"
           "`--max-cost {most}` はその 3 割増しほどで、そこに達すると止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。";
-    last_month(money: &str, date: &str):
-        "Add `--from {date}` to ask about the last 30 days only, for about {money}."
-        / "`--from {date}` を付けると、最後の 30 日だけについて尋ねます（約 {money}）。";
+    /// About the last days alone, with what everything would cost and the limit for that.
+    ask_model_lately(most: &str, model: &str, money: &str, estimate: &str, all: &str):
+        "See what a model would do in the last 30 days. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model} for these 30 days: {money}. "
+        "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does. Without `--from` it asks about everything: {estimate}, so `--max-cost {all}`."
+        / "最後の 30 日について、モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合、この 30 日分の見積もりは {money} です。"
+          "`--max-cost {most}` はその 3 割増しほどで、そこに達すると止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。`--from` を外すと全体について尋ねます（{estimate}。その場合は `--max-cost {all}`）。";
+    // How to set a model.
+    set_model: "How to set a model" / "モデルの設定のしかた";
+    model_with_key(key: &str):
+        "Put these lines into the config (`PROVIDER/MODEL`; this one is an example), and the key into the environment or into the file `.env` beside the config, as `{key}=…`. Then run `aizuchi check`: it asks the model for one token, and names what is missing."
+        / "次の行を設定ファイルに（`提供元/モデル`。これは一例です）、キーを環境変数か、設定ファイルと同じフォルダーの `.env` に `{key}=…` と書きます。そのあと `aizuchi check` を実行すると、モデルに 1 トークンだけ尋ね、足りないものがあれば示します。";
+    model_without_key:
+        "Put these lines into the config (`PROVIDER/MODEL`). Then run `aizuchi check`: it asks the model for one token, and names what is missing."
+        / "次の行を設定ファイルに書きます（`提供元/モデル`）。そのあと `aizuchi check` を実行すると、モデルに 1 トークンだけ尋ね、足りないものがあれば示します。";
+    /// Of the mode in the lines.
+    model_keeps_silent:
+        "With the mode in the last two lines it does not speak unasked meanwhile. The command above does not look at that mode."
+        / "最後の 2 行のモードにより、その間も自分からは話しません。上のコマンドは、このモードを見ません。";
     estimate_alone(period: &str, money: &str): "{money} for all {period}" / "{period}分で {money}";
     /// Of all policies of the page, and of the first one alone.
     estimate_of_all(policies: usize, period: &str, money: &str, policy: &str, alone: &str):

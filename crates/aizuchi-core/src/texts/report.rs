@@ -160,7 +160,10 @@ texts! {
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
     /// The hours with the most, each with its number.
     most_hours(hours: &str):
-        "The largest numbers are in the hours that begin at {hours}." / "回数が多いのは、{hours} からの 1 時間です。";
+        "Most interruptions are in the hours that begin at {hours}." / "邪魔になりそうな回数が多いのは、{hours} からの 1 時間です。";
+    most_hours_of_moments(hours: &str):
+        "Most moments that would interrupt are in the hours that begin at {hours}."
+        / "邪魔になりそうな「話す場面」が多いのは、{hours} からの 1 時間です。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -174,9 +177,9 @@ texts! {
     moments: "Examples" / "場面の例";
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
         "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} whose timing looks harmless) and from "
-        "the questions at which it stayed silent ({silent}). They are spread over time and channels; interruptions are the closest ones, and questions such as can be understood alone."
+        "the questions at which it stayed silent ({silent}). They are spread over time and channels. The interruptions are those closest to another message; the questions are long enough to be understood."
         / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、間合いに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
-          "種類ごとに期間をいくつかに区切り、区切りごとに 1 件を示しています。まだ示した数の少ないチャンネルから、ほかの発言に最も近いもの、または内容のわかる長さの質問を選びます。";
+          "期間とチャンネルが偏らないようにしてあります。邪魔になりそうな例は、ほかの発言に最も近いもの、質問の例は、内容のわかる長さのものです。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";
     badge_wrong: "would probably have interrupted" / "邪魔になりそう";
@@ -226,21 +229,19 @@ texts! {
         / "話していたはずの {times}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
     first_annotated: "The history says which message answers which." / "どの発言がどの発言への返事かは、履歴に記されています。";
     first_partly_guessed:
-        "The history says only of some messages which message they answer. Otherwise the first message by someone else, in the "
-        "thread or in the channel within an hour, counts as an answer, though not every such message really is one."
-        / "どの発言への返事かが履歴に記されているのは、一部の発言だけです。それ以外は、スレッド内、または 1 時間以内にチャンネル内でほかの人が最初に発言したものを返事とみなします。すべてが返事とは限りません。";
+        "The history says only of some messages what they answer. Elsewhere this counts the first message by another person, in the thread or in the channel within an hour, whether it is an answer or not."
+        / "どの発言への返事かが履歴に記されているのは、一部の発言だけです。それ以外は、返事かどうかにかかわらず、スレッド内か、1 時間以内にチャンネル内でほかの人が最初に発言したものを数えます。";
     first_guessed:
-        "The history does not say which message answers which. The first message by someone else, in the thread or in the "
-        "channel within an hour, counts as an answer, though not every such message really is one."
-        / "履歴には、どの発言がどの発言への返事かが記されていません。スレッド内、または 1 時間以内にチャンネル内でほかの人が最初に発言したものを返事とみなします。すべてが返事とは限りません。";
+        "The history does not say which message answers which. So this counts the first message by another person, in the thread or in the channel within an hour, whether it is an answer or not."
+        / "履歴には、どの発言がどの発言への返事かが記されていません。そのため、返事かどうかにかかわらず、スレッド内か、1 時間以内にチャンネル内でほかの人が最初に発言したものを数えます。";
 
     // Unanswered questions.
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
     unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
     /// Why this is another number than that of moments with nobody.
     unanswered_bridge:
-        "The line “nobody” above has other numbers: it counts times, several of which may be about one question, and some about none."
-        / "この節で数えているのは質問の数です。前の節の「発言なし」は回数で、ここで数える質問ではない発言についてのものや、一つの質問についての複数の回も含むため、数が違います。";
+        "The line “nobody” above counts moments, not questions, so its number is another one: there can be several moments about one question, and moments about no question."
+        / "前の節の「発言なし」は、質問ではなく回数を数えているため、数が違います（一つの質問について何回かあることも、質問でない発言についての回もあります）。";
     unanswered_counts(questions: &str, done: &str, which: &str):
         "People left {questions} without any answer. It would have {done} about {which} within an hour."
         / "人が答えないままの質問が {questions}ありました。そのうち、1 時間以内に{done}はずのものは {which}。";
@@ -269,7 +270,7 @@ texts! {
         "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
         / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
     timing_basis:
-        "Its delay counts from the newest message that it had read to its post. First it waits until the talk pauses, then a model takes its time, and then it waits as long as a person would before answering. So the delay may be shorter or longer than the wait in the settings."
+        "Its delay is the time from the newest message that it had read to its post: it waits for a pause, a model takes its time, and it answers no faster than a person would. So the delay differs from the wait in the settings."
         / "ボットの間隔は、読んだ最後の発言から投稿までです。会話が止まるのを待つ時間、呼び出しにかかる時間、人のように置く間を合わせたものなので、設定にある待ち時間より短いことも長いこともあります。";
     timing_unknown: "There is nothing to compare: people never wrote within an hour of each other, or it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
         / "比べるものがありません。人が 1 時間以内に続けて発言したことがないか、話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
@@ -299,10 +300,18 @@ texts! {
     cost_replies(unasked: &str, called: &str, more: &str):
         "The replies are {unasked} unasked, {called} to messages that called it or seemed to answer it, and {more} written again or not used, because people went on talking meanwhile."
         / "返答の内訳：自分から話すもの {unasked}、呼びかけや自分の言葉への返事と受け取って答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
+    /// Of the replies to messages that called it.
+    cost_after_moment(count: &str):
+        "{count} of the messages that it replies to seemed to answer words that only stand in for a model’s: without a model, none of these replies would exist."
+        / "返事とみなした発言のうち {count} 件は、モデルの代わりのルールの言葉に続くものです。モデルなしでは、これらへの返答はありません。";
     cost_judge: "Each check whether to speak is one call of a model, also where it ends in silence." / "話すかどうかの判断では、黙ることになる場合も含め、そのたびにモデルを 1 回呼び出します。";
     /// Judge calls, and how many of them judged the same once more.
     with_second_looks(judge: &str, looks: &str):
-        "{judge} ({looks} of them once more about the same)" / "{judge}（うち同じことの再判断 {looks} 回）";
+        "{judge} ({looks} of them repeated)" / "{judge}（うち {looks} 回は再判断）";
+    /// How the checks ended, which adds up to all of them.
+    cost_checks(moments: &str, no_question: &str, rest: &str):
+        "How these checks ended: {moments} in a moment to speak; {no_question} in silence, as nobody had asked anything; the other {rest} in silence about a question (it was answered already, or meant for somebody else), in an emoji, or in another look."
+        / "判断の内訳：「話す場面」になったもの {moments}、質問がなく黙っていたもの {no_question}、残りの {rest} は、質問があっても黙っていたもの（すでに返事があった、ほかの人に向けたものだったなど）、リアクションだけのもの、見直しです。";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
@@ -366,6 +375,9 @@ texts! {
 
     // What was left out.
     left_out: "What was left out, and how this was counted" / "除いたものと数え方";
+    /// Opens it, and what the cost rests on.
+    left_out_details: "Show the details" / "詳しく見る";
+    cost_details: "How this is estimated" / "見積もりの根拠";
     left_out_bad(records: &str): "{records} of the input could not be read." / "入力のうち {records}は読み取れませんでした。";
     left_out_no_bad: "Every record of the input could be read." / "入力に読み取れないものはありませんでした。";
     left_out_records(parts: &str): "Left out of the figures: {parts}." / "集計から除いたもの：{parts}。";
@@ -382,8 +394,16 @@ texts! {
         / "履歴にあるのは書かれたものだけです。ほかのボットの発言は読みますが、人の発言には数えません。";
     left_out_opted_out: "Nothing written by people who opted out appears on this page." / "オプトアウトした人の発言は、このページのどこにもありません。";
     counted_wrong:
-        "Whether what the other one wrote was an answer is known only where the history says what answers what; there only answers count. Replies to its own name never count as interruptions."
-        / "ほかの人の発言が返事かどうかは、どの発言への返事かが履歴に記されているときだけわかります（そのときは返事だけを数えます）。名前で呼ばれて答えたものは、邪魔とは数えません。";
+        "This history does not say what answers what, so any message of the other person counts, whether it is an answer or not. What it says when it is called never counts as an interruption."
+        / "どの発言への返事かがこの履歴には記されていないため、返事かどうかにかかわらず、ほかの人の発言を数えます。呼ばれて答えたものは、邪魔とは数えません。";
+    /// Where the history says of some messages what they answer.
+    counted_wrong_replies:
+        "Where this history says that a message of the other person answers something else, it does not count; any other message does. What it says when it is called never counts as an interruption."
+        / "ほかの人の発言のうち、別の発言への返事だと履歴に記されているものは数えず、それ以外は返事かどうかにかかわらず数えます。呼ばれて答えたものは、邪魔とは数えません。";
+    /// Where it says so of all.
+    counted_wrong_annotated:
+        "This history says what answers what, so a message of the other person within a minute counts only if it is an answer. What it says when it is called never counts as an interruption."
+        / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。呼ばれて答えたものは、邪魔とは数えません。";
     counted_lower_limit:
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
     /// With how many there would be with these, of how many.

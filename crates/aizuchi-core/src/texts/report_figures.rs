@@ -82,6 +82,7 @@ texts! {
         "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
         / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";
     /// What is folded below.
+    what_interrupts: "What counts as an interruption" / "「邪魔になりそう」の数え方";
     about: "What this page is, and what it cannot say" / "このページについてと、わからないこと";
 
     // The figures at the top.
@@ -91,7 +92,7 @@ texts! {
 
     // How often, and where.
     two_bases(posts: &str, moments: &str):
-        "There are two counts of what would probably interrupt. Of the posts without a model: {posts}; that is the headline’s number. Of all moments, posted or not: {moments}; most columns, the bars and the parts of the day count these."
+        "Two numbers say what would probably interrupt: {posts} posts without a model (the headline), and {moments} moments, posted or not (most columns, the bars and the parts of the day)."
         / "数え方は二つあります。モデルなしの投稿のうち、邪魔になりそうなものは {posts} で、見出しの数字はこちらです。投稿しないものも含めた「話す場面」では {moments} で、棒グラフ、時間帯の比較、表の多くの列はこちらを数えています。";
     part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
     /// Where the posts without a model stand.
@@ -101,8 +102,8 @@ texts! {
     in_zone(title: &str, zone: &str): "{title} ({zone})" / "{title}（{zone}）";
     hours_posts: "Posts without a model: how many in each hour of the day" / "モデルなしの投稿：1 時間ごとの回数";
     zone(zone: &str):
-        "All times on this page are in the time zone {zone}; timezone in the config sets another."
-        / "このページの時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
+        "All times on this page are in the time zone {zone}. A line such as timezone: Europe/Berlin in the config sets another."
+        / "このページの時刻のタイムゾーンは {zone} です（設定ファイルに timezone: Asia/Tokyo のように書くと変えられます）。";
     wrong_with_share: "Interruptions (share)" / "邪魔になりそう（割合）";
     wrong_moments_with_share: "Moments that would interrupt (share)" / "「話す場面」のうち邪魔になりそう（割合）";
     worst_channel(channel: &str, wrong: &str, moments: &str):

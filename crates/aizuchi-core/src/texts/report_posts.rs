@@ -11,14 +11,24 @@ texts! {
     title_scripted: "What else it would have done" / "このほかにしていたはずのこと";
     /// What the tags of the posts say.
     only_timing:
-        "The tags of the posts are about timing only: whether people were writing just then. A post whose timing looks harmless can still be useless."
-        / "一覧の印は間合いだけを示します（ちょうど人が書いていたかどうか）。間合いに問題がなくても、役に立つとは限りません。";
+        "The tags say nothing about whether a post helps, only about its timing, and whether another person followed up the question. A post whose timing looks harmless can still be useless."
+        / "一覧の印が示すのは、間合いと、質問に応じた人がいたかどうかだけです。間合いに問題がなくても、役に立つとは限りません。";
     texts_cut(characters: &str):
         "Texts of more than {characters} characters are cut in this list." / "この一覧では、{characters} 字を超える文面は途中までです。";
+    /// The built-in rules quote the beginning of a message.
+    quotes_cut(characters: &str):
+        "A post quotes the first 160 characters of a message at most. Other texts of more than {characters} characters are cut in this list."
+        / "投稿で引用するのは、発言の最初の 160 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
+    /// What of the quotes may notify somebody, and what to do about it.
+    mentions(count: &str, all: &str):
+        "{count} of these {all} quotes contain an @name, or code that looks like one. On Slack an @name can notify that person, and no setting turns that off. With `response.mode: mention_only` it quotes only when somebody calls it."
+        / "この {all} 件の引用のうち {count} 件に、@名前（またはそう見えるコード）があります。Slack では、@名前 の人に通知されることがあり、これを止める設定はありません。`response.mode: mention_only` なら、引用するのは呼ばれたときだけです。";
     /// How often it quotes a message that it has quoted within the same day.
     same_quote(count: &str):
         "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";
     badge_same_quote: "the same quote again" / "同じ引用の繰り返し";
+    badge_left_open: "no other person followed up within an hour" / "1 時間、ほかに応じた人なし";
+    badge_late: "more than 30 min after the question" / "質問から 30 分を過ぎた投稿";
     what_followed: "After that" / "その後";
     nothing_followed: "nobody wrote within an hour" / "1 時間以内に発言なし";
     /// Of messages that are left out, besides those that are shown.
@@ -86,5 +96,4 @@ texts! {
     note_called_somehow: "It was taken for a call." / "呼びかけと受け取りました。";
     note_answered_it:
         "The message was taken for an answer to what it had said." / "ボットの言葉への返事と受け取りました。";
-    note_reacted: "It used an emoji instead of words." / "言葉の代わりにリアクションを付けました。";
 }

@@ -1,0 +1,200 @@
+//! How to ask a model what it would do in the same history, what that costs, and how to set one.
+
+use jiff::civil::Date;
+
+use crate::report::config_block::mode_block;
+use crate::report::cost::{LAST_DAYS, begin_of_last_days};
+use crate::report::figures::{PolicyFigures, ReportSource};
+use crate::report::next_steps::{NextStep, Steps};
+use crate::report::replay_command::ReplayCommand;
+use crate::report::words;
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::rules::Mode;
+use aizuchi_core::texts::next_steps as step_texts;
+use aizuchi_core::texts::report as texts;
+
+/// The example model where the cost of none is known.
+const EXAMPLE_MODEL: &str = "anthropic/claude-haiku-4-5";
+
+/// What a policy costs with a model.
+struct Cost {
+    total: f64,
+    /// For the last [`LAST_DAYS`] days alone. `None` if nothing was judged.
+    last_days: Option<f64>,
+}
+
+impl Steps<'_> {
+    /// Returns the command that asks a model, where none was asked, with an estimate for the first model whose cost is known.
+    pub(super) fn ask_model(&self, command: &ReplayCommand) -> Option<NextStep> {
+        let l = self.language;
+        match self.report.source {
+            ReportSource::Model | ReportSource::Ledger => return None,
+            ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {}
+        }
+        let Some((model, costs)) = self.costs() else {
+            let line = command.replay_with(&["--judge", "model", "--report", "model.html"]);
+            return Some(NextStep::new(step_texts::ask_model_unpriced(l), format!("{line}\n")));
+        };
+        let total: f64 = costs.iter().map(|cost| cost.total).sum();
+        let (all, estimate) = (limit(total), self.estimate(&costs));
+        let (begin, line) = match self.last_days(command, &costs) {
+            Some((date, money)) => {
+                let least = limit(money);
+                let money = self.money(money);
+                let begin = step_texts::ask_model_lately(l, &least, model, &money, &estimate, &all);
+                (begin, ask_command(command, Some(date), &least))
+            }
+            None => {
+                let begin = step_texts::ask_model(l, &all, model, &estimate);
+                (begin, ask_command(command, None, &all))
+            }
+        };
+        Some(NextStep::new(&begin, format!("{line}\n")))
+    }
+
+    /// Returns the lines that set a model. They also keep it from speaking unasked, unless the command reads its policy from
+    /// that config.
+    pub(super) fn set_model(&self) -> Option<NextStep> {
+        let l = self.language;
+        match self.report.source {
+            ReportSource::Model | ReportSource::Ledger => return None,
+            ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {}
+        }
+        let model = self.policy.known_cost().map_or(EXAMPLE_MODEL, |(model, _)| model);
+        let key = key_variable(model);
+        let begin = match key {
+            Some(key) => step_texts::model_with_key(l, key),
+            None => step_texts::model_without_key(l).to_owned(),
+        };
+        let mut lines = format!("agents:\n  response:\n    model_id: {model}\n");
+        let is_policy = self.report.command.as_ref().is_some_and(ReplayCommand::has_config);
+        if is_policy {
+            return Some(NextStep::new(&begin, lines));
+        }
+        lines.push_str(&mode_block(Mode::MentionOnly));
+        let begin = texts::two_sentences(l, &begin, step_texts::model_keeps_silent(l));
+        Some(NextStep::new(&begin, lines))
+    }
+
+    /// Returns the first model whose cost is known, and what each policy costs with it.
+    fn costs(&self) -> Option<(&str, Vec<Cost>)> {
+        let policies = &self.report.policies;
+        let (model, _) = policies.first().and_then(PolicyFigures::known_cost)?;
+        let costs = policies.iter().map(|policy| {
+            let cost = policy.costs.iter().find(|cost| cost.model == model)?;
+            let total = cost.total?;
+            let last_days = policy.calls.last_days_share.map(|share| total * share);
+            Some(Cost { total, last_days })
+        });
+        Some((model, costs.collect::<Option<Vec<Cost>>>()?))
+    }
+
+    /// Says what the whole replay would cost, for all policies of the page.
+    fn estimate(&self, costs: &[Cost]) -> String {
+        let (report, l) = (self.report, self.language);
+        let period = words::period(report.period.days, l);
+        let total = self.money(costs.iter().map(|cost| cost.total).sum());
+        match (costs, report.policies.first()) {
+            // A policy that turns limits off is always replayed with them, too, so it has no price of its own.
+            ([_, _, ..], Some(first)) if report.with_default_limits(first).is_some() => {
+                step_texts::estimate_of_policies(l, costs.len(), &period, &total)
+            }
+            ([alone, _, ..], Some(first)) => {
+                let alone = self.money(alone.total);
+                step_texts::estimate_of_all(l, costs.len(), &period, &total, &first.name, &alone)
+            }
+            _ => step_texts::estimate_alone(l, &period, &total),
+        }
+    }
+
+    /// Returns the date at which the last days of a long history begin, and what it costs to ask about them alone.
+    fn last_days(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<(Date, f64)> {
+        let period = self.report.period;
+        let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
+        let begin = begin_of_last_days(period.to.filter(|_| is_long)?);
+        let money = costs.iter().map(|cost| cost.last_days).sum::<Option<f64>>()?;
+        Some((begin, money))
+    }
+
+    fn money(&self, amount: f64) -> String {
+        words::money(amount, &self.report.currency, self.language)
+    }
+}
+
+/// Formats the command that asks a model about everything, or about messages from a date on.
+fn ask_command(command: &ReplayCommand, from: Option<Date>, limit: &str) -> String {
+    let from = from.map(|date| date.to_string());
+    let from = from.iter().flat_map(|date| ["--from", date.as_str()]);
+    let end = ["--max-cost", limit, "--report", "model.html"];
+    let words: Vec<&str> = ["--judge", "model"].into_iter().chain(from).chain(end).collect();
+    command.replay_with(&words)
+}
+
+/// Returns the environment variable for the key of a model, if it needs one.
+fn key_variable(model: &str) -> Option<&'static str> {
+    let provider = model.parse::<ModelId>().ok()?.provider();
+    provider.and_then(Provider::key_variable)
+}
+
+/// Formats the limit for an estimate, as `--max-cost` takes it.
+fn limit(estimate: f64) -> String {
+    format!("{:.0}", allowance(estimate))
+}
+
+/// Returns a third more than a rough estimate, rounded up to a number that a person would choose.
+fn allowance(estimate: f64) -> f64 {
+    let wanted = estimate * 4.0 / 3.0;
+    let step = match wanted {
+        ..10.0 => 1.0,
+        ..100.0 => 5.0,
+        ..1000.0 => 50.0,
+        _ => 500.0,
+    };
+    ((wanted / step).ceil() * step).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rough_estimate_is_no_limit() {
+        for (estimate, most) in [
+            (0.0, 1.0),
+            (0.2, 1.0),
+            (0.9, 2.0),
+            (5.76, 8.0),
+            (29.92, 40.0),
+            (100.0, 150.0),
+            (4488.0, 6000.0),
+        ] {
+            assert!((allowance(estimate) - most).abs() < 1e-9, "{estimate}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_asked_about_everything_or_from_a_date_on() {
+        let command = ReplayCommand::unknown();
+        assert_eq!(
+            ask_command(&command, None, "40"),
+            "aizuchi replay INPUT --judge model --max-cost 40 --report model.html"
+        );
+        assert_eq!(
+            ask_command(&command, Some(jiff::civil::date(2019, 5, 7)), "8"),
+            "aizuchi replay INPUT --judge model --from 2019-05-07 --max-cost 8 --report model.html"
+        );
+    }
+
+    #[test]
+    fn each_model_names_the_variable_of_its_key() {
+        for (model, expected) in [
+            (EXAMPLE_MODEL, Some("ANTHROPIC_API_KEY")),
+            ("openai/gpt-5-mini", Some("OPENAI_API_KEY")),
+            ("ollama/qwen3:8b", None),
+            ("builtin", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(key_variable(model), expected, "{model}");
+        }
+    }
+}
