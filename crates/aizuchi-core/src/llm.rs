@@ -1,5 +1,4 @@
-//! The port to models, and its implementations. A mind answers prompts; it decides nothing by
-//! itself.
+//! The port to models, and its implementations. A mind answers prompts; it makes no decisions of its own.
 
 pub mod builtin;
 pub mod fallback;
@@ -19,12 +18,12 @@ use crate::decision::model_problem::ModelProblem;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};
 
-/// How long a prompt and its answer may be, in tokens.
+/// The limits on a prompt and its answer, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextLength {
-    /// Both together.
+    /// The prompt and its answer together.
     pub tokens: u64,
-    /// The longest answer, thinking included.
+    /// The maximum length of an answer, including thinking.
     pub output_tokens: u64,
 }
 
@@ -33,38 +32,37 @@ pub trait Llm: Send + Sync {
     /// `provider/model`, for the ledger.
     fn model(&self) -> &str;
 
-    /// The most tokens that a response may have.
+    /// The maximum number of output tokens for this prompt.
     fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
         prompt.max_tokens.unwrap_or(0).into()
     }
 
-    /// Whether its calls use tokens of somebody's.
+    /// Whether calls use tokens.
     fn uses_tokens(&self) -> bool {
         true
     }
 
-    /// How often one prompt is asked at most, if answers are charged and of no use.
+    /// The maximum number of calls for one prompt when answers are charged but unusable.
     fn max_attempts(&self) -> u32 {
         1
     }
 
-    /// Why its last call failed, while none has succeeded since.
+    /// Why the last call failed. `None` once a call has succeeded.
     fn problem(&self) -> Option<ModelProblem> {
         None
     }
 
-    /// Looks for a problem without using a token. What cannot be told so is no problem.
+    /// Checks for a problem without using tokens. Returns `None` if the provider cannot be checked this way.
     async fn probe(&self) -> Option<ModelProblem> {
         None
     }
 
-    /// How many tokens a prompt and its answer may have together, if the server tells and longer prompts are cut without
-    /// an error.
+    /// The server's context length, if it is known and the server silently truncates longer prompts.
     async fn context_length(&self) -> Option<ContextLength> {
         None
     }
 
-    /// Answers one prompt, with at most one request that is charged. Dropping the future cancels the call.
+    /// Answers one prompt with at most one charged request. Dropping the future cancels the call.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError>;
 }
 
@@ -76,23 +74,23 @@ pub struct LlmResponse {
     /// The response as the provider sent it, for providers that want it back together with the
     /// tools' results.
     pub assistant_message: Option<Arc<AssistantMessage>>,
-    /// Why it has nothing to say, where nobody waits for an answer.
+    /// Why the mind stays silent when nobody waits for an answer.
     pub silence: Option<String>,
     pub usage: Usage,
 }
 
 impl LlmResponse {
-    /// A text.
+    /// A text response without tool calls.
     pub fn new(text: String, usage: Usage) -> Self {
         Self { text, tool_calls: Vec::new(), assistant_message: None, silence: None, usage }
     }
 
-    /// Nothing, for a reason, at no cost.
+    /// A silent response with a reason, at no cost.
     pub fn silent(why: impl Into<String>) -> Self {
         Self { silence: Some(why.into()), ..Self::new(String::new(), Usage::default()) }
     }
 
-    /// The text and the tool calls, for an operator who opens the decision.
+    /// The text and the tool calls, as shown to an operator who opens the decision.
     pub fn full_text(&self) -> String {
         let text = Some(self.text.clone()).filter(|text| !text.is_empty());
         let calls = self.tool_calls.iter().map(|call| format!("→ {}", call.to_line()));
@@ -100,23 +98,23 @@ impl LlmResponse {
     }
 }
 
-/// The target of events with what goes to a model and comes back: for the traces of an operator who asks for it, never for
+/// The tracing target for model input and output. Such events go only to traces that an operator asks for, never to
 /// the log.
 pub const MODEL_CONTENT_TARGET: &str = "aizuchi_core::model_content";
 
-/// Why a call failed. The variant says what the caller does next. Messages never hold chat text.
+/// Why a call failed. The variant says what the caller does next. Messages never contain chat text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// Try again later. What came until now may have cost tokens.
+    /// Try again later. The failed attempts may have cost tokens.
     #[error("the model does not answer now: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration>, usage: Usage },
-    /// No response in time, though the model may have used tokens. Try again later.
+    /// The call timed out, though the model may have used tokens. Try again later.
     #[error("the model does not answer now: {0}")]
     TimedOut(String),
-    /// Trying again will not help.
+    /// Retrying will not help.
     #[error("the model refuses: {0}")]
     Refused(String),
-    /// The response cost tokens and is of no use.
+    /// The response cost tokens but is unusable.
     #[error("the model's answer is of no use: {why}")]
     Unusable { why: String, usage: Usage },
 }

@@ -1,6 +1,6 @@
-//! What is remembered: for the workspace, each channel and each thread, in the short and in the long term. A
-//! memory is a list of dated entries. Each entry knows its source messages, so that it can be forgotten when
-//! one of them is edited or deleted.
+//! What is remembered: for the workspace, each channel and each thread, in the short and in the long term. A memory
+//! is a list of dated entries. Each entry records its source messages, so that it can be forgotten when one of them
+//! is edited or deleted.
 
 pub mod layer;
 pub mod duplicates;
@@ -33,7 +33,7 @@ use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 #[serde(transparent)]
 pub struct MemoryId(pub i64);
 
-/// Which memory this is: its subject and its term.
+/// Identifies a memory by its subject and its term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryKey {
     pub workspace: WorkspaceId,
@@ -41,11 +41,11 @@ pub struct MemoryKey {
     pub term: MemoryTerm,
 }
 
-/// What a memory is about.
+/// The subject of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum MemoryScope {
-    /// Made only from what is public.
+    /// The workspace. Its memory is made only from public messages.
     Workspace,
     Channel(ChannelId),
     Thread(ChannelId, MessageId),
@@ -81,14 +81,14 @@ pub enum MemoryTerm {
 )]
 pub struct MessageRef(pub ChannelId, pub MessageId);
 
-/// The sources of a text. When a source message is edited or deleted, or a source memory is touched by that,
+/// The sources of a text. When a source message is edited or deleted, or a source memory changes because of that,
 /// the text may repeat what was withdrawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
     #[serde(rename = "lines")]
     pub messages: Vec<MessageRef>,
     pub memories: Vec<MemoryId>,
-    /// Standing orders, by number and version. Their words go with whoever gave them.
+    /// Standing orders, by number and version. They disappear if their author opts out or is forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<(i64, i64)>,
 }
@@ -96,16 +96,16 @@ pub struct Lineage {
 /// One dated entry of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEntry {
-    /// The day that it is about, in the workspace's time zone.
+    /// The day that the entry is about, in the workspace's time zone.
     pub date: jiff::civil::Date,
     /// On a single line.
     pub text: Arc<str>,
-    /// Who may know it. Public only if every source message was public.
+    /// Who may see the entry. Public only if every source message was public.
     pub visibility: Visibility,
     /// The source messages, sorted.
     #[serde(rename = "lines")]
     pub messages: Vec<MessageRef>,
-    /// Somebody wants it to stay as it is.
+    /// Whether a user wants the entry to stay as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
 }
@@ -115,19 +115,18 @@ pub struct MemoryEntry {
 pub struct Memory {
     pub id: MemoryId,
     pub key: MemoryKey,
-    /// Oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<MemoryEntry>,
-    /// What people removed. It is in no prompt but those that fold, and is not remembered again.
+    /// Entries that people removed. They appear only in prompts that fold memories, and are not remembered again.
     pub removed: Vec<MemoryEntry>,
-    /// Messages that lost their entry because another source message of it was withdrawn. They are remembered
-    /// again.
+    /// Messages that lost their entry because another source message of it was withdrawn. They are remembered again.
     pub orphaned_messages: Vec<MessageRef>,
     /// When the newest source message was written.
     pub newest_message_at: Timestamp,
     pub created: Timestamp,
 }
 
-/// A memory that a model made and that is not stored yet.
+/// A memory that a model made and that is not yet stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemory {
     /// The store sets the visibility.
@@ -154,7 +153,7 @@ impl Lineage {
 }
 
 impl MemoryKey {
-    /// The channel that it belongs to, unless it is the workspace's.
+    /// The channel that the memory belongs to, or `None` for the workspace's.
     pub fn channel(&self) -> Option<&ChannelId> {
         match &self.scope {
             MemoryScope::Workspace => None,
@@ -163,7 +162,7 @@ impl MemoryKey {
     }
 }
 
-/// The form in which the ledger names it.
+/// The form in which the ledger shows the key.
 impl fmt::Display for MemoryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.scope.name(), self.term.name())?;
@@ -201,7 +200,7 @@ impl Memory {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Drops every entry that has this source message. Returns whether there was one.
+    /// Drops every entry with this source message. Returns whether there was one.
     pub fn forget_message(&mut self, message: &MessageRef) -> bool {
         let before = self.entries.len() + self.removed.len();
         self.removed.retain(|entry| !entry.messages.contains(message));
@@ -212,7 +211,7 @@ impl Memory {
         self.entries.len() + self.removed.len() != before
     }
 
-    /// Drops every entry that has a source message in this channel. Returns whether there was one.
+    /// Drops every entry with a source message in this channel. Returns whether there was one.
     pub fn forget_channel(&mut self, channel: &ChannelId) -> bool {
         let before = self.entries.len() + self.removed.len();
         let is_elsewhere =

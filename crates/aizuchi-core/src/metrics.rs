@@ -1,5 +1,5 @@
-//! Metrics for operators, in OpenMetrics format. They count what was committed or really happened. Nothing is
-//! decided by them, and they hold no chat text or names.
+//! Metrics for operators, in OpenMetrics format. They count committed changes and actual events. No decision depends
+//! on them, and they contain no chat text or names.
 
 pub mod labels;
 pub mod gauges;
@@ -26,17 +26,17 @@ use crate::metrics::labels::{
     PeriodLabel, PlatformLabel, PlatformTask, PostLabels, TokenLabels, VerbLabel, WorkspaceLabel,
 };
 
-/// A counter of something fractional, such as money.
+/// A counter of fractional amounts, such as money.
 type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
 type FloatGauge = Gauge<f64, std::sync::atomic::AtomicU64>;
 
 pub struct Metrics {
     registry: Registry,
-    /// The names of all families; those without a figure yet are not in the text.
+    /// The names of all families; families without a value yet are left out of the text.
     families: Vec<String>,
     heard: Family<HeardLabels, Counter>,
     hear_seconds: Histogram,
-    /// How long reading a context takes, in seconds.
+    /// The duration of reading a context, in seconds.
     pub context_seconds: Histogram,
     step_lateness_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
     step_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
@@ -88,12 +88,12 @@ impl Metrics {
         self.heard.get_or_create(&HeardLabels { author, arrival }).inc();
     }
 
-    /// From a message's arrival until it was committed.
+    /// Records the time from a message's arrival to its commit.
     pub fn record_hear_duration(&self, since: Instant) {
         self.hear_seconds.observe(since.elapsed().as_secs_f64());
     }
 
-    /// A step was claimed this long after it was due.
+    /// Records how long after its due time a step was claimed.
     pub fn record_claim(&self, verb: &str, lateness: SignedDuration) {
         let label = VerbLabel { verb: verb.to_owned() };
         let lateness = lateness.max(SignedDuration::ZERO).as_secs_f64();
@@ -137,41 +137,41 @@ impl Metrics {
         }
     }
 
-    /// A message was posted; `is_owed` says whether it answers a mention.
+    /// Records a post; `is_owed` says whether it answers a mention.
     pub fn record_post(&self, is_owed: bool) {
         let addressed = LabelValue(if is_owed { "true" } else { "false" });
         self.posts.get_or_create(&PostLabels { addressed }).inc();
     }
 
-    /// A platform sent something that fits no type.
+    /// Records platform input that could not be parsed.
     pub fn record_malformed(&self, platform: &'static str, input: MalformedInput) {
         let (platform, kind) = (LabelValue(platform), LabelValue(input.name()));
         self.malformed_input.get_or_create(&MalformedInputLabels { platform, kind }).inc();
     }
 
-    /// A tool of one of the operator's servers, by its name in the settings, was called.
+    /// Records a call to a tool of one of the operator's servers, which is named as in the settings.
     pub fn record_external_call(&self, server: &str, end: ExternalCallEnd) {
         let (server, end) = (server.to_owned(), LabelValue(end.name()));
         self.external_tool_calls.get_or_create(&ExternalToolLabels { server, end }).inc();
     }
 
-    /// A task of a platform had a defect.
+    /// Records a panic in a platform's task.
     pub fn record_panic(&self, platform: &'static str, task: PlatformTask) {
         let (platform, task) = (LabelValue(platform), LabelValue(task.name()));
         self.panics.get_or_create(&PanicLabels { platform, task }).inc();
     }
 
-    /// A mention was answered this long after it.
+    /// Records how long after a mention it was answered.
     pub fn record_mention_answer(&self, after: SignedDuration) {
         self.mention_answer_seconds.observe(after.as_secs_f64());
     }
 
-    /// An unsolicited post was made this long after the newest message that it had seen.
+    /// Records the time from the newest message that an unsolicited post had seen to the post.
     pub fn record_unsolicited_delay(&self, after: SignedDuration) {
         self.unsolicited_delay_seconds.observe(after.as_secs_f64());
     }
 
-    /// Startup took this long.
+    /// Records the duration of startup.
     pub fn record_start(&self, after: std::time::Duration) {
         self.start_seconds.set(after.as_secs_f64());
     }
@@ -180,12 +180,12 @@ impl Metrics {
         self.last_backup_seconds.set(at.as_second() as f64);
     }
 
-    /// How often a backup is made.
+    /// Sets the interval between scheduled backups.
     pub fn set_backup_interval(&self, interval: SignedDuration) {
         self.backup_interval_seconds.set(interval.as_secs_f64());
     }
 
-    /// This process waits for another one to end.
+    /// Sets whether this process is waiting for another one to end.
     pub fn set_standing_by(&self, stands_by: bool) {
         self.standing_by.set(i64::from(stands_by));
     }
@@ -193,16 +193,16 @@ impl Metrics {
     /// When the last scheduled backup was made, if one is known.
     pub fn last_backup(&self) -> Option<Timestamp> {
         let seconds = self.last_backup_seconds.get();
-        // Before the first one, the figure is 0 or 1.
+        // Before the first backup, the value is 0 or 1.
         (seconds > 1.0).then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
     }
 
-    /// The names of all families of metrics.
+    /// The names of all metric families.
     pub fn families(&self) -> &[String] {
         &self.families
     }
 
-    /// All metrics as OpenMetrics text. A snapshot, if any, updates the gauges that it covers.
+    /// Formats all metrics as OpenMetrics text. A snapshot, if any, updates the gauges that it covers.
     pub fn to_openmetrics(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         if let Some(snapshot) = snapshot {
             self.set_gauges(snapshot);
@@ -213,8 +213,8 @@ impl Metrics {
         text
     }
 
-    /// The same in the older text format, for readers that do not ask for OpenMetrics, such as `promtool check metrics`: it
-    /// names a counter with its suffix and knows neither infos nor units.
+    /// Formats all metrics in the older Prometheus text format, for readers that do not ask for OpenMetrics, such as
+    /// `promtool check metrics`. It names a counter with its suffix and supports neither infos nor units.
     pub fn to_plain_text(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         let text = self.to_openmetrics(snapshot);
         let lines: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! Who the companion is: its name, its character, its language.
+//! The persona's name, character and language.
 
 pub mod spelling;
 pub mod written;
@@ -27,7 +27,7 @@ impl Language {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Persona {
     pub name: String,
-    /// Goes first into every prompt.
+    /// The beginning of every prompt.
     pub system_prompt: String,
     pub language: Language,
 }

@@ -1,9 +1,10 @@
 //! Prompts for models: one system message with the widest and most stable context first, the target
 //! conversation last, then the time and the task.
 //!
-//! Templates hold the text, Rust holds the values. Chat text is data (invariant 10): anything that
-//! could be taken for structure is escaped with a backslash ([`fence`]), what people do not see is removed ([`inert`]), no
-//! user has another user's name ([`speakers`]), and a prompt that is too long loses the least important parts ([`budget`]).
+//! Templates hold the text, Rust holds the values. Chat text is data (invariant 10): anything that could be mistaken
+//! for structure is escaped with a backslash ([`fence`]), characters that people do not see are removed ([`inert`]),
+//! no user has another user's name ([`speakers`]), and a prompt that is too long loses its least important parts
+//! ([`budget`]).
 
 pub mod inert;
 pub mod fence;
@@ -41,7 +42,7 @@ use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
 use crate::texts;
 
-/// What a model is asked for.
+/// What a prompt asks a model to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum PromptVerb {
@@ -60,7 +61,7 @@ pub enum PromptVerb {
 }
 
 impl PromptVerb {
-    /// Those with a template.
+    /// The verbs with a template.
     pub const ALL: [PromptVerb; 4] =
         [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember, PromptVerb::State];
 
@@ -77,7 +78,7 @@ pub struct Prompt {
     pub text: String,
     /// Has no messages if the prompt is about `memory_input`.
     pub context: Arc<Context>,
-    /// What the judge may choose from, and the reactions that a reply may be.
+    /// What the judge may choose from, and the emoji that a reply may consist of.
     pub judge_options: JudgeOptions,
     pub memory_input: Option<Arc<MemoryInput>>,
     /// The present, in the users' time zone.
@@ -89,7 +90,7 @@ pub struct Prompt {
     pub max_tokens: Option<u32>,
     /// The estimated tokens of `text`.
     pub tokens: u64,
-    /// The estimated tokens of each section, in their order.
+    /// The estimated tokens of each section, in order.
     pub sections: Vec<(&'static str, u64)>,
     /// What was left out to fit the budget.
     pub trimmed: Vec<TrimmedSection>,
@@ -104,7 +105,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// The same prompt once more, after a response that could not be used.
+    /// The same prompt with a request to repair an unusable response.
     pub fn with_repair_request(&self, problem: &str) -> Self {
         let request = texts::prompts::repair_request(self.persona.language, problem);
         let text = format!("{}\n\n{request}", self.text);
@@ -123,7 +124,7 @@ impl Prompt {
         }
     }
 
-    /// The estimated tokens of the whole request, with tools, picture and recording.
+    /// The estimated tokens of the whole request, including tools, picture and recording.
     pub fn total_tokens(&self) -> u64 {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
         let text = if is_text_alone { self.tokens } else { estimate(&self.full_text()) };

@@ -1,5 +1,5 @@
-//! Full-text search for old messages: what a query is, and how a message is scored against it. Every store
-//! ranks by the same rules.
+//! Full-text search for old messages: the query, and how messages are scored against it. Every store ranks by the
+//! same rules.
 
 pub mod content_words;
 pub mod terms;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, WorkspaceId};
 use crate::recall::terms::{SearchTerm, extract_terms, search_terms};
 
-/// The most terms of one query.
+/// The maximum number of terms in a query.
 const MAX_SEARCH_TERMS: usize = 12;
 /// BM25: how soon repetitions of a term stop counting, and how much long messages are penalized.
 const BM25_K1: f64 = 1.2;
@@ -43,13 +43,13 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// Where only what is public is visible from: no channel has this id.
+    /// A channel id for searches that see only public channels: no channel has this id.
     pub fn outside() -> ChannelId {
         ChannelId::new("")
     }
 }
 
-/// A message that was found, as it stands now.
+/// A message that was found, in its current version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecalledMessage {
     pub message: Arc<Message>,
@@ -61,30 +61,30 @@ pub struct RecalledMessage {
     pub score: f64,
 }
 
-/// What the score of a message depends on.
+/// The values that a message's score depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RecallCandidate<'a> {
     pub id: &'a MessageId,
     pub at: Timestamp,
-    /// Another number than that of every other conversation.
+    /// A number that identifies the conversation.
     pub conversation: usize,
     /// [`RecallScorer::channel_factor`] of its channel.
     pub channel_factor: f64,
     /// Whether the query names its author.
     pub is_author_named: bool,
-    /// The number of its terms, with repetitions.
+    /// The number of its terms, including repetitions.
     pub length: usize,
     pub found: FoundTerms,
 }
 
-/// Which of a query's terms a message has: a bit for each.
+/// The terms of a query that a message contains, as one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundTerms(u16);
 
 const _: () = assert!(MAX_SEARCH_TERMS <= 16);
 
 impl FoundTerms {
-    /// Those of the query's terms for which this holds.
+    /// Creates the set of the terms for which `is_found` returns true.
     pub fn new(terms: usize, is_found: impl Fn(usize) -> bool) -> Self {
         let found = (0..terms).filter(|term| is_found(*term));
         Self(found.fold(0, |bits, term| bits | 1 << term))
@@ -103,7 +103,7 @@ impl FoundTerms {
     }
 }
 
-/// The terms of a query, and how much each of them weighs.
+/// The terms of a query, and their weights.
 #[derive(Clone, Debug)]
 pub struct RecallScorer {
     pub search_terms: Vec<SearchTerm>,
@@ -125,7 +125,7 @@ impl RecallScorer {
         }
     }
 
-    /// Weighs each term by the number of searchable messages that have it: rare terms weigh more.
+    /// Sets the weight of each term by the number of searchable messages that contain it: rare terms weigh more.
     pub fn set_weights(&mut self, messages: usize, having: &[usize]) {
         let weight = |having: &usize| {
             let (messages, having) = (messages.max(*having) as f64, *having as f64);
@@ -138,12 +138,12 @@ impl RecallScorer {
         self.weights.get(term).copied().unwrap_or(0.0)
     }
 
-    /// The factor by which a message gains for its channel.
+    /// The factor of a message's score for its channel.
     pub fn channel_factor(&self, channel: &ChannelId) -> f64 {
         if self.here.as_ref() == Some(channel) { 1.0 + SAME_CHANNEL_BOOST } else { 1.0 }
     }
 
-    /// The best `limit` of some messages, best first. Messages without any of the terms are left out.
+    /// The best `limit` messages, best first. Messages without any of the terms are left out.
     pub fn rank(&self, messages: &[RecalledMessage], limit: usize) -> Vec<RecalledMessage> {
         // A few users write most messages.
         let mut named: HashMap<&str, bool> = HashMap::new();
@@ -168,7 +168,7 @@ impl RecallScorer {
         best.map(|(index, score)| RecalledMessage { score, ..messages[index].clone() }).collect()
     }
 
-    /// The same for messages whose terms are known: for each of the best, its index and its score.
+    /// Ranks messages whose terms are known: returns the index and the score of each of the best.
     pub fn rank_candidates(
         &self,
         candidates: &[RecallCandidate<'_>],
@@ -181,7 +181,7 @@ impl RecallScorer {
             let better = other.1.total_cmp(&one.1).then_with(|| b.at.cmp(&a.at));
             better.then_with(|| b.id.cmp(a.id)).then_with(|| one.0.cmp(&other.0))
         };
-        // Often a common word finds thousands, of which only the best are sorted.
+        // A common word often finds thousands, so only the best are sorted.
         if let Some(last) = limit.checked_sub(1).filter(|last| *last < ranked.len()) {
             ranked.select_nth_unstable_by(last, best_first);
         }
@@ -190,7 +190,7 @@ impl RecallScorer {
         ranked
     }
 
-    /// Whether the query names the author of a message.
+    /// Whether the query names this author.
     pub fn is_named(&self, author: &str) -> bool {
         extract_terms(author).iter().any(|name| self.names.contains(name))
     }
@@ -208,8 +208,8 @@ impl RecallScorer {
     }
 }
 
-/// The indices of those with a score, each with its score and a share of that of its better neighbor: a message that was
-/// found as well, next to it in the same conversation.
+/// The indices of the candidates with a score, each with its score plus a share of its better neighbor's: an
+/// adjacent found message in the same conversation.
 fn with_neighbor_scores(candidates: &[RecallCandidate<'_>], scores: &[f64]) -> Vec<(usize, f64)> {
     let mut found: Vec<usize> = (0..candidates.len()).filter(|one| scores[*one] > 0.0).collect();
     found.sort_by_key(|index| {

@@ -1,15 +1,15 @@
-//! The catalogue: every text that users or models read in English or in Japanese, by area. Code elsewhere chooses
-//! which text is due and with what values; it writes none itself. Prompts have templates of their own, and the room's
-//! page has `i18n.js`.
+//! The catalogue: every text that users or models read in English or in Japanese, by area. Other code chooses the
+//! text and its values, but contains no texts. Prompts have their own templates, and the local room's page has
+//! `i18n.js`.
 
 use std::fmt::{self, Write as _};
 
 use crate::persona::Language;
 
-/// Makes a function of each entry `name: "English" / "Japanese";`. With arguments, as in
-/// `name(user: &str): "Hello {user}" / "{user} さん、こんにちは";`, both texts are formats. A long text goes on in a
-/// second string. In Japanese, a space sets a value off from the words beside it; where the value is Japanese, too, it
-/// is left out: 「Aizuchi です」, 「ミオです」.
+/// Generates a function for each entry `name: "English" / "Japanese";`. With arguments, as in
+/// `name(user: &str): "Hello {user}" / "{user} さん、こんにちは";`, both texts are format strings. A long text continues
+/// in a second string. In Japanese, a space separates a value from the adjacent words; if the value is Japanese, too,
+/// the space is left out: 「Aizuchi です」, 「ミオです」.
 macro_rules! texts {
     (@entry $(#[$doc:meta])* $name:ident [] [$($en:literal)+] [$($ja:literal)+]) => {
         $(#[$doc])*
@@ -83,8 +83,8 @@ pub mod consents;
 pub mod weekly_note;
 pub mod fakes;
 
-/// A user's name in a sentence. `{name}` is the name alone, `{name:#}` the name with さん, which Japanese texts need: a
-/// space separates it from a Latin name only.
+/// A user's name in a sentence. `{name}` is the plain name, `{name:#}` the name with さん, which Japanese texts need:
+/// a space separates it only from a Latin name.
 #[derive(Clone, Copy, Debug)]
 pub struct Name<'a>(pub &'a str);
 
@@ -100,11 +100,11 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// Stand before and behind a value until spaces beside it are closed up. They are no characters of any text.
+/// Markers around a value until adjacent spaces are removed. No text contains these noncharacters.
 const VALUE_BEGINS: char = '\u{fdd0}';
 const VALUE_ENDS: char = '\u{fdd1}';
 
-/// A value in a Japanese text, with marks around it.
+/// A value in a Japanese text, enclosed in markers.
 struct Placed<T>(T);
 
 impl<T: fmt::Display> fmt::Display for Placed<T> {
@@ -121,11 +121,11 @@ impl<T: fmt::Debug> fmt::Debug for Placed<T> {
     }
 }
 
-/// Takes the marks out, and the one space that stands between a Japanese word and a Japanese value.
+/// Removes the markers, and a single space between a Japanese word and a Japanese value.
 fn close_up(marked: &str) -> String {
     let mut letters = marked.chars().peekable();
     let mut text = String::with_capacity(marked.len());
-    // 「@ミオ ストップ」: what follows a mention is no part of the name.
+    // 「@ミオ ストップ」: the text after a mention is not part of the name, so its space stays.
     let mut is_mention = false;
     while let Some(letter) = letters.next() {
         match letter {
@@ -154,7 +154,7 @@ fn close_up(marked: &str) -> String {
     text
 }
 
-/// Kana, kanji, and the mark that repeats one.
+/// Whether a letter is kana, kanji, or the kanji iteration mark.
 fn is_japanese(letter: char) -> bool {
     matches!(letter, '々' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }

@@ -1,7 +1,7 @@
-//! The built-in mind: rules instead of a model, so that the program works without a key, an account or a network. It joins
-//! in when a question to everyone was left unanswered, nods at good and bad news, and, when it is spoken to, it is a good
-//! host: it says who it is, keeps what it is asked to keep, and answers by quoting what was said. It never pretends to be
-//! a model.
+//! The built-in mind: rules instead of a model, so that the program works without a key, an account or a network. It
+//! joins in when a question to everyone was left unanswered, reacts to good and bad news, and is a good host when it
+//! is spoken to: it introduces itself, keeps what it is asked to keep, and answers by quoting earlier posts. It
+//! never pretends to be a model.
 
 mod phrases;
 mod matching;
@@ -49,17 +49,17 @@ impl Llm for BuiltinMind {
             PromptVerb::Judge => text(judge::judge(prompt)),
             PromptVerb::Reply => reply::reply(prompt),
             PromptVerb::Remember => text(memory::remember(prompt)),
-            // The state is a judgment that keywords cannot make.
+            // Judging the state of a conversation is beyond keywords.
             PromptVerb::State => text("ACTIVE".to_owned()),
-            // It has no eyes and no ears.
+            // The built-in mind can neither see nor hear.
             PromptVerb::Describe | PromptVerb::Transcribe => text(String::new()),
         };
         Ok(response)
     }
 }
 
-/// The built-in mind in the place of a model, for replays: they ask when it would speak, and not what it would say. Where nothing
-/// that was said helps, it brings the question back.
+/// The built-in mind as a stand-in for a model in replays, which test when it would speak and not what it would say.
+/// If no earlier post helps, it repeats the question.
 pub struct BuiltinStandIn;
 
 #[async_trait]

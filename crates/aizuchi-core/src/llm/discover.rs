@@ -1,5 +1,5 @@
-//! Looks for model servers on this machine, so that nobody has to know how they are addressed. It asks loopback
-//! addresses only, and what it is told there is untrusted.
+//! Discovers model servers on this machine, so that users need not know their addresses. It asks loopback addresses
+//! only, and treats the responses as untrusted.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::llm::model::{ModelId, Provider};
 use crate::llm::provider::loopback_client;
 use crate::platform::http_body::read_body;
 
-/// A server that runs here answers within this time.
+/// A local server answers within this time.
 pub const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(300);
-/// A list of models is far shorter.
+/// The maximum size of a list of models. Real lists are far shorter.
 const MAX_LIST_BYTES: usize = 512 * 1024;
-/// In characters.
+/// The maximum length of a model's name, in characters.
 const MAX_NAME_LENGTH: usize = 120;
-/// How many models of a server are offered.
+/// The maximum number of models offered per server.
 const MAX_MODELS: usize = 50;
-/// Parts of the names of models that write no text.
+/// Parts of the names of models that do not generate text.
 const EMBEDDING_NAMES: [&str; 6] = ["embed", "bge-", "minilm", "rerank", "gte-", "e5-"];
 
 /// A program that runs models.
@@ -32,14 +32,14 @@ pub enum LocalServer {
     Vllm,
 }
 
-/// Where a server may be.
+/// An address where a server may listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerEndpoint {
     pub server: LocalServer,
     pub address: SocketAddr,
 }
 
-/// A server that answers, with the models that write text, in its own order.
+/// A server that answered, with its text-generating models in the server's own order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundServer {
     pub endpoint: ServerEndpoint,
@@ -47,7 +47,7 @@ pub struct FoundServer {
 }
 
 impl LocalServer {
-    /// What people call it.
+    /// The product's name.
     pub fn name(self) -> &'static str {
         match self {
             LocalServer::Ollama => "Ollama",
@@ -66,7 +66,7 @@ impl LocalServer {
 
     fn list_path(self) -> &'static str {
         match self {
-            // Unlike the other list, it tells embedding models.
+            // Unlike `/v1/models`, this list tells embedding models apart.
             LocalServer::Ollama => "/api/tags",
             LocalServer::LmStudio | LocalServer::LlamaCpp | LocalServer::Vllm => "/v1/models",
         }
@@ -74,7 +74,7 @@ impl LocalServer {
 }
 
 impl ServerEndpoint {
-    /// The base URL of its API, unless that is the provider's own.
+    /// The base URL of the API, or `None` if it is the provider's default.
     pub fn api_base(self) -> Option<String> {
         let base = format!("http://{}/v1/", self.address);
         let is_usual = self == DEFAULT_ENDPOINTS[0];
@@ -89,8 +89,8 @@ const fn at(server: LocalServer, port: u16) -> ServerEndpoint {
     }
 }
 
-/// Where these servers listen if nobody tells them otherwise. llama.cpp's port is also that of Aizuchi's pages, so it
-/// is often moved to the next one.
+/// The default addresses of these servers. llama.cpp's port is also that of Aizuchi's pages, so llama.cpp is often
+/// moved to the next port.
 const DEFAULT_ENDPOINTS: [ServerEndpoint; 5] = [
     at(LocalServer::Ollama, 11434),
     at(LocalServer::LmStudio, 1234),
@@ -99,8 +99,8 @@ const DEFAULT_ENDPOINTS: [ServerEndpoint; 5] = [
     at(LocalServer::Vllm, 8000),
 ];
 
-/// The usual endpoints, where `ollama_host` is what the variable `OLLAMA_HOST` says, and without the addresses of this
-/// program itself.
+/// Returns the default endpoints, moved to `ollama_host` (the value of `OLLAMA_HOST`), without this program's own
+/// addresses.
 pub fn default_endpoints(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<ServerEndpoint> {
     let moved = ollama_host.and_then(loopback_address);
     let endpoint = |usual: ServerEndpoint| match (usual.server, moved) {
@@ -112,12 +112,12 @@ pub fn default_endpoints(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<S
     DEFAULT_ENDPOINTS.into_iter().map(endpoint).filter(|endpoint| !is_own(endpoint)).collect()
 }
 
-/// The loopback address that the setting of a server names: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
+/// Parses a loopback address from a server setting: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
 fn loopback_address(host: &str) -> Option<SocketAddr> {
     let host = host.trim().trim_start_matches("http://").trim_end_matches('/');
     let (name, port) = host.rsplit_once(':')?;
     let ip = match name {
-        // A server that listens everywhere listens here.
+        // A server that listens on all interfaces listens on loopback, too.
         "" | "localhost" | "0.0.0.0" => Ipv4Addr::LOCALHOST.into(),
         name => name.parse().ok()?,
     };
@@ -125,7 +125,7 @@ fn loopback_address(host: &str) -> Option<SocketAddr> {
     address.ip().is_loopback().then_some(address)
 }
 
-/// The servers that answer in time, in the order of the endpoints.
+/// Returns the servers that answer in time, in the order of the endpoints.
 pub async fn discover(endpoints: &[ServerEndpoint]) -> Vec<FoundServer> {
     let Ok(client) = loopback_client() else { return Vec::new() };
     let looks = endpoints.iter().map(|endpoint| {
@@ -147,7 +147,7 @@ async fn look(client: &Client, endpoint: ServerEndpoint) -> Option<FoundServer> 
     Some(FoundServer { endpoint, models })
 }
 
-/// The models of a list that write text on this machine. `None` if it is no list of models.
+/// The models in a list that generate text on this machine. `None` if the response is not a list of models.
 fn text_models(server: LocalServer, list: &Value) -> Option<Vec<ModelId>> {
     let (list, key) = match server {
         LocalServer::Ollama => (list.get("models")?, "name"),
@@ -162,7 +162,7 @@ fn text_models(server: LocalServer, list: &Value) -> Option<Vec<ModelId>> {
     Some(ids.take(MAX_MODELS).collect())
 }
 
-/// Ollama passes some models on to a service: what they are asked leaves this machine.
+/// Whether Ollama forwards this model's prompts to a hosted service, so that they leave this machine.
 fn is_elsewhere(model: &Value) -> bool {
     let name = model.get("name").and_then(Value::as_str).unwrap_or_default();
     model.get("remote_host").is_some() || name.ends_with("-cloud") || name.ends_with(":cloud")
@@ -178,7 +178,7 @@ fn has_embedding_name(name: &str) -> bool {
     EMBEDDING_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Whether it can be shown, and written into a command or a file.
+/// Whether a name is safe to show, and to write into a command or a file.
 fn is_plain(name: &str) -> bool {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "-_.:/@+".contains(character);

@@ -1,6 +1,6 @@
-//! Which model is asked next for a prompt: the primary, again after an answer that was charged and is of no use, then
-//! the fallback. While the primary is known to be down, the fallback is asked first, so that users do not wait for the
-//! primary's timeout each time. Both can be exchanged while the program runs.
+//! Chooses the model to ask next for a prompt: the primary, the primary again after a charged but unusable answer,
+//! then the fallback. While the primary is known to be down, the fallback is asked first, so that users do not wait
+//! for the primary's timeout each time. Both can be replaced while the program runs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
-/// How long the primary is not asked first after a failure, unless it asks for more.
+/// The minimum time after a failure for which the fallback is asked first.
 const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
-/// The longest such pause, whatever the primary asks for.
+/// The maximum of that time, even if the primary asks for a longer one.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
 
-/// A model, and perhaps a second one for when it is down. A prompt goes on with the models that it began with.
+/// A model and an optional fallback. A prompt keeps the models that it started with.
 pub struct Models(RwLock<Arc<ModelPair>>);
 
 struct ModelPair {
@@ -34,28 +34,28 @@ impl Models {
         Self(RwLock::new(Arc::new(ModelPair::new(primary, fallback))))
     }
 
-    /// Asks these models from the next prompt on.
+    /// Replaces the models, from the next prompt on.
     pub fn replace(&self, primary: Arc<dyn Llm>, fallback: Option<Arc<dyn Llm>>) {
         *self.0.write() = Arc::new(ModelPair::new(primary, fallback));
     }
 
-    /// The name of the primary.
+    /// The name of the primary model.
     pub fn name(&self) -> String {
         self.pair().primary.model().to_owned()
     }
 
-    /// The models, the primary first.
+    /// Both models, the primary first.
     pub fn all(&self) -> Vec<Arc<dyn Llm>> {
         let pair = self.pair();
         [&pair.primary].into_iter().chain(&pair.fallback).cloned().collect()
     }
 
-    /// Why the last prompt got no answer, if that was a model's fault.
+    /// Why the last prompt got no answer, if a model was the cause.
     pub fn problem(&self) -> Option<ModelProblem> {
         self.all().iter().find_map(|model| model.problem())
     }
 
-    /// The calls that a prompt may take. Each is a request of its own, which may be charged.
+    /// The calls that a prompt may take. Each is a separate request and may be charged.
     pub fn tries<'p>(&self, prompt: &'p Prompt, now: Timestamp) -> Tries<'p> {
         let models = self.pair();
         let mut queue = VecDeque::from([(Role::Primary, models.primary.clone())]);
@@ -72,7 +72,7 @@ impl Models {
         self.0.read().clone()
     }
 
-    /// Asks until there is an answer, for those who reserve nothing.
+    /// Asks until there is an answer, for callers that do not reserve budget.
     pub async fn ask(
         &self,
         prompt: &Prompt,
@@ -118,7 +118,7 @@ impl ModelPair {
                 *self.down_until() = Some(now + backoff);
             }
             LlmError::TimedOut(_) => *self.down_until() = Some(now + MIN_BACKOFF),
-            // It may refuse only this prompt, and refusing is quick.
+            // Only this prompt may be refused, and a refusal costs no time.
             LlmError::Refused(_) | LlmError::Unusable { .. } => {}
         }
     }
@@ -132,16 +132,16 @@ impl ModelPair {
     }
 }
 
-/// What is left to try for one prompt.
+/// The remaining calls for one prompt.
 pub struct Tries<'p> {
     models: Arc<ModelPair>,
     prompt: &'p Prompt,
-    /// The models that have not given up, the next one first.
+    /// The models that may still be asked, the next one first.
     queue: VecDeque<(Role, Arc<dyn Llm>)>,
-    /// How often the next one will have been asked.
+    /// The number of the next attempt with the first of these models.
     attempt: u32,
     wait: SignedDuration,
-    /// Why those before have given up.
+    /// Why the previous models failed.
     error: Option<LlmError>,
 }
 
@@ -154,7 +154,7 @@ enum Role {
 /// The next call.
 pub struct NextTry {
     pub llm: Arc<dyn Llm>,
-    /// How long to wait before it.
+    /// How long to wait before the call.
     pub wait: SignedDuration,
 }
 
@@ -164,7 +164,7 @@ impl Tries<'_> {
         Some(NextTry { llm, wait: self.wait })
     }
 
-    /// The next one has answered.
+    /// Records that the call succeeded.
     pub fn succeed(&self) {
         match self.queue.front() {
             Some((Role::Primary, _)) => self.models.record_answer(),
@@ -172,8 +172,8 @@ impl Tries<'_> {
         }
     }
 
-    /// The next one has failed. It is asked again if its answer was charged and another one may be better, and if there
-    /// is time before `deadline`.
+    /// Records that the call failed. The same model is asked again if its answer was charged, another answer may be
+    /// better, and there is time before `deadline`.
     pub fn fail(&mut self, error: LlmError, now: Timestamp, deadline: Timestamp) {
         let Some((role, llm)) = self.queue.front().cloned() else { return };
         if let LlmError::Busy { retry_after, usage, .. } = &error {
@@ -204,7 +204,7 @@ impl Tries<'_> {
         });
     }
 
-    /// Why no model has answered.
+    /// Why no model answered.
     pub fn into_error(self) -> LlmError {
         self.error.unwrap_or_else(|| LlmError::Refused("no model is left to ask".to_owned()))
     }
@@ -215,14 +215,14 @@ impl Tries<'_> {
     }
 }
 
-/// 0.5, 1, 2 … seconds, each with a random factor between 0.5 and 1.5, so that callers do not
-/// return together.
+/// Exponential backoff: 0.5, 1, 2 … seconds, each times a random factor between 0.5 and 1.5, so that callers do not
+/// retry at the same time.
 pub fn backoff(attempt: u32, draw: f64) -> SignedDuration {
     let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
     duration_from_seconds(0.5 * 2_f64.powi(exponent) * (0.5 + draw))
 }
 
-/// The error if both models failed: a retry, if either error may pass.
+/// The error if both models failed. It is retryable if either error is.
 fn combined_error(first: &LlmError, second: &LlmError) -> LlmError {
     let why = format!("{}, and {}", error_text(first), error_text(second));
     let usage = usage(first).plus(usage(second));
@@ -247,7 +247,7 @@ fn usage(error: &LlmError) -> Usage {
     }
 }
 
-/// How long to wait before a retry, if the error may pass.
+/// How long to wait before a retry, if the error is retryable.
 fn retry_wait(error: &LlmError) -> Option<SignedDuration> {
     match error {
         LlmError::Busy { retry_after, .. } => Some(retry_after.unwrap_or_default()),

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with its own
-/// base URL.
+/// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with a custom base URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Provider {
@@ -19,11 +18,11 @@ pub enum Provider {
     Groq,
     Mistral,
     Xai,
-    /// Models of Google on Vertex AI, with an API key.
+    /// Google's models on Vertex AI, with an API key.
     Vertex,
-    /// Azure OpenAI. A model's name is that of its deployment.
+    /// Azure OpenAI. The name of a model is that of its deployment.
     Azure,
-    /// Models of Amazon Bedrock that have an OpenAI-compatible API.
+    /// Models on Amazon Bedrock that have an OpenAI-compatible API.
     Bedrock,
 }
 
@@ -43,7 +42,7 @@ pub const PROVIDERS: [Provider; 12] = [
     Provider::Bedrock,
 ];
 
-/// How a provider is spoken to.
+/// The wire format of a provider's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireFormat {
     OpenAi,
@@ -99,7 +98,7 @@ impl Provider {
         }
     }
 
-    /// The environment variable with the API key, if the provider needs one.
+    /// The environment variable that holds the API key, if the provider needs one.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Provider::OpenAi => Some("OPENAI_API_KEY"),
@@ -117,8 +116,8 @@ impl Provider {
         }
     }
 
-    /// The base URL of the API, unless `client_args.api_base` overrides it. Ends with a slash. `None` if each account
-    /// has its own: see [`Self::place_variables`].
+    /// The default base URL of the API, with a trailing slash, unless `client_args.api_base` overrides it. `None` if
+    /// it differs per account: see [`Self::place_variables`].
     pub fn default_api_base(self) -> Option<&'static str> {
         match self {
             Provider::OpenAi => Some("https://api.openai.com/v1/"),
@@ -130,13 +129,13 @@ impl Provider {
             Provider::Groq => Some("https://api.groq.com/openai/v1/"),
             Provider::Mistral => Some("https://api.mistral.ai/v1/"),
             Provider::Xai => Some("https://api.x.ai/v1/"),
-            // The address for keys alone. Those of a project are below it.
+            // The address for API keys only. Addresses of projects are below it.
             Provider::Vertex => Some("https://aiplatform.googleapis.com/v1/publishers/google/"),
             Provider::Azure | Provider::Bedrock => None,
         }
     }
 
-    /// The environment variables that say where an account's API is; the first one that is set counts.
+    /// The environment variables that locate an account's API. The first one that is set wins.
     pub fn place_variables(self) -> &'static [&'static str] {
         match self {
             Provider::Azure => &["AZURE_OPENAI_ENDPOINT"],
@@ -154,8 +153,7 @@ impl Provider {
         }
     }
 
-    /// The base URL of an account's API, where one of [`Self::place_variables`] has this value. `None` if it is no
-    /// such place.
+    /// The base URL of an account's API for a value of [`Self::place_variables`]. `None` if the value is invalid.
     pub fn api_base_at(self, place: &str) -> Option<String> {
         let place = place.trim().trim_end_matches('/');
         if self == Provider::Azure {
@@ -166,7 +164,7 @@ impl Provider {
         is_region.then(|| format!("https://bedrock-runtime.{place}.amazonaws.com/openai/v1/"))
     }
 
-    /// The base URL that is meant by this one, which ends with a slash. Azure's console names the resource only.
+    /// Completes a base URL, which ends with a slash. Azure's console shows only the address of the resource.
     pub fn complete_api_base(self, base: &str) -> String {
         let is_bare = base.split_once("://").is_some_and(|(_, place)| {
             place.split_once('/').is_some_and(|(_, path)| path.is_empty())
@@ -175,7 +173,7 @@ impl Provider {
         if is_resource { format!("{base}openai/v1/") } else { base.to_owned() }
     }
 
-    /// Whether a base URL is the provider's own, so that its key may be sent there.
+    /// Whether a base URL belongs to the provider, so that its key may be sent there.
     pub fn owns(self, base: &str) -> bool {
         let host = base.strip_prefix("https://").and_then(|rest| rest.split('/').next());
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
@@ -209,7 +207,7 @@ impl Provider {
     }
 }
 
-/// Whether this can be the name of a region of AWS.
+/// Whether this can be the name of an AWS region.
 fn is_region(place: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !place.is_empty() && place.bytes().all(is_plain)

@@ -1,23 +1,23 @@
-//! What models cost, per million tokens: the operator's table, and for what it leaves out the list prices of common
-//! models at the time of [`LIST_DATE`]. Prices change and differ by contract, so the operator's go first, and a model
-//! that stands in neither table has no price at all.
+//! Prices of models, per million tokens: the operator's table, and list prices of common models as of [`LIST_DATE`]
+//! for the models that it leaves out. Prices change and differ by contract, so the operator's take precedence, and a
+//! model in neither table has no price at all.
 
 use std::collections::BTreeMap;
 
 use crate::decision::{Price, Usage};
 use crate::prompt::recording::TOKENS_PER_SECOND;
 
-/// By `provider/model`.
+/// Prices by `provider/model`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices(pub BTreeMap<String, ModelPrice>);
 
-/// Money per million tokens.
+/// Prices per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPrice {
     pub input: f64,
-    /// For input that came from the provider's prefix cache.
+    /// For input read from the provider's prefix cache.
     pub cached_input: f64,
-    /// For input that was written to that cache.
+    /// For input written to that cache.
     pub cache_write: f64,
     pub output: f64,
 }
@@ -25,8 +25,8 @@ pub struct ModelPrice {
 /// When the list prices were looked up.
 pub const LIST_DATE: &str = "2025-11-30";
 
-/// List prices in US dollars as of [`LIST_DATE`], for prompts of ordinary length and without discounts: what is sent,
-/// what of it came from the provider's cache, and what is answered. Only models whose price is certain.
+/// List prices in US dollars as of [`LIST_DATE`], for prompts of ordinary length and without discounts: input,
+/// cached input and output. Only models whose price is certain are listed.
 const LIST_PRICES: [(&str, f64, f64, f64); 20] = [
     ("openai/gpt-5", 1.25, 0.125, 10.0),
     ("openai/gpt-5-mini", 0.25, 0.025, 2.0),
@@ -38,7 +38,7 @@ const LIST_PRICES: [(&str, f64, f64, f64); 20] = [
     ("openai/gpt-4o-mini", 0.15, 0.075, 0.6),
     ("openai/o3", 2.0, 0.5, 8.0),
     ("openai/o4-mini", 1.1, 0.275, 4.4),
-    // These hear: the input is sound.
+    // Transcription models: the input is audio.
     ("openai/gpt-4o-transcribe", 6.0, 6.0, 10.0),
     ("openai/gpt-4o-mini-transcribe", 3.0, 3.0, 5.0),
     ("anthropic/claude-haiku-4-5", 1.0, 0.1, 5.0),
@@ -46,17 +46,17 @@ const LIST_PRICES: [(&str, f64, f64, f64); 20] = [
     ("anthropic/claude-sonnet-4-0", 3.0, 0.3, 15.0),
     ("anthropic/claude-opus-4-1", 15.0, 1.5, 75.0),
     ("anthropic/claude-opus-4-5", 5.0, 0.5, 25.0),
-    // Of these, what the cache saves is not certain.
+    // The discount for cached input is uncertain for these models.
     ("gemini/gemini-2.5-pro", 1.25, 1.25, 10.0),
     ("gemini/gemini-2.5-flash", 0.3, 0.3, 2.5),
     ("gemini/gemini-2.5-flash-lite", 0.1, 0.1, 0.4),
 ];
 
-/// The same of models that are paid by the minute of sound.
+/// List prices of models that charge per minute of audio.
 const LIST_MINUTE_PRICES: [(&str, f64); 1] = [("openai/whisper-1", 0.006)];
 
 impl ModelPrice {
-    /// That of a model that is paid by the minute of sound, and not for what it writes.
+    /// The price of a model that charges per minute of audio, and not for its output.
     pub fn for_minute(price: f64) -> Self {
         let tokens = 60.0 * TOKENS_PER_SECOND as f64;
         let input = price * 1_000_000.0 / tokens;
@@ -77,7 +77,7 @@ impl Prices {
         Self(LIST_PRICES.into_iter().map(price).chain(by_minute).collect())
     }
 
-    /// What a call cost; `None` if the model is not in the table.
+    /// The cost of a call. `None` if the model is not in the table.
     pub fn cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let price = self.0.get(model)?;
         let from_or_to_cache = usage.cached_tokens + usage.cache_write_tokens;
@@ -90,7 +90,7 @@ impl Prices {
         Some(Price { micros: micros.round() as u64 })
     }
 
-    /// Whether calls of a model are known to cost nothing.
+    /// Whether calls to a model are known to be free.
     pub fn is_free(&self, model: &str) -> bool {
         let ModelPrice { input, cached_input, cache_write, output } = match self.0.get(model) {
             Some(price) => *price,
@@ -99,7 +99,8 @@ impl Prices {
         [input, cached_input, cache_write, output].iter().all(|price| *price <= 0.0)
     }
 
-    /// What a call of this size costs at most: the provider may write all of its input to its cache, at another price.
+    /// The highest possible cost of a call of this size: the provider may write all of its input to its cache, at
+    /// another price.
     pub fn most_cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let written = Usage { cached_tokens: 0, cache_write_tokens: usage.input_tokens, ..usage };
         let prices = [usage, written].map(|usage| self.cost(model, usage));
@@ -107,8 +108,8 @@ impl Prices {
     }
 }
 
-/// What input costs that is written to the provider's cache, compared with other input. With Anthropic it is kept for five
-/// minutes at this price. The others keep it for nothing.
+/// The price of writing input to the provider's cache, relative to uncached input. Anthropic charges this for five
+/// minutes; the others cache for free.
 pub fn cache_write_factor(model: &str) -> f64 {
     if model.starts_with("anthropic/") { 1.25 } else { 1.0 }
 }

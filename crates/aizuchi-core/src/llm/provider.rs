@@ -1,6 +1,6 @@
-//! Models behind their providers' APIs. `genai` knows the wire formats; this module adds what it
-//! leaves to its caller. Every call has a timeout, retryable errors are retried a few times, and no
-//! error contains text of a request or a response.
+//! Models behind their providers' APIs. `genai` implements the wire formats; this module adds what `genai` leaves to
+//! its caller. Every call has a timeout, retryable errors are retried a few times, and no error contains text from a
+//! request or a response.
 
 mod refusal;
 mod amend;
@@ -45,17 +45,16 @@ use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::{ContextLength, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
-/// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
+/// The default of `max_tokens`. Some providers default to the model's maximum.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
-/// How long a server that seems to reject tools is offered none. The error may have had another
-/// cause.
+/// How long no tools are offered to a server that seems to reject them. The error may have had another cause.
 const TOOLS_RETRY_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// How long Ollama and LM Studio keep a model at least that nobody asks.
+/// The shortest time for which Ollama and LM Studio keep an idle model loaded.
 const UNLOAD_AFTER_MS: i64 = 5 * 60 * 1000;
-/// The prompt of a connection check.
+/// The prompt for a connection check.
 const CHECK_PROMPT: &str = "Answer with the word ok.";
 
-/// How to reach one model, and the parameters of its requests.
+/// How to reach one model, and its request parameters.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     pub provider: Provider,
@@ -67,11 +66,11 @@ pub struct ProviderSettings {
     pub headers: BTreeMap<String, SecretString>,
     pub params: ModelParams,
     pub connect_timeout: SignedDuration,
-    /// For one prompt as a whole, including connecting, waiting and retrying.
+    /// The timeout of one prompt as a whole, including connecting, waiting and retrying.
     pub timeout: SignedDuration,
-    /// The same after a pause in which the server may have unloaded the model.
+    /// The timeout after a pause in which the server may have unloaded the model.
     pub cold_timeout: SignedDuration,
-    /// How often a call is attempted at most.
+    /// The maximum number of attempts per call.
     pub max_attempts: u32,
 }
 
@@ -79,22 +78,22 @@ pub struct ProviderSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelParams {
     pub temperature: Option<f64>,
-    /// The longest answer.
+    /// The maximum length of an answer.
     pub max_tokens: Option<u32>,
-    /// What the model may think besides, in tokens. `None` leaves it to its name and its answers.
+    /// The additional tokens for thinking. `None` derives them from the model's name and its answers.
     pub thinking_tokens: Option<u32>,
     pub top_p: Option<f64>,
     pub stop: Vec<String>,
     pub seed: Option<u64>,
     pub reasoning_effort: Option<String>,
-    /// Merged into the request as they are.
+    /// Merged into the request unchanged.
     pub extra: Map<String, Value>,
 }
 
 pub struct ProviderMind {
-    /// Calls the relay.
+    /// The client that calls the relay.
     client: Client,
-    /// Calls the provider.
+    /// The client that calls the provider.
     http: reqwest::Client,
     target: ServiceTarget,
     provider: Provider,
@@ -103,7 +102,7 @@ pub struct ProviderMind {
     api_base: String,
     options: ChatOptions,
     parameters: Parameters,
-    /// The changes that this model is known to need.
+    /// The changes that this model is known to require.
     remedies: Mutex<BTreeSet<Remedy>>,
     allowance: Allowance,
     takes_cache_key: bool,
@@ -112,27 +111,28 @@ pub struct ProviderMind {
     clock: Clock,
     timeout: SignedDuration,
     cold_timeout: SignedDuration,
-    /// How long Ollama is to keep the model loaded, if it is told.
+    /// How long Ollama is asked to keep the model loaded, if it is set.
     keep_alive: Option<Value>,
     last_answer_ms: AtomicI64,
     max_attempts: u32,
     /// The index of the first request shape that this server is known to accept.
     request_shape: AtomicUsize,
-    /// How many calls were answered in a later shape after a failure that may have had nothing to do with the shape.
+    /// The number of calls that succeeded in a later shape after a failure that may have been unrelated to the
+    /// shape.
     shape_failures: AtomicUsize,
-    /// No tools are offered before this time: the server rejected a prompt with tools and answered
-    /// it without.
+    /// No tools are offered before this time, since the server rejected a prompt with tools and answered it without
+    /// them.
     without_tools_until_ms: AtomicI64,
-    /// It was logged that the server reports no usage.
+    /// Whether the missing usage reports have been logged.
     has_warned_of_usage: AtomicBool,
-    /// Why the last call failed, if it did.
+    /// Why the last call failed, if it failed.
     problem: Mutex<Option<ModelProblem>>,
 }
 
 impl ProviderMind {
     pub fn new(settings: &ProviderSettings, clock: Clock) -> anyhow::Result<Self> {
         let (kind, namespace) = adapter(settings);
-        // The others reject a conversation without a user turn.
+        // The other APIs reject a conversation without a user turn.
         let shape = usize::from(settings.provider.wire_format() != WireFormat::OpenAi);
         // Self-hosted servers need no key, but `genai` needs a value for its header.
         let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
@@ -144,7 +144,8 @@ impl ProviderMind {
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
         let options = ChatOptions {
-            // Without it, `genai` turns the automatic cache of OpenAI's newest models off. It is not sent.
+            // Otherwise `genai` turns off the automatic cache of OpenAI's newest models. The option itself is not
+            // sent.
             cache_control: (kind == AdapterKind::OpenAI).then_some(CacheControl::Ephemeral5m),
             ..chat_options(settings)
         };
@@ -177,7 +178,7 @@ impl ProviderMind {
         })
     }
 
-    /// Checks that the model answers, for the price of one token, and tells what it used.
+    /// Checks that the model answers, at the cost of one token, and returns the usage.
     pub async fn check(&self) -> Result<Usage, LlmError> {
         let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
         let model_request =
@@ -211,7 +212,7 @@ impl ProviderMind {
         }
     }
 
-    /// Remembers how a call ended, for those who look after the models.
+    /// Records how a call ended, for operators who monitor the models.
     fn record<T>(&self, ended: &Result<T, CallError>) {
         if ended.is_ok() {
             self.last_answer_ms.store(self.clock.now().as_millisecond(), Ordering::Relaxed);
@@ -224,7 +225,7 @@ impl ProviderMind {
         LlmError::TimedOut(format!("{}: no answer within {timeout:#}", self.model))
     }
 
-    /// Whether the server may have unloaded the model since it last answered.
+    /// Whether the server may have unloaded the model since its last answer.
     fn is_cold(&self) -> bool {
         let last = self.last_answer_ms.load(Ordering::Relaxed);
         let idle_ms = self.clock.now().as_millisecond().saturating_sub(last);
@@ -235,7 +236,7 @@ impl ProviderMind {
         if self.is_cold() { self.cold_timeout } else { self.timeout }
     }
 
-    /// Retries while that may help, costs nothing and there is time left.
+    /// Retries while a retry may help, costs nothing and fits into the timeout.
     async fn ask_with_retries(
         &self,
         prompt: &Prompt,
@@ -324,7 +325,7 @@ impl ProviderMind {
         }
     }
 
-    /// Where to mark a prompt for the provider's cache, if it needs marks.
+    /// Where to mark a prompt for the provider's cache, if the provider needs marks.
     fn cache_marks(&self, kind: &str, system: &str) -> Vec<usize> {
         if self.target.model.adapter_kind != AdapterKind::Anthropic {
             return Vec::new();
@@ -344,7 +345,7 @@ impl ProviderMind {
         Ok(LlmResponse { assistant_message, ..response })
     }
 
-    /// The options of a request whose answer has at most this many tokens.
+    /// The options of a request whose answer is limited to this many tokens.
     fn options_with_limit(&self, prompt_limit: Option<u32>) -> ChatOptions {
         let max_tokens = Some(self.allowance.total(prompt_limit));
         ChatOptions { max_tokens, ..self.options.clone() }
@@ -388,13 +389,12 @@ impl Llm for ProviderMind {
 /// The base URL of the API, with a slash at the end.
 fn api_base(settings: &ProviderSettings) -> String {
     let base = settings.api_base.trim_end_matches('/');
-    // Ollama's native API has no `/v1`. The OpenAI-compatible one beside it knows schemas.
+    // Ollama's native API has no `/v1`. Its OpenAI-compatible API supports schemas.
     let is_own_api = settings.provider == Provider::Ollama && !base.ends_with("/v1");
     if is_own_api { format!("{base}/v1/") } else { format!("{base}/") }
 }
 
-/// Builds a client that follows no redirects: the API key in the headers would be sent wherever
-/// they lead.
+/// Builds a client that does not follow redirects, which would send the API key in the headers to their target.
 pub fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let connect_timeout = std::time::Duration::try_from(connect_timeout)?;
@@ -405,12 +405,12 @@ pub fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::C
     Ok(client.build()?)
 }
 
-/// Builds a client for servers on this machine: a relay, or a model.
+/// Builds a client for servers on this machine: a relay or a model.
 pub fn loopback_client() -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let client = reqwest::Client::builder()
         .no_proxy()
-        // It never leaves this machine, and reading the system's certificates takes time.
+        // The traffic never leaves this machine, and loading the system's certificates takes time.
         .tls_certs_only([])
         .redirect(reqwest::redirect::Policy::none())
         // A relay serves one call.
@@ -419,6 +419,6 @@ pub fn loopback_client() -> anyhow::Result<reqwest::Client> {
 }
 
 fn install_crypto_provider() {
-    // Fails if one is installed already, which is fine.
+    // Fails if a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

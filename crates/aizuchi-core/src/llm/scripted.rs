@@ -1,5 +1,5 @@
-//! A mind with scripted answers, for tests, and for replays that ask *when* a judge would be called
-//! and not what it answers.
+//! A mind with scripted answers, for tests, and for replays that ask *when* a judge would be called and not what it
+//! would answer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 use crate::prompt::{Prompt, PromptVerb};
 
-/// Answers from a queue for each verb, then with the default.
+/// Answers from a queue per verb, then with the default.
 #[derive(Default)]
 pub struct ScriptedMind {
     script: Mutex<ResponseScript>,
@@ -35,7 +35,7 @@ enum ScriptedResponse {
 }
 
 impl ScriptedMind {
-    /// Always silent, or always willing to speak.
+    /// A mind whose judge is always silent, or always willing to speak.
     pub fn judging(should_respond: ScriptedJudgment) -> Self {
         let mind = Self { default_judgment: Some(should_respond), ..Self::default() };
         mind.set_default(PromptVerb::Reply, "scripted");
@@ -74,8 +74,7 @@ impl ScriptedMind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedJudgment {
     Never,
-    /// Names the oldest open question, as a judge that reads the prompt would, or no message if
-    /// there is none.
+    /// Names the oldest open question, as a judge that reads the prompt would, or no message if no question is open.
     Always,
 }
 

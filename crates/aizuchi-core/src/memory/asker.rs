@@ -1,11 +1,12 @@
-//! Who has an entry forgotten in the chat, and what they may: nobody reaches further than they can see (invariant 9).
+//! The user who asks in the chat to forget an entry, and what they may do: they cannot affect entries that they
+//! cannot see (invariant 9).
 
 use jiff::Timestamp;
 
 use crate::chat::{ChannelId, Role, UserId};
 use crate::memory::{MemoryEntry, MemoryKey};
 
-/// Somebody in a channel.
+/// A user in a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asker {
     pub channel: ChannelId,
@@ -13,36 +14,36 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Whether an entry of this memory may be known in their channel.
+    /// Whether an entry of this memory may be seen in the user's channel.
     pub fn may_see(&self, key: &MemoryKey, entry: &MemoryEntry) -> bool {
         key.channel() == Some(&self.channel) || entry.is_public()
     }
 
-    /// What is pinned is for admins.
+    /// Whether the user may remove an entry. Pinned entries are reserved for admins.
     pub fn may_remove(&self, key: &MemoryKey, entry: &MemoryEntry) -> bool {
         self.may_see(key, entry) && (!entry.pinned || self.role == Role::Admin)
     }
 }
 
-/// How the journals name a user who gave a command in the chat, and the command: their id, and when they gave it.
+/// Formats a user's command in the chat for the journals: their id, and when they gave the command.
 pub fn sign(user: &UserId, at: Timestamp) -> String {
     format!("{} {}", user.as_str(), at.as_millisecond())
 }
 
-/// The id of the user whom a journal names so, if it is one.
+/// The id of the user in a journal's entry, if it names one.
 pub fn signer(by: &str) -> Option<&str> {
     let (user, at) = by.rsplit_once(' ')?;
     at.parse::<i64>().ok().map(|_| user)
 }
 
-/// When the command was given that a journal names so, if it is one. A name under which somebody signed in may end with a
-/// number as well.
+/// When the command in a journal's entry was given, if it names one. The name of a signed-in user may also end with
+/// a number.
 pub fn signed_at(by: &str) -> Option<Timestamp> {
     let (_, at) = by.rsplit_once(' ')?;
     Timestamp::from_millisecond(at.parse().ok()?).ok()
 }
 
-/// Whom a journal names: a user by their id, or somebody by the name under which they signed in.
+/// Whom a journal's entry names: a user by their id, or a person by the name under which they signed in.
 pub fn named(by: &str) -> &str {
     signer(by).unwrap_or(by)
 }

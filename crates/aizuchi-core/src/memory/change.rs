@@ -1,5 +1,5 @@
-//! What people change about memories on the console and in the chat, and the journal of all changes. What they pinned or removed
-//! outlives every new version.
+//! Changes that people make to memories on the console and in the chat, and the journal of all changes. Pinned and
+//! removed entries survive every new version.
 
 use std::sync::Arc;
 
@@ -10,44 +10,46 @@ use crate::memory::asker::Asker;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey};
 use crate::overlap::{OverlapIndex, OverlapThreshold};
 
-/// What counts as saying the same in two entries that were made from the same message.
+/// The overlap from which two entries made from the same message count as saying the same.
 const SAME_FACT: OverlapThreshold =
     OverlapThreshold { min_run: 16, min_whole_length: 6, unspaced_weight: 2 };
-/// The most removed entries that a memory knows. The oldest give way.
+/// The maximum number of removed entries per memory. The oldest are dropped.
 const MAX_REMOVED: usize = 50;
 
-/// What people decided about the entries of a memory.
+/// The entries of a memory that people pinned or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptEntries {
-    /// They stay as they are.
+    /// Entries that stay as they are.
     pub pinned: Vec<MemoryEntry>,
-    /// They are not remembered again.
+    /// Entries that are not remembered again.
     pub removed: Vec<MemoryEntry>,
 }
 
-/// What somebody does with a memory. An entry is named by its value, since it has no other name.
+/// A user's change to a memory. An entry is identified by its value, since it has no id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryChange {
-    /// Say it in other words, and pin these; also where the workspace's other memories say the same.
+    /// Reword an entry and pin it, also where the workspace's other memories say the same.
     Edit {
         entry: MemoryEntry,
         text: Arc<str>,
     },
     Pin(MemoryEntry),
     Unpin(MemoryEntry),
-    /// Remove it here, and what was made from the same messages and says the same in the workspace's other memories.
+    /// Remove an entry, and the entries in the workspace's other memories that say the same and were made from the
+    /// same messages.
     Remove(MemoryEntry),
-    /// The same in the chat, as far as somebody there may: what they may not see stays, and so may what is pinned.
+    /// Remove an entry by a command in the chat, as far as the user may: entries that they may not see stay, and
+    /// pinned ones may, too.
     Forget(MemoryEntry, Asker),
-    /// Put back what was removed.
+    /// Restore a removed entry.
     Restore(MemoryEntry),
-    /// As it was in an earlier version.
+    /// Restore an earlier version.
     Revert(MemoryId),
-    /// Make it anew from the messages behind it.
+    /// Make the memory again from its source messages.
     Regenerate,
 }
 
-/// What somebody makes of a memo.
+/// A user's change to a memo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoEdit {
     pub content: String,
@@ -86,20 +88,20 @@ pub enum JournalKind {
     Regenerated,
 }
 
-/// One change of a memory or a memo. It holds no text; the versions do, as long as they are kept.
+/// One change to a memory or a memo. It contains no text; the versions do, as long as they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
-    /// Rises with each change.
+    /// Increases with each change.
     pub number: i64,
-    /// `None`: a memo.
+    /// The memory that changed, or `None` for a memo.
     pub key: Option<MemoryKey>,
     pub at: Timestamp,
-    /// Who did it, or asked for it. Empty: this machine, or nobody.
+    /// Who made or requested the change. Empty for this machine, or no one.
     pub by: Arc<str>,
     pub kind: JournalKind,
-    /// The version before it, if it is still kept.
+    /// The previous version, if it is still kept.
     pub before: Option<MemoryId>,
-    /// The version that it made, or the memo.
+    /// The version that the change created, or the memo.
     pub after: MemoryId,
     /// The number of the decision for whose reply a tool changed a memo.
     pub decision: Option<i64>,
@@ -112,7 +114,7 @@ impl JournalKind {
 }
 
 impl MemoryEntry {
-    /// Whether it says what another entry says, from the same message.
+    /// Whether the entry says the same as another one, from the same message.
     pub fn is_repeating(&self, other: &MemoryEntry) -> bool {
         let shares_message = self.messages.iter().any(|message| other.messages.contains(message));
         shares_message && OverlapIndex::new([&*other.text], SAME_FACT).has_overlap_with(&self.text)
@@ -120,7 +122,7 @@ impl MemoryEntry {
 }
 
 impl KeptEntries {
-    /// What everybody in the workspace may know of it.
+    /// The entries that everyone in the workspace may see.
     pub fn to_public(&self) -> Self {
         let public = |entries: &[MemoryEntry]| {
             entries.iter().filter(|entry| entry.is_public()).cloned().collect()
@@ -130,14 +132,14 @@ impl KeptEntries {
 }
 
 impl Memory {
-    /// What outlives this version.
+    /// The entries that survive this version.
     pub fn kept(&self) -> KeptEntries {
         let pinned = self.entries.iter().filter(|entry| entry.pinned);
         KeptEntries { pinned: pinned.cloned().collect(), removed: self.removed.clone() }
     }
 
-    /// The entries of the version after this one, for which a model made these: with what is pinned, and without what
-    /// repeats that or was removed.
+    /// The entries of the next version, for which a model made these: adds the pinned ones, and drops those that
+    /// repeat a pinned or a removed one.
     pub fn carry_into(&self, made: Vec<MemoryEntry>) -> Vec<MemoryEntry> {
         let KeptEntries { pinned, removed } = self.kept();
         let is_new = |entry: &MemoryEntry| {
@@ -164,12 +166,12 @@ impl MemoryChange {
         }
     }
 
-    /// Another memory after the same change of what repeats an entry there. `None`: nothing does.
+    /// Applies the change to the entries of another memory that repeat this one. `None` if none does.
     pub fn repeated_in(&self, other: &Memory, entry: &MemoryEntry) -> Option<Memory> {
         let mut changed: Option<Memory> = None;
         for repeat in other.entries.iter().filter(|known| known.is_repeating(entry)) {
             let change = match self {
-                // What somebody wrote of something private stays private, and is said once.
+                // A text about something private stays private, and is used only once.
                 MemoryChange::Edit { text, .. }
                     if changed.is_none() && (entry.is_public() || !repeat.is_public()) =>
                 {
@@ -193,7 +195,8 @@ impl MemoryChange {
         changed
     }
 
-    /// The memory after the change of an entry. `None`: it has no such entry, or the change is of another kind.
+    /// Applies a change to an entry. `None` if the memory has no such entry, or this is a change to the whole
+    /// memory.
     pub fn apply_to(&self, memory: &Memory) -> Option<Memory> {
         let mut memory = memory.clone();
         let place = |entries: &[MemoryEntry], wanted: &MemoryEntry| {
@@ -204,7 +207,7 @@ impl MemoryChange {
                 let index = place(&memory.entries, entry)?;
                 let edited = MemoryEntry { text: text.clone(), pinned: true, ..entry.clone() };
                 let old = std::mem::replace(&mut memory.entries[index], edited);
-                // Its old words do not come back from what it was made from.
+                // The old text must not return from its sources.
                 memory.removed.push(MemoryEntry { pinned: false, ..old });
             }
             MemoryChange::Pin(entry) => {
@@ -285,7 +288,7 @@ mod tests {
         let edited = edit.apply_to(&removed).unwrap();
         let oolong = MemoryEntry { text: "Tom likes oolong".into(), pinned: true, ..tea.clone() };
         assert_eq!(edited.entries, std::slice::from_ref(&oolong));
-        // A model says both again, in other words, and something else of the same message, and of another one.
+        // A model repeats both in other words, and adds facts from the same message and from another one.
         let made = vec![
             entry(3, "On 3 May: Mia's birthday is on May 3rd", &["a", "x"]),
             entry(3, "Mia has a dog", &["a"]),
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(restored.entries, [birthday.clone(), oolong.clone()]);
         let free = MemoryChange::Unpin(oolong.clone()).apply_to(&edited).unwrap();
         assert!(free.kept().pinned.is_empty());
-        // The entry is another one by now.
+        // The entry has been replaced in the meantime.
         assert_eq!(MemoryChange::Pin(oolong).apply_to(&free), None);
         assert_eq!(MemoryChange::Remove(birthday).apply_to(&edited), None);
     }
@@ -324,7 +327,7 @@ mod tests {
         assert_eq!(edit(&public).repeated_in(&other, &public), None);
     }
 
-    /// What was said in a channel while it was private is known there alone.
+    /// What was said in a channel while it was private is visible only there.
     #[test]
     fn what_somebody_has_forgotten_stays_where_they_do_not_see_it_or_may_not() {
         let public = entry(3, "Mia's birthday is on May 3rd", &["a"]);

@@ -1,14 +1,14 @@
-//! Entries that say the same: one fact may stand in the memories of a thread, its channel, the workspace and the last
-//! hours.
+//! Duplicate entries: the memories of a thread, its channel, the workspace and the last hours may contain the same
+//! fact.
 
 use std::collections::BTreeSet;
 
 use crate::memory::{MemoryEntry, MessageRef};
 
-/// Texts with this share of common pairs of characters say the same, if they were made from the same messages.
+/// The share of common character pairs from which texts made from the same messages say the same.
 const NEARLY_SAME: f64 = 0.8;
 
-/// A text without marks, capitals, and the width of characters.
+/// A text without punctuation, case, and character width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalizedText(String);
 
@@ -17,7 +17,7 @@ impl NormalizedText {
         let narrow: String = text.chars().map(narrow).flat_map(char::to_lowercase).collect();
         let words = narrow.split(|character: char| !character.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        // Of a text that is nothing but marks, these are left.
+        // A text of punctuation only is kept as it is.
         let is_empty = words.is_empty();
         Self(if is_empty { narrow.trim().to_owned() } else { words.join(" ") })
     }
@@ -30,7 +30,7 @@ impl NormalizedText {
         self.0.contains(&part.0)
     }
 
-    /// Whether it has nearly the same characters, and the same numbers: May 3rd is not May 5th.
+    /// Whether the texts have nearly the same characters, and the same numbers: May 3rd is not May 5th.
     fn is_nearly(&self, other: &Self) -> bool {
         let (own, others) = (self.pairs(), other.pairs());
         let shared = own.intersection(&others).count() * 2;
@@ -50,14 +50,15 @@ impl NormalizedText {
 }
 
 impl MemoryEntry {
-    /// Whether it says what another entry says: in the same words, or nearly so and from the same messages.
+    /// Whether the entry says the same as another one: in the same words, or in nearly the same and from the same
+    /// messages.
     pub fn is_duplicate_of(&self, other: &MemoryEntry) -> bool {
         let (own, others) = (NormalizedText::new(&self.text), NormalizedText::new(&other.text));
         own == others || has_same_sources(self, other) && own.is_nearly(&others)
     }
 }
 
-/// Whether all messages behind one of them are behind the other, too.
+/// Whether all source messages of one entry are also sources of the other.
 fn has_same_sources(one: &MemoryEntry, other: &MemoryEntry) -> bool {
     let is_among = |messages: &[MessageRef], others: &[MessageRef]| {
         !messages.is_empty() && messages.iter().all(|message| others.contains(message))
@@ -65,7 +66,7 @@ fn has_same_sources(one: &MemoryEntry, other: &MemoryEntry) -> bool {
     is_among(&one.messages, &other.messages) || is_among(&other.messages, &one.messages)
 }
 
-/// Ａ is A, ５ is 5.
+/// Maps a full-width character to its narrow form: Ａ to A, ５ to 5.
 fn narrow(character: char) -> char {
     match character {
         '！'..='～' => {
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, MessageId, Visibility};
 
-    /// An entry made from messages with an id of one character each.
+    /// An entry made from messages whose ids are one character each.
     fn entry(text: &str, messages: &str) -> MemoryEntry {
         let message = |id: char| MessageRef(ChannelId::new("c"), MessageId::new(id.to_string()));
         MemoryEntry {

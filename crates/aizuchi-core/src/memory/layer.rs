@@ -2,12 +2,12 @@
 
 use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
 
-/// The nearest first.
+/// The layers, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     Thread,
     Channel,
-    /// Of the last hours, in the channel or in all public ones.
+    /// The last hours, in the channel or in all public channels.
     Recent,
     Workspace,
     Memos,

@@ -1,4 +1,4 @@
-//! The figures that are set when somebody asks: how the store, the process and its connections stand.
+//! Gauges that are set on request: the state of the store, the process and its connections.
 
 use jiff::SignedDuration;
 
@@ -17,19 +17,19 @@ pub struct GaugeSnapshot {
     pub pending: Vec<(String, u64)>,
     /// Dead letters that wait for an operator.
     pub dead_letters: u64,
-    /// How many decisions people have marked, by mark.
+    /// The number of decisions that people have marked, by mark.
     pub marks: Vec<(Mark, u64)>,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,
-    /// How long the oldest message has waited that is owed an answer.
+    /// How long the oldest message that is owed an answer has waited.
     pub oldest_owed: SignedDuration,
-    /// What models cost in each workspace within a period, in micros of the currency.
+    /// The cost of models in each workspace within a period, in micros of the currency.
     pub spent: Vec<(WorkspaceId, BudgetPeriod, u64)>,
-    /// What they may cost at most.
+    /// The limits on that cost, in micros of the currency.
     pub limits: Vec<(BudgetPeriod, u64)>,
 }
 
-/// A period that a limit on money is about.
+/// The period of a limit on cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetPeriod {
     /// 24 hours.
@@ -47,21 +47,22 @@ impl BudgetPeriod {
     }
 }
 
-/// How the process and its connections stand when the metrics are asked for.
+/// The state of the process and its connections when the metrics are requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readiness {
-    /// As `/ready` says.
+    /// The result of `/ready`.
     pub is_ready: bool,
     /// The workspaces, and whether they are connected.
     pub connected: Vec<(WorkspaceId, bool)>,
-    /// By platform: how many channels have not been read since the last gap, and how many cannot be read.
+    /// By platform: the number of channels that have not been read since the last gap, and of those that cannot be
+    /// read.
     pub backfills: Vec<(&'static str, usize, usize)>,
-    /// The models that fail, by their names.
+    /// The names of the failing models.
     pub failing_models: Vec<String>,
 }
 
 impl Metrics {
-    /// Sets what `/ready` says, too.
+    /// Sets the gauges for the result of `/ready` and the connections.
     pub fn set_readiness(&self, readiness: &Readiness) {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.ready.set(i64::from(readiness.is_ready));
@@ -74,7 +75,7 @@ impl Metrics {
             self.channels_behind.get_or_create(&label).set(whole(*behind));
             self.channels_failing.get_or_create(&label).set(whole(*failing));
         }
-        // One that works again, or is used no more, has no figure.
+        // A model that works again, or is no longer used, has no value.
         self.model_failing.clear();
         for model in &readiness.failing_models {
             self.model_failing.get_or_create(&ModelLabel { model: model.clone() }).set(1);
@@ -102,7 +103,7 @@ impl Metrics {
             let label = MoneyLabels { workspace: workspace.to_string(), period };
             self.money_spent.get_or_create(&label).set(*micros as f64 / 1e6);
         }
-        // A limit may have been taken away by a new config.
+        // A new config may have removed a limit.
         self.money_limit.clear();
         for (period, micros) in &snapshot.limits {
             let label = PeriodLabel { period: LabelValue(period.name()) };

@@ -1,4 +1,4 @@
-//! The labels of figures, and the closed lists that some of their values are from.
+//! The labels of metrics, and the closed lists of some of their values.
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 
@@ -86,15 +86,15 @@ pub(super) struct PanicLabels {
     pub(super) task: LabelValue,
 }
 
-/// What a platform sent that fits no type.
+/// Platform input that could not be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MalformedInput {
-    /// A frame of its connection that holds no event.
+    /// A frame of the connection without an event.
     Frame,
     Event,
-    /// A slash command, or another interaction of a user.
+    /// A slash command, or another user interaction.
     Command,
-    /// The response to a call.
+    /// The response to an API call.
     Response,
 }
 
@@ -109,11 +109,11 @@ impl MalformedInput {
     }
 }
 
-/// How a call of one of the operator's tools ended.
+/// The outcome of a call to one of the operator's tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExternalCallEnd {
     Answered,
-    /// The tool answered that it failed.
+    /// The tool reported a failure.
     Failed,
     TimedOut,
     Unavailable,
@@ -130,7 +130,7 @@ impl ExternalCallEnd {
     }
 }
 
-/// A task of a platform, in which a defect showed.
+/// A platform's task that panicked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlatformTask {
     Connection,

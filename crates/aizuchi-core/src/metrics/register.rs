@@ -1,4 +1,4 @@
-//! All figures as they begin, under their names and with what they mean.
+//! Registers all metrics with their names and help texts.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -179,7 +179,7 @@ impl Metrics {
     }
 }
 
-/// Anything that can be registered.
+/// A metric that can be registered.
 trait Registrable {
     fn register(&self, registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>);
 }

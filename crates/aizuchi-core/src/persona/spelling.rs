@@ -1,8 +1,8 @@
-//! How people write the persona's name: as it is set and, for a Latin name that reads as Japanese, in kana.
+//! The spellings of the persona's name: as it is set and, if a Latin name can be read as Japanese, in kana.
 
-/// Names that people also write in another way than by their sound.
+/// Names with spellings that do not follow from their sound.
 const OTHER_SPELLINGS: [(&str, &[&str]); 1] = [("aizuchi", &["あいづち", "相槌"])];
-/// A shorter name in kana is too often a word or somebody else's name.
+/// The minimum number of syllables. A shorter name in kana is too often a word or another user's name.
 const MIN_SYLLABLES: usize = 3;
 /// Syllables in Hepburn romanization and in katakana, the longest first.
 const SYLLABLES: [(&str, &str); 107] = [
@@ -115,23 +115,23 @@ const SYLLABLES: [(&str, &str); 107] = [
     ("'", ""),
 ];
 
-/// A way to write the persona's name.
+/// A spelling of the persona's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
-    /// In lower case.
+    /// The spelling in lower case.
     pub text: String,
-    /// It is also an ordinary word, so that only a mark behind it shows a call.
+    /// Whether it is also an ordinary word, so that it counts as a call only if a punctuation mark follows.
     pub is_word: bool,
 }
 
-/// All ways to write a name, first the name itself.
+/// All spellings of a name, starting with the name itself.
 pub fn spellings(name: &str) -> Vec<Spelling> {
     let name = name.trim().to_lowercase();
     let of = |text: &str, is_word| Spelling { text: text.to_owned(), is_word };
     let mut spellings = vec![of(&name, false)];
     if let Some(katakana) = to_katakana(&name) {
         spellings.push(of(&katakana, false));
-        // Both sounds are romanized alike.
+        // Both kana have the same romanization.
         if katakana.contains('ズ') {
             spellings.push(of(&katakana.replace('ズ', "ヅ"), false));
         }
@@ -143,14 +143,14 @@ pub fn spellings(name: &str) -> Vec<Spelling> {
     spellings
 }
 
-/// `None` unless all of a name reads as Japanese syllables.
+/// Transcribes a name to katakana. `None` unless the whole name can be read as Japanese syllables.
 fn to_katakana(name: &str) -> Option<String> {
     let mut rest = name.to_owned();
     let mut katakana = String::new();
     let mut count = 0;
     while !rest.is_empty() {
         let (latin, kana) = SYLLABLES.iter().find(|(latin, _)| rest.starts_with(latin))?;
-        // Of a doubled consonant the second begins the next syllable.
+        // The second of two doubled consonants begins the next syllable.
         let is_doubled = kana.ends_with(|character: char| character.is_ascii_alphabetic());
         let length = if is_doubled { 1 } else { latin.len() };
         katakana.extend(kana.chars().filter(|character| !character.is_ascii()));

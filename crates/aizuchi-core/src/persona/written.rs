@@ -1,12 +1,12 @@
-//! The language in which people write, by their script: Japanese, or else English.
+//! Detects the language of texts by their script: Japanese, otherwise English.
 
 use crate::persona::Language;
 
-/// A message is Japanese if at least this share of its letters is. Japanese messages hold many English terms, and a
-/// Japanese word has fewer letters than an English one.
+/// The share of Japanese letters from which a message counts as Japanese. Japanese messages contain many English
+/// terms, and a Japanese word has fewer letters than an English one.
 const MIN_JAPANESE_SHARE: f64 = 0.2;
 
-/// The language of one text. `None` if it has no letters: an emoji, a number, an address.
+/// The language of a text. `None` if it has no letters: an emoji, a number, a link.
 pub fn language_of(text: &str) -> Option<Language> {
     let words = text.split_whitespace().filter(|word| !is_address(word));
     let letters = words.flat_map(str::chars).filter(|letter| letter.is_alphabetic());
@@ -19,8 +19,7 @@ pub fn language_of(text: &str) -> Option<Language> {
     })
 }
 
-/// The language of most of these texts, newest first. Where there are as many of each, the newest decides. `None` if no
-/// text has letters.
+/// The language of most of these texts, newest first. The newest decides a tie. `None` if no text has letters.
 pub fn language_of_all<'a>(newest_first: impl IntoIterator<Item = &'a str>) -> Option<Language> {
     let languages: Vec<Language> = newest_first.into_iter().filter_map(language_of).collect();
     let japanese = languages.iter().filter(|language| **language == Language::Ja).count();
@@ -32,12 +31,12 @@ pub fn language_of_all<'a>(newest_first: impl IntoIterator<Item = &'a str>) -> O
     })
 }
 
-/// A link, or the mention of a user: it says nothing of the language.
+/// Whether a word is a link or a mention of a user, which do not reveal the language.
 fn is_address(word: &str) -> bool {
     word.contains("://") || word.starts_with(['@', '<'])
 }
 
-/// Hiragana, katakana and kanji, also in their compatibility forms.
+/// Whether a letter is hiragana, katakana or kanji, including their compatibility forms.
 fn is_japanese(letter: char) -> bool {
     matches!(letter,
         '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}'

@@ -1,4 +1,4 @@
-//! What a prompt says of the files of a message: some lines below its text, which are fenced like the text.
+//! The lines in a prompt that describe a message's files. They follow its text and are fenced like it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::persona::Language;
 use crate::prompt::fence::escape_quotes;
 use crate::texts::files;
 
-/// The message with a text that tells of its files.
+/// Returns the message with its files described in the text.
 pub fn with_files(message: &Message, language: Language) -> Cow<'_, Message> {
     if message.attachments.is_empty() {
         return Cow::Borrowed(message);
@@ -20,10 +20,10 @@ pub fn with_files(message: &Message, language: Language) -> Cow<'_, Message> {
     Cow::Owned(Message { text, attachments, ..message.clone() })
 }
 
-/// `[picture “plan.png”, nobody has described it yet]`
+/// Describes a file: `[picture “plan.png”, nobody has described it yet]`.
 fn describe(attachment: &Attachment, language: Language) -> String {
     let kind = files::kind(language, attachment.kind());
-    // The quotation marks keep a name from ending its place.
+    // With escaped quotation marks, a name cannot end its own quotation.
     let name = escape_quotes(&attachment.name);
     let named = match name.is_empty() {
         true => kind.to_owned(),

@@ -1,6 +1,5 @@
-//! The token budget of a prompt. If there is too much, the least important parts are left out:
-//! first within each section, then overall. The task and the users who wait for an answer always
-//! stay.
+//! The token budget of a prompt. If the content exceeds it, the least important parts are left out: first within
+//! each section, then overall. The task and the users who wait for an answer always stay.
 
 pub mod target;
 
@@ -34,7 +33,7 @@ pub struct SectionLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedSection {
     pub section: &'static str,
-    /// Messages, memories, entries or memos.
+    /// The number of messages, memories, entries or memos.
     pub count: usize,
     pub tokens: u64,
 }
@@ -78,7 +77,7 @@ enum TrimKind {
     OwnLongTerm,
 }
 
-/// The least important first.
+/// The kinds in the order in which they are left out, the least important first.
 const TRIM_ORDER: [TrimKind; 15] = [
     TrimKind::OldTopLevel,
     TrimKind::OtherShortTerm,
@@ -111,18 +110,17 @@ const NEWEST_KEPT: usize = 5;
 /// With tools, the share of the prompt (one divided by this) that is reserved for them and their
 /// results.
 const TOOLS_DIVISOR: u64 = 4;
-/// For the heading of the standing orders and the sentences below it.
+/// The tokens of the standing orders' heading and the sentences below it.
 const STANDING_ORDERS_HEADING_TOKENS: u64 = 140;
-/// For the heading and the blank lines around a memory.
+/// The tokens of the heading and the blank lines around a memory.
 const MEMORY_HEADING_TOKENS: u64 = 8;
-/// What has to be left out of a whole prompt is rounded up to this part of it (one divided by this).
+/// The excess of a prompt is rounded up to this share of it (one divided by this).
 const EXCESS_DIVISOR: u64 = 32;
-/// The oldest messages are left out in steps of at most this part of what is shown (one divided by this).
+/// The oldest messages are left out in steps of at most this share of the shown messages (one divided by this).
 const STEP_DIVISOR: usize = 4;
 
 impl Default for PromptBudget {
-    /// Room for the default memories of some twenty channels and a busy day's messages, at a
-    /// moderate price per call.
+    /// Fits the default memories of some twenty channels and a busy day's messages, at a moderate price per call.
     fn default() -> Self {
         Self { max_tokens: 16_000, sections: SectionLimits::default() }
     }
@@ -147,7 +145,7 @@ pub fn standing_order_tokens(orders: &[StandingOrderView]) -> u64 {
     heading + orders.iter().map(|order| order.tokens).sum::<u64>()
 }
 
-/// Leaves out as many standing orders as do not fit: the widest first and, of these, the oldest.
+/// Leaves out the standing orders that do not fit: the widest scope first and, within a scope, the oldest.
 pub fn fit_standing_orders(
     orders: &mut Vec<StandingOrderView>,
     room: u64,
@@ -171,21 +169,19 @@ pub fn fit_standing_orders(
 }
 
 impl PromptBudget {
-    /// The budget that is left beside tools with descriptions of this many tokens.
+    /// The budget that remains next to tools whose descriptions have this many tokens.
     pub fn reserve_for_tools(&self, tools: u64) -> Self {
         let taken = tools.max(self.max_tokens / TOOLS_DIVISOR);
         Self { max_tokens: self.max_tokens.saturating_sub(taken), ..*self }
     }
 
-    /// The smallest `max_tokens` that leave `text` tokens beside tools with descriptions of `tools`
-    /// tokens.
+    /// The smallest `max_tokens` that leaves `text` tokens next to tools whose descriptions have `tools` tokens.
     pub fn min_tokens_with_tools(text: u64, tools: u64) -> u64 {
         let beside_part = text.saturating_sub(1) * TOOLS_DIVISOR / (TOOLS_DIVISOR - 1) + 1;
         beside_part.max(text + tools)
     }
 
-    /// The same budget in estimated tokens, for a model that counts `factor` tokens for each of
-    /// them.
+    /// Converts the budget to estimated tokens, for a model that counts `factor` tokens for each of them.
     pub fn to_estimated(&self, factor: f64) -> Self {
         let scaled = |tokens: u64| (tokens as f64 / factor.max(0.1)) as u64;
         let sections = &self.sections;
@@ -341,7 +337,7 @@ impl TrimKind {
     }
 }
 
-/// Fits every section except the target into its own limit.
+/// Fits every section except the target to its own limit.
 pub fn fit_sections(
     view: &mut ContextView,
     budget: &PromptBudget,
@@ -354,8 +350,9 @@ pub fn fit_sections(
     }
 }
 
-/// Leaves out the least important items until `tokens` are free or nothing is left. If the prompt is too long, it frees a
-/// little more, so that the next one, which is a few messages longer, has the same items and shares its beginning.
+/// Leaves out the least important items until `tokens` are free or nothing is left. If the prompt is too long, a
+/// little more is freed, so that the next prompt, which is a few messages longer, has the same items and shares its
+/// prefix.
 pub fn free_tokens(
     view: &mut ContextView,
     tokens: u64,
@@ -366,8 +363,9 @@ pub fn free_tokens(
     trim_kinds(view, tokens.next_multiple_of(step), TRIM_ORDER.into_iter(), trimmed);
 }
 
-/// How many of the oldest messages to leave out if `least` of `all` have to be. In steps, so that consecutive prompts
-/// begin with the same message: a power of two, which stays the same while the number that is shown changes a little.
+/// Returns how many of the oldest messages to leave out if `least` of `all` must be. The steps are a power of two
+/// that stays the same while the number of shown messages changes a little, so that consecutive prompts begin with
+/// the same message.
 fn step_up(least: usize, all: usize) -> usize {
     let shown = all.saturating_sub(least);
     let step = 1 << (shown / STEP_DIVISOR).max(1).ilog2();
@@ -406,7 +404,7 @@ fn text_tokens(fenced: &Option<FencedText>) -> u64 {
     fenced.as_ref().map_or(0, |fenced| fenced.tokens + MEMORY_HEADING_TOKENS)
 }
 
-/// How many tokens are still needed, and what was left out for them.
+/// The tokens that are still needed, and what was left out to free them.
 struct TrimTally {
     need: u64,
     count: usize,
@@ -425,7 +423,7 @@ impl TrimTally {
         is_kept
     }
 
-    /// Leaves out the oldest messages, in steps, except for the newest `keep`.
+    /// Leaves out the oldest messages, in steps, but keeps the newest `keep`.
     fn trim_messages(&mut self, messages: &mut Vec<Arc<MessageView>>, keep: usize) {
         let most = messages.len().saturating_sub(keep);
         let mut count = 0;
@@ -455,7 +453,7 @@ impl TrimTally {
         }
     }
 
-    /// Leaves out the oldest entries of a memory, which come first, or all of it.
+    /// Leaves out the oldest entries of a memory, which come first, or the whole memory.
     fn trim_oldest_entries(&mut self, memory: &mut Option<FencedText>) {
         let Some(fenced) = memory else { return };
         while self.freed < self.need {

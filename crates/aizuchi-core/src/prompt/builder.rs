@@ -32,35 +32,36 @@ use crate::prompt::{Prompt, PromptVerb};
 use crate::rules::Mode;
 use crate::texts;
 
-/// Room for the longest state name and the decoration that models put around it.
+/// The limit for a state's name: the longest one, and the decoration that models put around it.
 const STATE_MAX_TOKENS: u32 = 20;
 
-/// Room for what is written in a picture.
+/// The limit for a description of a picture, including any text in it.
 const DESCRIPTION_MAX_TOKENS: u32 = 500;
 
-/// For headings that are printed only if something stands below them.
+/// The tokens of headings that are printed only if something follows them.
 const HEADINGS_TOKENS: u64 = 120;
 
-/// For the sentence on files that nobody has opened.
+/// The tokens of the sentence about unread files.
 const UNREAD_FILES_TOKENS: u64 = 120;
 
-/// The conversation analysis may take one divided by this of what the instructions leave.
+/// The maximum share (one divided by this) of the conversation analysis in what the instructions leave.
 const FLOOR_DIVISOR: u64 = 4;
 
-/// Standing orders may take one divided by this of what the instructions leave.
+/// The maximum share (one divided by this) of the standing orders in what the instructions leave.
 const ORDERS_DIVISOR: u64 = 4;
 
 /// Every budget leaves at least this many tokens for messages.
 const MIN_MESSAGE_TOKENS: u64 = 600;
 
-/// The templates of one language.
+/// Builds prompts from the templates of one language.
 #[derive(Debug)]
 pub struct PromptBuilder {
     templates: Templates,
     language: Language,
     /// The tokens of each verb's template without any context.
     instruction_tokens: BTreeMap<PromptVerb, u64>,
-    /// Only a replay keeps rendered messages. A running program would hold what was edited, deleted or forgotten since.
+    /// Only a replay caches rendered messages. A running program would retain text that has since been edited,
+    /// deleted or forgotten.
     render_caches: Option<RenderCaches>,
 }
 
@@ -81,14 +82,15 @@ pub struct JudgeOptions {
     pub mode: Mode,
     /// The conversation's state, if another model has named it; otherwise the judge names it.
     pub known_state: Option<ConversationState>,
-    /// The emoji that it may react with.
+    /// The emoji that the judge may react with.
     pub reactions: Vec<String>,
-    /// How long a conversation rests at most before it is judged. The built-in rules tell from it which questions are old.
+    /// The longest rest of a conversation before it is judged. The built-in rules use it to tell which questions are
+    /// old.
     pub longest_rest: SignedDuration,
 }
 
 impl PromptOptions {
-    /// Options with defaults for everything else.
+    /// Returns options with defaults for everything but the time.
     pub fn new(now: Timestamp) -> Self {
         let (budget, judge_options) = (PromptBudget::default(), JudgeOptions::default());
         Self { now, zone: TimeZone::UTC, budget, token_factor: 1.0, judge_options }
@@ -113,12 +115,12 @@ impl PromptBuilder {
         })
     }
 
-    /// Renders a message once for consecutive prompts that share it.
+    /// Caches rendered messages for consecutive prompts that share them.
     pub fn keeping_rendered_messages(self) -> Self {
         Self { render_caches: Some(RenderCaches::default()), ..self }
     }
 
-    /// The smallest `max_tokens` of a budget that leave room for messages beside the fixed parts.
+    /// The smallest `max_tokens` of a budget that leaves tokens for messages next to the fixed parts.
     pub fn min_budget_tokens(
         &self,
         verb: PromptVerb,
@@ -135,7 +137,7 @@ impl PromptBuilder {
         }
     }
 
-    /// The tokens of the parts that every prompt has.
+    /// The tokens of the parts that every prompt contains.
     fn fixed_tokens(&self, verb: PromptVerb, system_prompt: &str) -> u64 {
         self.instruction_tokens[&verb] + estimate(system_prompt) + HEADINGS_TOKENS
     }
@@ -168,7 +170,7 @@ impl PromptBuilder {
         Prompt { max_tokens: Some(STATE_MAX_TOKENS), ..prompt }
     }
 
-    /// Asks what a picture of a message shows. Nothing that anybody said goes along.
+    /// Asks what a picture in a message shows. No chat text is sent along.
     pub fn describe(
         &self,
         persona: &Arc<Persona>,
@@ -187,8 +189,7 @@ impl PromptBuilder {
         Prompt { max_tokens, picture: Some(picture), ..prompt }
     }
 
-    /// Asks what is said in a recording of a message. Nothing that anybody wrote goes along, besides what the operator
-    /// adds.
+    /// Asks what is said in a recording in a message. No chat text is sent along, only the operator's hint.
     pub fn transcribe(
         &self,
         persona: &Arc<Persona>,
@@ -230,7 +231,7 @@ impl PromptBuilder {
             now: options.now.to_zoned(options.zone.clone()),
             persona: persona.clone(),
             speakers,
-            // The JSON around the entries takes tokens of its own: dates, source numbers, quotes.
+            // The JSON around the entries takes additional tokens: dates, source numbers, quotation marks.
             max_tokens: Some(input.max_tokens.saturating_mul(2).saturating_add(100)),
             tokens,
             sections: vec![("instructions", instructions), ("material", tokens - instructions)],
@@ -307,8 +308,8 @@ impl PromptBuilder {
         (text, tokens)
     }
 
-    /// Fits a view to the budget. The target gets at least three fifths of what the instructions
-    /// leave, and whatever the other sections do not need.
+    /// Fits a view to the budget. The target gets at least three fifths of what the instructions leave, plus what
+    /// the other sections do not need.
     fn fit_to_budget(
         &self,
         view: &mut ContextView,
@@ -422,7 +423,7 @@ fn finalize_view(view: &mut ContextView) {
     }
 }
 
-/// Groups results by channel. Results come ranked by relevance; the prompt shows them by time.
+/// Groups results by channel. Results arrive ranked by relevance; the prompt shows them by time.
 fn group_by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     let mut channels: Vec<RecalledView> = Vec::new();
     for result in recalled {
@@ -437,7 +438,7 @@ fn group_by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     channels
 }
 
-/// Records the messages that appear only in a shortened form.
+/// Records the messages that are shown only in a shortened form.
 fn record_shortened<'a>(
     messages: impl Iterator<Item = &'a MessageView> + Clone,
     trimmed: &mut Vec<TrimmedSection>,
@@ -460,7 +461,7 @@ fn record_shortened<'a>(
     budget::record_trimmed(trimmed, TrimmedSection { section: "long_lines", count, tokens });
 }
 
-/// A request about a file of a message. Its context has that message alone.
+/// Builds a prompt about a file of a message. Its context contains only that message.
 fn file_prompt(
     verb: PromptVerb,
     text: String,
@@ -495,7 +496,7 @@ fn file_prompt(
     }
 }
 
-/// A context without messages, for the conversation that a memory belongs to.
+/// An empty context for the conversation that a memory belongs to.
 fn empty_context(input: &MemoryInput) -> Context {
     let thread = match &input.key.scope {
         MemoryScope::Workspace | MemoryScope::Channel(_) => None,

@@ -11,11 +11,12 @@ use crate::prompt::inert::to_inert_text;
 
 /// Lists and quotations nested deeper than this are escaped whatever they contain.
 const MAX_LIST_DEPTH: usize = 8;
-/// In visible characters. A line that begins with more marks than this is escaped as a thematic
-/// break.
+/// The number of visible characters that are examined. A line that begins with more marks than this is escaped as a
+/// thematic break.
 const MAX_MARK_CHARS: usize = 64;
 
-/// Escapes a text for a prompt. Every kind of line break becomes `\n`, and hidden characters are gone. Most text needs no change.
+/// Escapes a text for a prompt. Every kind of line break becomes `\n`, and hidden characters are removed.
+/// Most text needs no change.
 pub fn fence(text: &str) -> Cow<'_, str> {
     match to_inert_text(text) {
         Cow::Borrowed(text) => escape_structure(text),
@@ -52,8 +53,7 @@ fn is_clean(text: &str) -> bool {
     !is_like_structure(rest)
 }
 
-/// The lines of a text, whatever kind of line break ends them. A carriage return with a line feed
-/// is one line break.
+/// Splits a text into lines at any kind of line break. A carriage return with a line feed is one line break.
 pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -77,8 +77,8 @@ fn find_line_end(text: &str) -> Option<(usize, char)> {
     characters.find(|(_, character)| is_line_break(*character))
 }
 
-/// Could a reader take the line for a heading, a thematic break, a speaker, a memo, a numbered
-/// source or the fence of a code block?
+/// Whether a reader could take the line for a heading, a thematic break, a speaker, a memo, a numbered source or the
+/// fence of a code block.
 fn is_like_structure(line: &str) -> bool {
     if is_plain_text(line) {
         return false;
@@ -127,7 +127,7 @@ fn begins_structure(seen: &str) -> bool {
     ["**", "__", "```", "~~~"].iter().any(|mark| seen.starts_with(mark)) || is_break(seen)
 }
 
-/// A thematic break, or the underline of a heading.
+/// Whether the line is a thematic break, or the underline of a heading.
 fn is_break(seen: &str) -> bool {
     let mut count = 0;
     let mut underlines = true;
@@ -141,7 +141,7 @@ fn is_break(seen: &str) -> bool {
     count >= 3 || (count > 0 && underlines)
 }
 
-/// `[12]`, as sources are numbered. `[ ]` and `[x]` are ordinary text.
+/// Whether the line begins like a numbered source, `[12]`. `[ ]` and `[x]` are ordinary text.
 fn is_numbered(seen: &str) -> bool {
     let inside = seen.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let inside = inside.map(|(inside, _)| inside.trim());
@@ -150,13 +150,13 @@ fn is_numbered(seen: &str) -> bool {
     })
 }
 
-/// `# text`. In a list, `#channel` is not a heading.
+/// Whether the line is a heading, `# text`. In a list, `#channel` is not a heading.
 fn is_heading(seen: &str) -> bool {
     let after = seen.trim_start_matches('#');
     after.len() < seen.len() && (after.is_empty() || after.starts_with(' '))
 }
 
-/// The content of a list item or a quotation.
+/// The content of a list item or a quotation. `None` for other lines.
 fn strip_list_marker(seen: &str) -> Option<&str> {
     let bullet = seen.strip_prefix(['-', '*', '+', '>', '•', '・']);
     bullet.or_else(|| {

@@ -1,5 +1,6 @@
-//! What a model would obey or read, and people do not see, in texts that users wrote: hidden characters, and the marks by which
-//! models tell turns and roles apart. Hidden characters are removed; a backslash breaks the marks and shows that they were there.
+//! Neutralizes what a model would read or obey but people do not see in users' texts: hidden characters, and the
+//! control tokens by which models separate turns and roles. Hidden characters are removed; a backslash breaks a
+//! control token and shows that it was there.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,9 +11,9 @@ use unicode_security::confusable_detection::skeleton;
 
 use crate::chat::{is_line_break, is_shaping, to_single_line, to_visible_text};
 
-/// The marks of the common chat templates.
+/// The control tokens of the common chat templates.
 const CONTROL_TOKENS: [&str; 6] = [
-    // `<|im_start|>`, `<|eot_id|>`, and the same with wide bars
+    // `<|im_start|>`, `<|eot_id|>`, and the same with full-width bars
     r"<[|｜][^<>\s|｜]{1,60}[|｜]>",
     // Llama 2 and Mistral
     r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]",
@@ -29,7 +30,7 @@ static CONTROL_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("the control tokens are valid patterns")
 });
 
-/// The text as a model may read it. Most text needs no change.
+/// Makes a text safe for a model to read. Most text needs no change.
 pub fn to_inert_text(text: &str) -> Cow<'_, str> {
     let visible = if has_hidden_character(text) {
         Cow::Owned(without_repeated_shaping(&to_visible_text(text)))
@@ -46,13 +47,13 @@ pub fn to_inert_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(broken.into_owned())
 }
 
-/// A name or a title on one line.
+/// Makes a name or a title safe, on one line.
 pub fn to_inert_line(text: &str) -> String {
     to_inert_text(&to_single_line(text)).into_owned()
 }
 
-/// The text with each character that a model reads as a Latin one, or as its mark, in that form: wide, styled, accented and
-/// look-alike characters (Unicode Technical Standard 39, section 4), and the full stop of a host. Others stay.
+/// Replaces each character that a model reads as a Latin one, or as its mark, by that one: wide, styled, accented
+/// and look-alike characters (Unicode Technical Standard 39, section 4), and the full stop of a host. Others stay.
 pub fn to_plain_characters(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -74,7 +75,7 @@ pub fn to_plain_characters(text: &str) -> String {
     plain
 }
 
-/// Whether a character is hidden, besides single joiners and variation selectors.
+/// Whether a text contains a hidden character, other than single joiners and variation selectors.
 fn has_hidden_character(text: &str) -> bool {
     if text.is_ascii() {
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
@@ -87,7 +88,8 @@ fn has_hidden_character(text: &str) -> bool {
     })
 }
 
-/// Joiners and variation selectors shape the character before them. A row of them shapes nothing, and may spell something.
+/// Removes repeated joiners and variation selectors. A single one shapes the character before it; a sequence shapes
+/// nothing, and may encode hidden text.
 fn without_repeated_shaping(text: &str) -> String {
     let mut was_shaping = false;
     let stays = |character: &char| {

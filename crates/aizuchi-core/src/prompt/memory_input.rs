@@ -1,6 +1,5 @@
-//! The input of a memory: blocks of messages, and entries of existing memories. Sources are
-//! numbered from 1, and a model names the numbers behind each new entry, so the entry's lineage is
-//! known.
+//! The input of a memory: blocks of messages, and entries of existing memories. Sources are numbered from 1, and a
+//! model names the numbers behind each new entry, so the entry's lineage is known.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +8,13 @@ use crate::chat::{ChannelId, ConversationId, Message, UserId};
 use crate::memory::change::KeptEntries;
 use crate::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
 
-/// The maximum length of a block. Deleting one message takes along the entries made from its whole
-/// block, so blocks are small.
+/// The maximum length of a block. Deleting one message also deletes the entries made from its whole block, so blocks
+/// are small.
 pub const MAX_BLOCK_MESSAGES: usize = 12;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryInput {
-    /// The memory to be made.
+    /// The memory to make.
     pub key: MemoryKey,
     /// The maximum length of the memory.
     pub max_tokens: u32,
@@ -26,9 +25,9 @@ pub struct MemoryInput {
     pub names: BTreeMap<UserId, Arc<str>>,
     /// The memories that the sources come from, or that were read.
     pub merged: Vec<MemoryId>,
-    /// What people decided about the entries so far.
+    /// The entries that people pinned or removed.
     pub kept: KeptEntries,
-    /// The revision of the store that was read.
+    /// The store revision that was read.
     pub considered: u64,
 }
 
@@ -82,7 +81,7 @@ impl MemoryInput {
         Lineage { messages, memories: self.merged.clone(), ..Lineage::default() }
     }
 
-    /// Every message among the sources.
+    /// Every message in the sources.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.sources.iter().flat_map(|source| match source {
             MemorySource::Messages(block) => &block.messages[..],

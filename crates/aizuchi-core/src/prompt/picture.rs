@@ -1,20 +1,20 @@
-//! A picture that goes along with a prompt.
+//! A picture that is sent with a prompt.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a picture takes of a model's context at most, about: providers scale larger ones down to this or less. An estimate
-/// that is too low would go over a budget.
+/// The estimated maximum number of tokens of a picture: providers scale larger ones down to this or less. An
+/// estimate that is too low would exceed a budget.
 pub const PICTURE_TOKENS: u64 = 5_000;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// Such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: &'static str,
     pub bytes: Arc<[u8]>,
 }
 
-/// Nobody wants to read the bytes.
+/// Leaves out the bytes, which are unreadable.
 impl fmt::Debug for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Picture({}, {} bytes)", self.media_type, self.bytes.len())

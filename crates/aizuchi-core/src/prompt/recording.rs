@@ -1,29 +1,30 @@
-//! A recording that goes along with a prompt.
+//! A recording that is sent with a prompt.
 
 mod duration;
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a second of sound counts as: OpenAI's models that transcribe count as much. Models that are paid by the minute have
-/// a price per token that comes to the same.
+/// The tokens per second of audio, as counted by OpenAI's transcription models. For models that charge per minute,
+/// the price per token is set to match.
 pub const TOKENS_PER_SECOND: u64 = 10;
-/// People speak four or five tokens in a second, also in Japanese.
+/// People speak four or five tokens per second, in Japanese, too.
 const SPOKEN_TOKENS_PER_SECOND: u64 = 5;
-/// A second of speech has at least about as much, unless somebody has squeezed it.
+/// The minimum size of a second of speech, unless it is compressed unusually hard.
 const LEAST_BYTES_PER_SECOND: u64 = 2_000;
-/// More than this no second has: 48,000 samples of 32 bits on two channels.
+/// The maximum size of a second: 48,000 samples of 32 bits on two channels.
 const MOST_BYTES_PER_SECOND: u64 = 384_000;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct AudioRecording {
     pub format: AudioFormat,
     pub bytes: Arc<[u8]>,
-    /// An estimate, rather too high than too low: it is reserved, and booked where the provider tells nothing.
+    /// The estimated length, rather too high than too low: it is reserved in the budget, and recorded if the
+    /// provider reports no usage.
     pub seconds: u64,
 }
 
-/// The formats that models take.
+/// The formats that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AudioFormat {
     Ogg,
@@ -35,7 +36,7 @@ pub enum AudioFormat {
 }
 
 impl AudioFormat {
-    /// By the first bytes: what a server says of a file may be wrong.
+    /// Detects the format from the first bytes, since a server may report a wrong one.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'O', b'g', b'g', b'S', ..] => Some(Self::Ogg),
@@ -44,7 +45,7 @@ impl AudioFormat {
             [b'f', b'L', b'a', b'C', ..] => Some(Self::Flac),
             [0x1a, 0x45, 0xdf, 0xa3, ..] => Some(Self::WebM),
             [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(Self::Mp4),
-            // A frame of MPEG audio of layer III.
+            // A frame of MPEG audio, layer III.
             [0xff, second, ..] if second & 0xe6 == 0xe2 => Some(Self::Mp3),
             _ => None,
         }
@@ -61,7 +62,7 @@ impl AudioFormat {
         }
     }
 
-    /// How a file is called: providers tell the format by the ending.
+    /// The name of the uploaded file. Providers detect the format by its extension.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Ogg => "recording.ogg",
@@ -75,7 +76,8 @@ impl AudioFormat {
 }
 
 impl AudioRecording {
-    /// `told_seconds` is what the platform says of its length. `None` if the bytes are no recording.
+    /// Creates a recording. `told_seconds` is the length that the platform reports. `None` if the bytes are not a
+    /// recording.
     pub fn new(bytes: Vec<u8>, told_seconds: Option<u32>) -> Option<Self> {
         let format = AudioFormat::from_bytes(&bytes)?;
         let size = bytes.len() as u64;
@@ -97,15 +99,15 @@ impl AudioRecording {
             | AudioFormat::Flac
             | AudioFormat::WebM => None,
         };
-        // Whoever sends it chose what is told.
+        // The sender controls the reported lengths, so they can only raise the estimate.
         let told = told_inside.max(told_seconds.map(u64::from)).unwrap_or_default();
         let seconds = least.max(told).max(1);
         Some(Self { format, bytes: bytes.into(), seconds })
     }
 
-    /// A second in which nobody speaks.
+    /// One second of silence.
     pub fn silence() -> Self {
-        // One channel of 16 bits, 16,000 times in a second.
+        // One channel of 16-bit samples at 16,000 Hz.
         let (rate, size) = (16_000_u32, 32_000_u32);
         let mut bytes = b"RIFF".to_vec();
         bytes.extend_from_slice(&(size + 36).to_le_bytes());
@@ -125,19 +127,19 @@ impl AudioRecording {
         Self { format: AudioFormat::Wav, bytes: bytes.into(), seconds: 1 }
     }
 
-    /// What it counts as.
+    /// The tokens that the recording counts as.
     pub fn tokens(&self) -> u64 {
         self.seconds.saturating_mul(TOKENS_PER_SECOND)
     }
 
-    /// Room for all that can be said in the time.
+    /// The maximum number of tokens that can be spoken in this time.
     pub fn max_transcript_tokens(&self) -> u32 {
         let tokens = self.seconds.saturating_mul(SPOKEN_TOKENS_PER_SECOND);
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 }
 
-/// Nobody wants to read the bytes.
+/// Leaves out the bytes, which are unreadable.
 impl fmt::Debug for AudioRecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -161,7 +163,7 @@ mod tests {
             (&b"ID3\x04"[..], Some(AudioFormat::Mp3)),
             (&b"\xff\xfb\x90"[..], Some(AudioFormat::Mp3)),
             (&b"\xff\xf3\x90"[..], Some(AudioFormat::Mp3)),
-            // AAC without a container, and a picture.
+            // Raw AAC, and a picture.
             (&b"\xff\xf1\x50"[..], None),
             (&b"\xff\xd8\xff\xe0"[..], None),
             (&b"\0\0\0\x1cftypM4A "[..], Some(AudioFormat::Mp4)),
@@ -184,7 +186,7 @@ mod tests {
         };
         for (bytes, told, expected) in [
             (ogg(48_001, 0), None, 2),
-            // Whoever sends it may say anything. The larger of two lengths counts.
+            // The sender controls both lengths. The larger one counts.
             (ogg(48_000 * 60, 0), Some(1), 60),
             (ogg(0, 0), Some(7), 7),
             (ogg(0, 800_000), Some(1), 400),

@@ -12,18 +12,18 @@ use crate::prompt::speakers::NameCache;
 use crate::prompt::tokens::KnownBeginning;
 use crate::prompt::view::MessageView;
 
-/// More than the messages of a channel that its prompts share.
+/// More than the number of messages that a channel's consecutive prompts share.
 const MAX_CACHED_MESSAGES: usize = 512;
-/// Longer texts are rare and not cached.
+/// The maximum size of a cached text. Longer ones are rare.
 const MAX_TEXT_BYTES: usize = 2048;
 
-/// Caches for channels that are replayed side by side: they would wait for each other, and messages of two channels may
-/// have the same id.
+/// Caches for channels that are replayed in parallel. With a single one they would contend for its lock, and
+/// messages of two channels may have the same id.
 #[derive(Debug, Default)]
 pub struct RenderCaches([RenderCache; 16]);
 
 impl RenderCaches {
-    /// The cache of a channel, which others may have, too.
+    /// The cache of a channel, which other channels may share.
     pub fn of(&self, channel: &ChannelId) -> &RenderCache {
         let bytes = channel.as_str().bytes();
         let sum = bytes.fold(0_usize, |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
@@ -36,9 +36,9 @@ impl RenderCaches {
 #[derive(Debug, Default)]
 pub struct RenderCache {
     messages: Mutex<HashMap<MessageId, CachedMessage>>,
-    /// The names of those who wrote them.
+    /// The names of the messages' authors.
     pub names: NameCache,
-    /// What the prompts begin with.
+    /// The beginning that prompts share.
     pub beginning: KnownBeginning,
 }
 
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Whether the message is rendered anew.
+    /// Whether the message is rendered again.
     fn is_rendered_anew(
         cache: &RenderCache,
         message: &Message,

@@ -1,5 +1,5 @@
-//! JSON schemas of responses. They use only what every provider's strict mode accepts: no ranges,
-//! every field required, `anyOf` for nullable fields.
+//! JSON schemas of responses. They use only what every provider's strict mode accepts: no ranges, every field
+//! required, `anyOf` for nullable fields.
 
 use serde_json::{Map, Value, json};
 
@@ -48,7 +48,7 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
     })
 }
 
-/// A memory: dated entries, each with the numbers of its sources.
+/// The schema of a memory: dated entries, each with the numbers of its sources.
 pub fn memory_schema() -> Value {
     json!({
         "type": "object",

@@ -5,7 +5,7 @@ use crate::prompt::fence::fence;
 use crate::prompt::tokens::estimate;
 use crate::texts;
 
-/// A fenced text of about `max_tokens` at most: its beginning, a note of how much was left out, and
+/// Shortens a text to about `max_tokens` at most, and fences it: its beginning, a note of how much was left out, and
 /// its end. The note cannot be forged, since a line that begins with asterisks is fenced.
 pub fn shorten(text: &str, max_tokens: u64, language: Language) -> String {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -29,7 +29,7 @@ fn estimate_kept(text: &str, offsets: &[usize], kept: usize) -> u64 {
     estimate(head) + estimate(tail)
 }
 
-/// The first two thirds of `kept` characters from the beginning, the rest from the end.
+/// Splits off the kept characters: the first two thirds of `kept` from the beginning, the rest from the end.
 fn head_and_tail<'a>(text: &'a str, offsets: &[usize], kept: usize) -> (&'a str, &'a str) {
     let at = |character: usize| offsets.get(character).copied().unwrap_or(text.len());
     let head = (kept * 2).div_ceil(3).min(kept);

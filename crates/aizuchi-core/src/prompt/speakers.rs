@@ -24,7 +24,7 @@ pub struct Speakers {
     pub zone: TimeZone,
 }
 
-/// A name as prompts show it, and what it is compared by.
+/// A name as prompts show it, and the form for comparing it.
 #[derive(Debug)]
 struct ShownName {
     shown: Arc<str>,
@@ -41,8 +41,8 @@ impl ShownName {
     }
 }
 
-/// Names that were shown lately, for a replay, whose prompts have the same speakers again and again. A full cache begins
-/// anew.
+/// Recently shown names, for a replay, whose prompts have the same speakers again and again. The cache is cleared
+/// when it is full.
 #[derive(Debug, Default)]
 pub struct NameCache(Mutex<HashMap<Arc<str>, Arc<ShownName>>>);
 
@@ -74,7 +74,7 @@ impl Speakers {
         Self::cached_in(None, persona, messages, names, zone)
     }
 
-    /// The same with names that were shown before.
+    /// Creates the speakers with a cache of shown names.
     pub fn cached_in<'a>(
         cache: Option<&NameCache>,
         persona: &Persona,
@@ -178,19 +178,19 @@ impl Speakers {
         format!("{} {zone}", self.format_time(at))
     }
 
-    /// The day of the week, which a model would have to work out otherwise.
+    /// The day of the week, so that a model need not compute it.
     pub fn weekday(&self, at: Timestamp, language: Language) -> &'static str {
         texts::prompts::weekday(language, at.to_zoned(self.zone.clone()).weekday())
     }
 
-    /// How a prompt labels a message, and how a model names it in `about`: its time and its author.
+    /// How a prompt labels a message, and how a model refers to it in `about`: by its time and its author.
     pub fn message_label(&self, message: &Message) -> String {
         format!("{} {}", self.format_time(message.at), self.name(&message.author))
     }
 }
 
-/// The form of a name that a reader can tell apart at a glance: its skeleton (Unicode Technical Standard 39, section 4),
-/// whatever the case of its characters.
+/// Folds a name so that names that look alike compare equal: its skeleton (Unicode Technical Standard 39, section
+/// 4), ignoring case.
 fn fold_name(name: &str) -> String {
     let seen =
         name.nfkc().filter(|character| !character.is_whitespace() && !is_invisible(*character));
@@ -198,7 +198,7 @@ fn fold_name(name: &str) -> String {
     skeleton(&lower).flat_map(char::to_lowercase).collect()
 }
 
-/// Removes what could end the name or imitate the time of another message.
+/// Removes characters that could end the name or imitate the time of another message.
 fn strip_markup(name: &str) -> Cow<'_, str> {
     if !name.chars().any(|character| is_colon(character) || is_emphasis(character)) {
         return Cow::Borrowed(name);
@@ -222,18 +222,17 @@ fn strip_markup(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A colon or a lookalike.
+/// Whether this is a colon or a lookalike.
 fn is_colon(character: char) -> bool {
     matches!(character, ':' | '：' | '︓' | '﹕' | '∶' | '꞉' | '˸' | 'ː' | '։' | '׃' | '⁚')
 }
 
-/// Two of these enclose a time.
+/// Whether two of this character enclose a time.
 fn is_emphasis(character: char) -> bool {
     matches!(character, '*' | '_' | '＊' | '＿' | '﹡' | '∗')
 }
 
-/// Whether the text reads like a taken name followed by something said. `is_taken` gets folded
-/// names.
+/// Whether the text reads like a taken name followed by speech. `is_taken` receives folded names.
 fn begins_with_name(shown: &str, is_taken: impl Fn(&str) -> bool) -> bool {
     let ends = shown.char_indices().filter(|(_, character)| !character.is_alphanumeric());
     let mut begins = ends.map(|(end, _)| fold_name(&shown[..end]));

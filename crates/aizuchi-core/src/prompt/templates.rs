@@ -18,7 +18,7 @@ use crate::persona::Language;
 use crate::prompt::PromptVerb;
 use crate::prompt::view::PromptView;
 
-/// The file name, and the text in one language.
+/// The file name of a template, and its text in one language.
 pub type TemplateFile = (&'static str, &'static str);
 
 const ENGLISH: [TemplateFile; 7] = [
@@ -40,7 +40,7 @@ const JAPANESE: [TemplateFile; 7] = [
     ("parts.j2", include_str!("ja/parts.j2")),
 ];
 
-/// How many instructions an operator's template may run: about a hundred times what the largest
+/// The maximum number of instructions that an operator's template may run: about a hundred times what the largest
 /// prompt needs, and far less than a second.
 const FUEL: u64 = 5_000_000;
 
@@ -135,7 +135,7 @@ impl CustomTemplates {
         Ok(custom)
     }
 
-    /// The error with its location.
+    /// Describes an error with its location.
     fn describe(&self, error: &Error) -> String {
         let cause = root_cause(error);
         let what = match cause.detail() {
@@ -159,7 +159,7 @@ impl CustomTemplates {
     }
 }
 
-/// The innermost error, inside included templates.
+/// The innermost error, including errors in included templates.
 fn root_cause(error: &Error) -> &Error {
     let mut cause = error;
     while let Some(inner) = std::error::Error::source(cause).and_then(|inner| inner.downcast_ref())
@@ -198,7 +198,7 @@ fn render(
     environment.get_template(&format!("{}.j2", verb.name()))?.render(values)
 }
 
-/// The file name that was probably meant.
+/// The closest known file name.
 fn nearest_name(name: &str) -> &'static str {
     let similarity = |known: &str| strsim::jaro_winkler(name, known);
     let names = ENGLISH.iter().map(|(known, _)| *known);

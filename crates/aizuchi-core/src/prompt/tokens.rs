@@ -1,4 +1,4 @@
-//! Estimates how many tokens a text has, before a model has counted them.
+//! Estimates how many tokens a text has, and corrects the estimates by models' own counts.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ enum CharClass {
     Word,
     Digits,
     Punctuation,
-    /// Not ASCII: each character counts by itself.
+    /// Not ASCII: each character counts separately.
     Other,
 }
 
@@ -81,7 +81,7 @@ impl CountedText {
     }
 }
 
-/// The text that prompts begin with, as it was counted last. Consecutive prompts mostly begin with the same.
+/// The text at the beginning of the last counted prompt. Consecutive prompts mostly share it.
 #[derive(Debug, Default)]
 pub struct KnownBeginning(Mutex<Option<CountedText>>);
 
@@ -95,7 +95,7 @@ impl KnownBeginning {
     }
 }
 
-/// The same estimate for a text that probably ends with known parts and a short rest.
+/// Estimates the tokens of a text that probably ends with known parts and a short rest.
 pub fn estimate_with_known<'a>(
     text: &str,
     parts: impl DoubleEndedIterator<Item = &'a CountedText> + Clone,
@@ -190,21 +190,21 @@ const HANGUL: u64 = 1000;
 const CJK_PUNCTUATION: u64 = 900;
 const SYMBOL: u64 = 2500;
 
-/// How each model's own count differs from the estimate, and how much its calls use.
+/// How each model's own count differs from the estimate, and how many tokens its calls use.
 #[derive(Debug, Default)]
 pub struct TokenCorrections {
     factors: Mutex<HashMap<String, f64>>,
-    /// The most tokens that a call of a model for a verb has lately used.
+    /// The recent maximum of tokens that a call of a model for a verb used.
     most_used: Mutex<HashMap<(String, &'static str), u64>>,
 }
 
 /// The weight of one call: a few calls converge, and one outlier does little harm.
 const LEARNING_RATE: f64 = 0.2;
-/// A ratio outside this range means that the server counts something else than the prompt.
+/// A ratio outside this range means that the server counts something other than the prompt.
 const FACTOR_RANGE: (f64, f64) = (0.5, 2.0);
-/// A factor that is a tenth already stays as it is.
+/// Keeps a factor that is already a multiple of a tenth from being rounded up.
 const ROUNDING_ERROR: f64 = 1e-6;
-/// Short prompts are ignored: the provider's own overhead would distort the ratio.
+/// Shorter prompts are ignored: the provider's own overhead would distort the ratio.
 const MIN_TOKENS: u64 = 100;
 
 impl TokenCorrections {
@@ -223,20 +223,20 @@ impl TokenCorrections {
         }
     }
 
-    /// Learns from a call how many tokens one may use. What was once used counts less with each call.
+    /// Learns from a call how many tokens one may use. Past maxima decay with each call.
     pub fn record_use(&self, model: &str, verb: &'static str, tokens: u64) {
         let mut most_used = self.most_used.lock();
         let most = most_used.entry((model.to_owned(), verb)).or_insert(tokens);
         *most = tokens.max(*most - *most / 10);
     }
 
-    /// The most tokens that a call has lately used.
+    /// The recent maximum of tokens that a call used.
     pub fn most_used(&self, model: &str, verb: &'static str) -> Option<u64> {
         self.most_used.lock().get(&(model.to_owned(), verb)).copied()
     }
 
-    /// How many tokens the model counts for each estimated token, rounded up to a tenth: what is shortened to fit must
-    /// not change with each call, since prompts are to share their beginnings.
+    /// How many tokens the model counts for each estimated token, rounded up to a tenth. What is shortened to fit
+    /// must not change with each call, since prompts are meant to share their prefixes.
     pub fn factor(&self, model: &str) -> f64 {
         let factor = self.factors.lock().get(model).copied().unwrap_or(1.0);
         (factor * 10.0 - ROUNDING_ERROR).ceil() / 10.0

@@ -1,5 +1,5 @@
-//! Tools that a model may use before it answers: their specifications, the calls and the results. A
-//! model without tools, or one that may use no more, reads the results as part of the text.
+//! Tools that a model may use before it answers: their specifications, the calls and the results. A model without
+//! tools, or one that may not use any more, reads the results as part of the text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub struct ToolResult {
 /// A response that called tools, with their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRound {
-    /// The text beside the calls, perhaps empty.
+    /// The text next to the calls, which may be empty.
     pub text: String,
     pub results: Vec<ToolResult>,
     pub assistant_message: Option<Arc<AssistantMessage>>,
@@ -62,12 +62,12 @@ pub struct AssistantMessage {
     pub call_fields: CallFields,
 }
 
-/// What the provider put beside its calls and wants back with them.
+/// Fields that the provider put next to its calls and expects back with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallFields {
-    /// In a call, by its id.
+    /// The fields of a call, by its id.
     pub of_calls: BTreeMap<String, Map<String, Value>>,
-    /// In the message that has the calls, by the id of its first one.
+    /// The fields of the message that contains the calls, by the id of its first one.
     pub of_messages: BTreeMap<String, Map<String, Value>>,
 }
 
@@ -78,12 +78,12 @@ impl CallFields {
 }
 
 impl Prompt {
-    /// The same prompt with these tools on offer.
+    /// The same prompt with these tools offered.
     pub fn with_tools(self, tools: Vec<ToolSpec>) -> Self {
         Self { tools, ..self }
     }
 
-    /// The text with all tool results, for a model that has to answer in text.
+    /// The text with all tool results, for a model that must answer in text.
     pub fn text_with_tool_results(&self) -> Cow<'_, str> {
         if self.tool_rounds.is_empty() {
             return Cow::Borrowed(&self.text);
@@ -94,7 +94,7 @@ impl Prompt {
         format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.format_tool_results()).into()
     }
 
-    /// The whole request, for an operator who opens the decision.
+    /// The whole request, as shown to an operator who opens the decision.
     pub fn full_text(&self) -> Cow<'_, str> {
         if self.tools.is_empty() {
             return self.text_with_tool_results();
@@ -108,7 +108,7 @@ impl Prompt {
         text.into()
     }
 
-    /// What a response to this prompt is made from.
+    /// The lineage of a response to this prompt.
     pub fn lineage(&self) -> Lineage {
         let mut lineage = match &self.memory_input {
             Some(input) => input.lineage(),
@@ -127,8 +127,7 @@ impl Prompt {
         lineage
     }
 
-    /// Each call with its result. Both are data: every line of them begins with a list or quotation
-    /// mark.
+    /// Formats each call with its result. Both are data: every line of them begins with a list or quotation mark.
     fn format_tool_results(&self) -> String {
         let mut text = String::new();
         for round in &self.tool_rounds {

@@ -1,5 +1,5 @@
-//! The values for templates. All text is fenced already, so a template only has to print it. The
-//! names are part of the interface to operators' templates.
+//! The values for templates. All text is already fenced, so a template only has to print it. The names are part of
+//! the interface to operators' templates.
 
 pub mod floor;
 pub mod from_context;
@@ -36,7 +36,7 @@ pub struct ContextView {
     pub current_time: String,
     pub weekday: &'static str,
     pub current_channel_name: String,
-    /// The standing orders that hold here.
+    /// The standing orders that apply here.
     pub orders: Vec<StandingOrderView>,
     pub workspace_long_term_memory: Option<FencedText>,
     pub workspace_short_term_memory: Option<FencedText>,
@@ -48,15 +48,15 @@ pub struct ContextView {
     pub high_priority_memos: Vec<MemoView>,
     pub recent_memos: Vec<MemoView>,
     pub recalled: Vec<RecalledView>,
-    /// The target conversation, if that is the top level. Otherwise the top level without the
-    /// target's parent, which heads the target.
+    /// The target conversation, if it is the top level. Otherwise the top level without the target's parent, which
+    /// heads the target.
     #[serde(serialize_with = "messages")]
     pub top_level_messages: Vec<Arc<MessageView>>,
-    /// All threads but the target.
+    /// All threads except the target.
     #[serde(serialize_with = "messages_by_thread")]
     pub thread_messages: Vec<ThreadView>,
     pub target_thread_ts: Option<String>,
-    /// The target conversation, if that is a thread.
+    /// The target conversation, if it is a thread.
     #[serde(serialize_with = "messages")]
     pub target_thread_messages: Vec<Arc<MessageView>>,
     /// The messages that are owed an answer, by time and author.
@@ -71,11 +71,11 @@ pub struct ContextView {
     pub conversation_state: Option<&'static str>,
     /// The emoji that the judge may react with.
     pub reactions: Vec<String>,
-    /// The last time that a facilitator spoke here unasked.
+    /// The facilitator's last unsolicited post here.
     pub intervention: Option<InterventionView>,
-    /// For a judge: who is talking with whom.
+    /// For a judge: who is talking to whom.
     pub floor: Option<FloorView>,
-    /// For a reply: the target has files of which nobody knows what is in them.
+    /// For a reply: whether the target has files whose content is unknown.
     pub has_unread_files: bool,
 }
 
@@ -92,9 +92,9 @@ pub struct StandingOrderView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct InterventionView {
-    /// How long ago.
+    /// How long ago the intervention was.
     pub minutes: i64,
-    /// How many interventions the last half hour had.
+    /// The number of interventions in the last half hour.
     pub lately: u64,
     /// The messages before the intervention, and the intervention itself.
     #[serde(serialize_with = "messages")]
@@ -113,19 +113,19 @@ pub struct MemoryInputView {
     pub scope: &'static str,
     pub memory_type: &'static str,
     pub max_tokens: u32,
-    /// What the memory holds so far.
+    /// The current entries of the memory.
     pub existing_memory: Vec<EntryView>,
-    /// What people pinned, and what they removed.
+    /// The entries that people pinned, and those that they removed.
     pub pinned: Vec<KeptEntryView>,
     pub removed: Vec<KeptEntryView>,
-    /// The entries of its parts, if the memory is made in parts.
+    /// The entries of the memory's parts, if it is made in parts.
     pub new_parts: Vec<EntryView>,
     /// The entries of channels' memories.
     pub channel_entries: Vec<ChannelEntriesView>,
     pub conversations: Vec<ConversationView>,
 }
 
-/// An entry that people decided about. Nothing is made from it, so it has no number.
+/// An entry that people pinned or removed. Nothing is made from it, so it has no number.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeptEntryView {
     pub date: String,
@@ -154,7 +154,7 @@ pub struct ChannelView {
     pub short_term_memory: Option<FencedText>,
     #[serde(skip)]
     pub is_current: bool,
-    /// The tokens of its name alone.
+    /// The tokens of the channel's name alone.
     #[serde(skip)]
     pub tokens: u64,
 }
@@ -187,20 +187,20 @@ pub struct ThreadView {
     pub messages: Vec<Arc<MessageView>>,
 }
 
-/// One message, or a note that messages were left out. There are many of them, so templates access
-/// them by reference instead of a serialized copy.
+/// One message, or a note that messages were left out. There are many of them, so templates access them by reference
+/// instead of a serialized copy.
 #[derive(Clone, Debug)]
 pub struct MessageView {
-    /// How many messages were left out here; 0 for a message.
+    /// The number of messages that were left out here; 0 for a message.
     pub omitted: usize,
     pub timestamp: String,
     pub user: Arc<UserView>,
     pub text: Arc<str>,
     pub message: Option<MessageId>,
     pub tokens: u64,
-    /// How many tokens of the text were left out, if it was too long.
+    /// The number of tokens that were cut from the text, if it was too long.
     pub left_out_tokens: Option<u64>,
-    /// The message as rendered by the built-in templates, once it was.
+    /// The message as rendered by the built-in templates, once it has been rendered.
     pub rendered: OnceLock<CountedText>,
 }
 
@@ -271,7 +271,7 @@ impl FencedText {
 }
 
 impl MessageView {
-    /// The note that `omitted` messages were left out.
+    /// A note that `omitted` messages were left out.
     pub fn omission(omitted: usize) -> Self {
         let user = Arc::new(UserView { name: "".into() });
         Self {

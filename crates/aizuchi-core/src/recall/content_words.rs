@@ -1,10 +1,10 @@
-//! The words of a text that say what it is about, in English and Japanese.
+//! The words of a text that carry its subject, in English and Japanese.
 
 use std::collections::BTreeSet;
 
 use crate::recall::terms::stem;
 
-/// Words of three letters and more that say nothing about the matter.
+/// Words of three letters or more that say nothing about the subject.
 const STOP_WORDS: &[&str] = &[
     "called",
     "find",
@@ -127,13 +127,13 @@ const STOP_WORDS: &[&str] = &[
     "didn",
     "isn",
 ];
-/// Kanji that stand alone mostly as grammar, as a verb or in a question.
+/// Kanji that mostly serve as grammar, as a verb or in a question when they stand alone.
 const STOP_KANJI: &str =
     "何誰今言話教思見聞知行来出会入使書読食飲持作待私僕俺君者物事時分日年月前後中上下方人的";
-/// Kanji of which questions are made: 「何時」「場所知りませんか」.
+/// Kanji that form questions: 「何時」「場所知りませんか」.
 const QUESTION_KANJI: &str = "何誰知教";
-/// Latin words without their endings, pairs of kanji or katakana, and kanji that stand alone: Japanese writes content words
-/// in these, and has no spaces.
+/// Extracts Latin words without their endings, pairs of kanji or katakana, and single kanji: Japanese writes content
+/// words in these scripts, and has no spaces.
 pub fn content_words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     let latin = lower.split(|character: char| !character.is_ascii_alphanumeric());

@@ -1,5 +1,5 @@
-//! The search terms of a message: its words, in lower case and without common English endings, and every pair
-//! of neighboring characters in scripts that put no spaces between words.
+//! The search terms of a message: its words, in lower case and without common English endings, and every pair of
+//! neighboring characters in scripts without spaces between words.
 
 use std::borrow::Cow;
 use std::char::ToLowercase;
@@ -7,10 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// In characters. No real word is longer, and the beginning identifies anything longer.
+/// The maximum length of a term in characters. Real words are shorter, and the beginning identifies anything longer.
 const MAX_TERM_LENGTH: usize = 40;
 
-/// The terms of a text in order, with repetitions.
+/// Extracts the terms of a text in order, including repetitions.
 pub fn extract_terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for run in split_runs(&normalize_unicode(text)) {
@@ -18,7 +18,7 @@ pub fn extract_terms(text: &str) -> Vec<String> {
             TextRun::Word(word) => terms.push(stem(word)),
             TextRun::Unspaced(characters) => {
                 terms.extend(characters.windows(2).map(|pair| pair.iter().collect::<String>()));
-                // So that every character begins a term and can be searched for alone.
+                // The last character alone, so that every character begins a term and can be searched for alone.
                 terms.extend(characters.last().map(char::to_string));
             }
         }
@@ -26,11 +26,11 @@ pub fn extract_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// Something to search for.
+/// A term to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SearchTerm {
     Term(String),
-    /// One character of a script without spaces. It begins a term wherever it stands.
+    /// One character of a script without spaces. It matches every term that begins with it.
     Prefix(String),
 }
 
@@ -44,7 +44,7 @@ impl SearchTerm {
         }
     }
 
-    /// What [`TermHashes`] are asked for.
+    /// The hash to look up in [`TermHashes`].
     pub fn hash(&self) -> u64 {
         match self {
             SearchTerm::Term(term) => hash_term(term),
@@ -53,12 +53,13 @@ impl SearchTerm {
     }
 }
 
-/// The terms of a text as hashes: enough to tell which search terms it has, and smaller and quicker than the terms.
+/// The hashes of a text's terms: they suffice to tell which search terms it contains, and are smaller and faster
+/// than the terms.
 #[derive(Clone, Debug)]
 pub struct TermHashes {
-    /// The number of terms, with repetitions.
+    /// The number of terms, including repetitions.
     pub length: usize,
-    /// In order. A character that begins a term of a script without spaces has a hash of its own.
+    /// The hashes, sorted. The first character of a term in a script without spaces has an additional hash.
     pub hashes: Box<[u64]>,
 }
 
@@ -75,7 +76,7 @@ impl TermHashes {
         Self { length: terms.len(), hashes: hashes.into() }
     }
 
-    /// Whether it has a term with this [`SearchTerm::hash`].
+    /// Whether the text has a term with this [`SearchTerm::hash`].
     pub fn contains(&self, hash: u64) -> bool {
         self.hashes.binary_search(&hash).is_ok()
     }
@@ -87,7 +88,7 @@ fn hash_term(term: &str) -> u64 {
     hasher.finish()
 }
 
-/// The hash of the character that a term begins with, if one may search for that character.
+/// The hash of a term's first character, if that character can be searched for.
 fn hash_beginning(term: &str) -> Option<u64> {
     term.chars().next().filter(|character| is_unspaced(*character)).map(hash_character)
 }
@@ -98,7 +99,7 @@ fn hash_character(character: char) -> u64 {
     hasher.finish()
 }
 
-/// The distinct search terms of a text. Of a long text, the `most` that are likely to be rare.
+/// The distinct search terms of a text. A long text yields only the `most` terms that are likely to be rare.
 pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
     let mut found: Vec<(usize, SearchTerm)> = Vec::new();
     for run in split_runs(&normalize_unicode(text)) {
@@ -122,13 +123,13 @@ pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
     found.into_iter().take(most).map(|(_, term)| term).collect()
 }
 
-/// The length of a word that is about as rare. Hiragana is mostly grammar.
+/// The length of a Latin word that is about as rare. Hiragana is mostly grammar.
 fn rarity(characters: &[char]) -> usize {
     let is_grammar = |character: &&char| matches!(character, '\u{3041}'..='\u{309f}');
     1 + 3 * (characters.len() - characters.iter().filter(is_grammar).count())
 }
 
-/// A run of characters that belong together.
+/// A run of characters that are tokenized together.
 enum TextRun {
     Word(String),
     Unspaced(Vec<char>),
@@ -162,7 +163,7 @@ fn split_runs(text: &str) -> Vec<TextRun> {
     runs
 }
 
-/// A character in the form that is compared: lower case and not full width.
+/// Normalizes a character for comparison: lower case and not full-width.
 fn normalize_character(character: char) -> ToLowercase {
     match character {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(character as u32 - 0xfee0).unwrap_or(character),
@@ -171,17 +172,17 @@ fn normalize_character(character: char) -> ToLowercase {
     .to_lowercase()
 }
 
-/// NFKC: one way to write each character, with composed marks and without half-width forms.
+/// Applies NFKC: a single encoding of each character, with composed marks and without half-width forms.
 fn normalize_unicode(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
 }
 
-/// Apostrophes and combining marks do not end a word, and users leave them out.
+/// Whether a character is ignored: apostrophes and combining marks do not end a word, and users omit them.
 fn is_ignored(character: char) -> bool {
     matches!(character, '\'' | '’' | '\u{300}'..='\u{36f}')
 }
 
-/// Chinese, Japanese and Korean characters.
+/// Whether a character is Chinese, Japanese or Korean.
 fn is_unspaced(character: char) -> bool {
     character >= '\u{3005}'
         && matches!(
@@ -192,7 +193,7 @@ fn is_unspaced(character: char) -> bool {
         )
 }
 
-/// A word without its common English ending: `roses` is found by `rose`, `installing` by `install`.
+/// Removes the common English ending of a word: `roses` is found by `rose`, `installing` by `install`.
 pub fn stem(mut word: String) -> String {
     if !word.bytes().all(|character| character.is_ascii_lowercase()) {
         return word.chars().take(MAX_TERM_LENGTH).collect();
@@ -220,7 +221,7 @@ pub fn stem(mut word: String) -> String {
     word
 }
 
-/// `runn` of `running` becomes `run`, but `install` keeps both characters.
+/// Removes a doubled consonant: `runn` of `running` becomes `run`, but `install` keeps both characters.
 fn undouble(rest: &str) -> &str {
     match rest.as_bytes() {
         [.., a, b] if a == b && rest.len() > 3 && !b"lsz".contains(b) => &rest[..rest.len() - 1],

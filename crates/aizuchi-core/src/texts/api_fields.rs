@@ -1,9 +1,9 @@
-//! What the fields of the JSON API mean. In English they stand at the fields, where the description of the API (OpenAPI) has
-//! them from; the page for people has them in Japanese, too.
+//! The meanings of the JSON API's fields. The English texts are the fields' doc comments, from which the OpenAPI
+//! description is generated; the page for people also has them in Japanese.
 
 use crate::persona::Language;
 
-/// In English, as it stands at the field, and in Japanese; in the order of the English.
+/// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
 pub const MEANINGS: [(&str, &str); 66] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
@@ -196,7 +196,7 @@ pub const MEANINGS: [(&str, &str); 66] = [
     ),
 ];
 
-/// The meaning of a field, given in English.
+/// Translates the meaning of a field, given in English.
 pub fn meaning(language: Language, english: &str) -> &str {
     match language {
         Language::En => english,

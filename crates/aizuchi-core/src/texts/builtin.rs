@@ -1,4 +1,4 @@
-//! What the built-in mind says, and why it would join in or not.
+//! The built-in mind's messages, and its reasons for joining in or not.
 
 use jiff::civil::{Date, Time, Weekday};
 
@@ -6,7 +6,7 @@ use crate::persona::Language;
 use crate::texts::{Name, pick};
 
 texts! {
-    // Why it would join in or not.
+    // Reasons for joining in or not.
     asked_the_room(name: Name<'_>):
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、誰も答えていませんでした";
@@ -27,8 +27,8 @@ texts! {
 
     greeting: "a greeting calls for a smile rather than words" / "あいさつだったので、言葉の代わりにリアクションを付けました";
 
-    // Unasked.
-    /// What is known about the question follows.
+    // Unsolicited.
+    /// `known` is a quotation that may answer the question.
     perhaps_this_helps(name: Name<'_>, known: &str):
         "{name}, this might help: {known}"
         / "{name:#}、ご参考までに。{known}";
@@ -37,21 +37,21 @@ texts! {
         "nothing that was said here would have helped"
         / "参考になりそうな発言が見つかりませんでした";
 
-    /// The same.
+    /// Why it says nothing after all.
     quoted_lately:
         "I’d already quoted what might have helped here within the last day"
         / "参考になりそうな発言は、24 時間以内にここで引用したばかりでした";
 
-    // In a replay, in the place of what a model would say.
-    /// Right below the question.
+    // In a replay, instead of what a model would say.
+    /// Posted right below the question.
     unknown_here(name: Name<'_>):
         "I don’t know that one, {name}. Does anyone else know?"
         / "{name:#}、私にはわかりませんでした。どなたかわかりますか？";
-    /// The same where it asked somebody to do something.
+    /// Posted right below a request to do something.
     cannot_help_here(name: Name<'_>):
         "I can’t take that on, {name}. Could anyone else help?"
         / "{name:#}、私にはできません。どなたか引き受けてもらえませんか？";
-    /// Where others have written since the question.
+    /// If others have written since the question.
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
         / "{name:#}の「{quote}」、どなたかわかりますか？";
@@ -65,7 +65,7 @@ texts! {
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
     hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。どうしましたか？";
-    /// A greeting, and the answer to what was asked behind it.
+    /// A greeting, and the answer to the question after it.
     greeting_and(greeting: &str, answer: &str): "{greeting} {answer}" / "{greeting}{answer}";
     /// Follows a greeting at the first meeting.
     greeting_with_name(greeting: &str, persona: &str):
@@ -97,13 +97,13 @@ texts! {
     only_listens:
         "If anyone asks about it, I’ll quote you."
         / "誰かに聞かれたら、そのままお伝えします。";
-    /// Later, where it may not react.
+    /// Later, if it may not react.
     noted(name: Name<'_>): "Got it, {name}." / "{name:#}、承知しました。";
     welcome_back(name: Name<'_>): "Welcome back, {name}." / "{name:#}、おかえりなさい。";
     no_messenger(name: Name<'_>):
         "I can’t pass messages on, {name}. Mention them here, and they’ll see it."
         / "{name:#}、伝言はできません。ここでその人にメンションすれば伝わります。";
-    /// What they said follows.
+    /// The asker's messages follow.
     about_you(name: Name<'_>):
         "You’re {name}. This is what you’ve said about yourself here:"
         / "{name:#}ですよね。ご自身については、こんな発言がありました。";
@@ -112,7 +112,7 @@ texts! {
         / "{name:#}ですよね。ご自身についての発言は、まだ見ていません。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
     sympathy(name: Name<'_>): "Sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
-    /// Somebody has died.
+    /// If someone has died.
     condolences(name: Name<'_>): "I’m so sorry, {name}." / "{name:#}、そうでしたか……。おつらいですね。";
 
     sees_no_pictures(name: Name<'_>):
@@ -125,7 +125,7 @@ texts! {
         "I can’t open files, {name}; I only know what’s written here. Tell me what’s in it, and I can quote you later."
         / "{name:#}、ファイルは開けません。わかるのは書かれたことだけです。中身を書いてもらえれば、あとでお伝えできます。";
 
-    // About itself.
+    // About the built-in mind.
     identity(persona: &str):
         "I’m {persona}, a companion in this chat: a program, not a person. I listen, remember what’s said here, and answer when "
         "I’m asked. Otherwise I stay quiet, unless nobody answers a question and something said earlier helps. I have no language model here, "
@@ -186,7 +186,7 @@ texts! {
         "silent, and `@{persona} status` how I take part here."
         / "メンションされたら答えます。それ以外はだいたい黙っています。会話が途切れるのを待って、質問が残っていて、前の発言が参考になりそうなときだけ話します。"
           "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
-    /// Where a model can be connected, said there and elsewhere.
+    /// Where a model can be connected, as said on that page and elsewhere.
     on_this_page: "on this page" / "このページ";
     on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンのページ";
     connect_model(page: &str):
@@ -214,7 +214,7 @@ texts! {
         "That’s {weekday}, {day} {year}."
         / "{year}年{day}、{weekday}です。";
     sum(sum: &str, result: &str): "{sum} = {result}" / "{sum} = {result}";
-    /// `weekday` and `day` as below, `known` is a quotation.
+    /// `weekday` and `day` as below; `known` is a quotation.
     on_that_day(weekday: &str, day: &str, known: &str):
         "That’s today, {weekday} {day}. {known}"
         / "今日、{day}（{weekday}）です。{known}";
@@ -256,11 +256,11 @@ texts! {
     kept(name: Name<'_>, quote: &str):
         "I’ll remember that, {name}: “{quote}”"
         / "{name:#}、「{quote}」と覚えました。";
-    /// By the asker, to the others.
+    /// Said by the asker, to other users.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you wrote: “{quote}”"
         / "{when} に {speaker:#}ご自身が「{quote}」と書いていましたよ。";
-    /// What has changed since.
+    /// The earlier version of what has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
         / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
@@ -287,7 +287,7 @@ texts! {
         / "{speaker:#}の発言では、お伝えできるものが見当たりませんでした。";
     nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
-    // Where nothing answers.
+    // If nothing answers the question.
     /// `none` is one of those below.
     no_answer(none: &str, only_quotes: &str, how_to_connect: &str):
         "{none} {only_quotes} {how_to_connect}"
@@ -305,15 +305,15 @@ texts! {
     not_found_either(name: Name<'_>):
         "I don’t know that one either, {name}."
         / "{name:#}、それもわかりません。";
-    /// What was said about it, perhaps without answering it, follows.
+    /// A related quotation, which may not answer the question, follows.
     perhaps_related(name: Name<'_>, known: &str):
         "I’m not sure, {name}, but I found this: {known}"
         / "{name:#}、はっきりしませんが、近い話ならありました。{known}";
-    /// What they said last follows.
+    /// Their last message follows.
     person_writes_here(person: Name<'_>, known: &str):
         "{person} is in this chat. {known}"
         / "{person:#}は、このチャットに参加している方です。{known}";
-    /// Where they were mentioned follows.
+    /// A message that mentions them follows.
     person_mentioned(person: Name<'_>, known: &str):
         "Nobody has told me who {person} is. {known}"
         / "{person:#}がどなたなのかは聞いていません。{known}";
@@ -339,14 +339,14 @@ texts! {
         "I can’t find a number for that here, {name}."
         / "{name:#}、数字についての発言は見つかりませんでした。";
 
-    // Where it is told to do something.
+    // If it is told to do something.
     beyond_me(name: Name<'_>):
         "I can’t do that, {name}: I only find and quote what was said here."
         / "{name:#}、すみません、それはできません。できるのは、ここでの発言を探して引用することだけです。";
     beyond_me_again(name: Name<'_>):
         "That’s beyond me as well, {name}."
         / "{name:#}、それも私にはできません。";
-    /// `connect` says how a model is connected.
+    /// `connect` says how to connect a model.
     with_hint(cannot: &str, connect: &str):
         "{cannot} A language model could do it. {connect}"
         / "{cannot}言語モデルがあればできます。{connect}";
@@ -354,7 +354,7 @@ texts! {
         "I can’t write anything of my own without a language model, but this was said about it:"
         / "言語モデルがないので自分では書けませんが、その話の発言はこちらです。";
 
-    // What is open.
+    // Open questions.
     open_questions: "Nobody seems to have answered these yet:" / "まだ答えが出ていないようです。";
     no_open_questions(name: Name<'_>):
         "I don’t see any open questions here, {name}."
@@ -366,11 +366,11 @@ texts! {
         "I don’t see a question of yours to the others here, {name}."
         / "{name:#}、ほかの方への質問は見当たりません。";
 
-    // Where an opinion is asked for.
+    // If it is asked for an opinion.
     no_opinion(name: Name<'_>):
         "I have no opinion of my own, {name}: I only know what people say here."
         / "{name:#}、私には自分の意見がなく、わかるのはここで話されたことだけです。";
-    /// Follows that; `known` is a quotation.
+    /// Appends a related quotation, `known`, to `no_opinion`.
     but_known(no_opinion: &str, known: &str): "{no_opinion} {known}" / "{no_opinion}{known}";
 
     joke_on_threads:
@@ -399,11 +399,11 @@ texts! {
         / "眠れなくて羊を数えていたら、議事録を頼まれました。";
 }
 
-/// Stands for a name or a quote. It is no character of any text.
+/// A placeholder for a name or a quote. No text contains this noncharacter.
 const ANY: &str = "\u{fdd2}";
 
-/// Whether a text only says that a question is open, or that the persona does not know: what stands in a replay in the place
-/// of what a model would say.
+/// Whether a text only says that a question is open, or that the persona does not know: what a replay shows instead
+/// of a model's answer.
 pub fn only_asks_again(text: &str) -> bool {
     let forms = [Language::En, Language::Ja].into_iter().flat_map(|language| {
         [
@@ -415,7 +415,7 @@ pub fn only_asks_again(text: &str) -> bool {
     forms.into_iter().any(|form| has_form(text, &form))
 }
 
-/// Whether a text is this one with something in each place of [`ANY`].
+/// Whether a text matches a form with some text in place of each [`ANY`].
 fn has_form(text: &str, form: &str) -> bool {
     let (Some((begin, rest)), text) = (form.split_once(ANY), text.trim()) else { return false };
     let Some(mut text) = text.strip_prefix(begin) else { return false };
@@ -430,7 +430,7 @@ fn has_form(text: &str, form: &str) -> bool {
     false
 }
 
-/// In the order in which they are told.
+/// The jokes, in the order in which they are told.
 pub const JOKES: [fn(Language) -> &'static str; 8] = [
     joke_on_threads,
     joke_on_patience,
@@ -442,7 +442,7 @@ pub const JOKES: [fn(Language) -> &'static str; 8] = [
     joke_on_sheep,
 ];
 
-/// The day and the month: “23 November”, 「11月23日」.
+/// Formats the day and the month: “23 November”, 「11月23日」.
 pub fn day(language: Language, date: Date) -> String {
     match language {
         Language::En => date.strftime("%-d %B").to_string(),
@@ -450,7 +450,7 @@ pub fn day(language: Language, date: Date) -> String {
     }
 }
 
-/// The time of day: “08:05”, also in Japanese, as the pages have it.
+/// Formats the time of day: “08:05”, in Japanese, too, as on the pages.
 pub fn time_of_day(time: Time) -> String {
     time.strftime("%H:%M").to_string()
 }

@@ -1,9 +1,9 @@
-//! What the program tells its operator: on starting, by `aizuchi check` and by `aizuchi why`.
+//! The program's output for its operator: on startup, by `aizuchi check` and by `aizuchi why`.
 
 use std::fmt::Display;
 
 texts! {
-    // On starting.
+    // On startup.
     /// `ask` is [`welcome_ask`] or empty; `places` is [`welcome_places`].
     welcome(name: &str, address: impl Display, ask: &str, mind: &str, accounts: &str, places: &str):
         "{name} is listening in the local room: http://{address}\n\n"

@@ -1,4 +1,4 @@
-//! What the persona answers to commands, and its notice on joining a channel.
+//! The persona's answers to commands, and its notice on joining a channel.
 
 use crate::chat::Visibility;
 use crate::decision::DecisionResult;
@@ -27,13 +27,13 @@ texts! {
     last_decision_by_gate(at: &str, did: &str, why: &str):
         "At {at} {did} because {why}"
         / "{at}：{did}。理由：{why}";
-    /// The same for a reason that a judge gave, which may be a sentence.
+    /// As [`last_decision_by_gate`], for a judge's reason, which may be a sentence.
     last_decision(at: &str, did: &str, why: &str):
         "At {at} {did}: {why}"
         / "{at}：{did}。理由：{why}";
-    /// About a message that was asked about; `why` is one of those above.
+    /// For a message that the user asked about; `why` is one of those above.
     why_about(quote: &str, why: &str): "About “{quote}”: {why}" / "「{quote}」について。{why}";
-    /// The same where another message of those that were considered was answered.
+    /// As [`why_about`], if another of the considered messages was answered.
     why_together(quote: &str, why: &str):
         "I looked at “{quote}” together with what was written around it. {why}"
         / "「{quote}」は、前後の発言と一緒に見ました。{why}";
@@ -50,14 +50,14 @@ texts! {
     nothing_remembered:
         "I don’t remember anything about this channel yet, apart from the latest messages."
         / "最近の発言のほかには、まだ何も覚えていません。";
-    /// Follows the lines of a section that is too long.
+    /// Appended to a section that is too long.
     more_remembered(count: usize): "(and {count} more)" / "（ほか {count} 件）";
 
     /// `quotes` are lines that begin with “>”.
     forgot_that(quotes: &str):
         "I’ve forgotten this:\n{quotes}\nWhat was said so far won’t bring it back. The messages themselves stay where they are."
         / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
-    /// Its words are gone.
+    /// If the memo's text is gone.
     forgot_memo:
         "I’ve thrown that note away. The message itself stays in the chat until its author deletes it."
         / "そのメモを消しました。チャットの発言そのものは、書いた人が削除するまで残ります。";
@@ -115,7 +115,7 @@ texts! {
     for_this_thread: "for this thread" / "このスレッド";
     for_this_channel: "for this channel" / "このチャンネル";
     for_all_channels: "for all channels" / "全チャンネル";
-    // The number is one of those that are listed.
+    // The number is one of those in the list.
     orders_here(lines: &str, number: i64, name: &str):
         "These orders hold here:\n{lines}\n`@{name} drop order {number}` revokes one, `@{name} order {number}: …` changes it."
         / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示{number}を取り消して` で取り消し、`@{name} 指示{number}：…` で変えられます。";
@@ -144,7 +144,7 @@ texts! {
     too_many_orders(most: usize, name: &str):
         "I already follow {most} orders there. Please drop one first; `@{name} orders` lists them."
         / "そこには指示がすでに {most} 件あります。先にどれかを取り消してください。`@{name} 指示一覧` で見られます。";
-    /// It was dropped, or there is none.
+    /// If it was dropped, or never existed.
     no_such_order(number: i64):
         "Order {number} doesn’t hold here." / "ここでは、指示{number}は効いていません。";
 
@@ -215,7 +215,7 @@ texts! {
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
           "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` で控えめにできます\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
-    /// Follows [`help`].
+    /// Appended to [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
         "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
@@ -244,7 +244,7 @@ texts! {
           "`@{name} 私のことを忘れて` で発言を消します。ほかは `@{name} ヘルプ` をどうぞ。";
 }
 
-/// What the persona did, as it tells it itself. A decision without a result failed.
+/// What the persona did, in the first person. A decision without a result failed.
 pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'static str {
     match result {
         Some(DecisionResult::Spoke) => pick(language, "I spoke", "話しました"),
@@ -266,7 +266,7 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
     }
 }
 
-/// The heading of a section of what is remembered, in a channel or a direct message.
+/// The heading of a section of memories, in a channel or a direct message.
 pub fn remembered_heading(
     language: Language,
     layer: Layer,
@@ -288,7 +288,7 @@ pub fn remembered_heading(
     }
 }
 
-/// How the persona takes part, as it tells it itself: a predicate after "I".
+/// How the persona takes part, in the first person: a predicate after "I".
 pub fn manner(language: Language, mode: Mode) -> &'static str {
     match mode {
         Mode::Companion => pick(

@@ -1,4 +1,4 @@
-//! The console: every workspace at a glance, a channel's timeline, and what is stuck.
+//! The console: an overview of every workspace, a channel's timeline, and what is stuck.
 
 use crate::decision::mark::Mark;
 use crate::decision::proposal::ProposalState;
@@ -23,7 +23,7 @@ texts! {
         "Days, and times without a zone, are those of {zone}."
         / "日付と、時間帯の表記がない時刻は {zone} のものです。";
 
-    // A list of which only a part is shown.
+    // A truncated list.
     newest_of_more(shown: usize):
         "The newest {shown} are shown here; there are older ones."
         / "新しい {shown} 件を表示しています。以前のものもあります。";
@@ -271,10 +271,10 @@ texts! {
     say_this: "Say this instead" / "この文で話す";
     not_now: "Not now" / "今は話さない";
     never_like_this: "Never like this" / "こういうことは話さない";
-    /// `what` is a word for it.
+    /// `what` is a word for the decision.
     decided_by(what: &str, name: &str): "{what}, by {name}" / "{what}（{name}）";
     proposal_heading: "Proposal" / "発言の案";
-    /// Before somebody said it in other words.
+    /// The words before a user edited them.
     proposed_words: "Proposed words" / "元の案";
     decided_proposals: "Decided lately" / "最近決まったもの";
     confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
@@ -308,7 +308,7 @@ texts! {
     when: "When" / "日時";
 }
 
-/// How a decision ended, as a word beside a mark.
+/// The outcome of a decision, as a word next to a mark.
 pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
     match outcome {
         "spoke" => pick(language, "spoke", "発言"),
@@ -324,7 +324,7 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
     }
 }
 
-/// What a model was called for.
+/// The purpose of a model call.
 pub fn call_kind(language: Language, kind: &str) -> &'static str {
     match kind {
         "judge" => pick(language, "deciding", "判断"),
@@ -336,7 +336,7 @@ pub fn call_kind(language: Language, kind: &str) -> &'static str {
     }
 }
 
-/// What somebody thinks of a decision.
+/// A user's opinion of a decision.
 pub fn mark(language: Language, mark: Mark) -> &'static str {
     match mark {
         Mark::Right => pick(language, "right", "適切"),
@@ -347,7 +347,7 @@ pub fn mark(language: Language, mark: Mark) -> &'static str {
     }
 }
 
-/// What became of a proposal, as a word.
+/// The outcome of a proposal, as a word.
 pub fn proposal_state(language: Language, state: ProposalState) -> &'static str {
     match state {
         ProposalState::Open => pick(language, "open", "承認待ち"),
@@ -359,7 +359,7 @@ pub fn proposal_state(language: Language, state: ProposalState) -> &'static str 
     }
 }
 
-/// What was read of a private channel.
+/// What was read from a private channel.
 pub fn private_text(language: Language, what: &str) -> &'static str {
     match what {
         "messages" => pick(language, "messages", "発言"),
@@ -371,7 +371,7 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
     }
 }
 
-/// What did not come about, and how often it was tried.
+/// What was given up on, and after how many attempts.
 pub fn given_up(language: Language, verb: &str, attempts: u32) -> String {
     let what = match verb {
         "reply" => pick(language, "no reply was made", "返信を作れませんでした"),
@@ -384,7 +384,7 @@ pub fn given_up(language: Language, verb: &str, attempts: u32) -> String {
     }
 }
 
-/// The pending step's verb.
+/// The verb of a pending step.
 pub fn pending_verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "will decide", "判断待ち"),

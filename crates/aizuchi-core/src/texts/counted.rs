@@ -1,4 +1,5 @@
-//! Numbers of things, as parts of a sentence: "once", "1 message", "3 messages". `shown` is the number as it is written.
+//! Counted things, as parts of a sentence: "once", "1 message", "3 messages". `shown` is the number as it is
+//! printed.
 
 use crate::persona::Language;
 
@@ -16,7 +17,7 @@ pub fn channels(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_channel, many_channels)
 }
 
-/// Channels besides those that are shown.
+/// Channels in addition to those that are shown.
 pub fn more_channels(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_more_channel, many_more_channels)
 }
@@ -45,7 +46,7 @@ pub fn records(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_record, many_records)
 }
 
-/// Joins, topics and the like, and what has no text.
+/// Notices such as joins and topics, and messages without text.
 pub fn notices(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_notice, many_notices)
 }
@@ -54,7 +55,7 @@ pub fn deleted_messages(language: Language, count: usize, shown: &str) -> String
     counted(language, count, shown, one_deleted_message, many_deleted_messages)
 }
 
-/// From when their channels were private.
+/// Messages from when their channels were private.
 pub fn private_messages(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_private_message, many_private_messages)
 }
@@ -67,7 +68,7 @@ pub fn expired_messages(language: Language, count: usize, shown: &str) -> String
     counted(language, count, shown, one_expired_message, many_expired_messages)
 }
 
-/// Commands, and messages of users who have opted out.
+/// Commands, and messages by users who have opted out.
 pub fn withheld_messages(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_withheld_message, many_withheld_messages)
 }
@@ -80,7 +81,7 @@ pub fn replies(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_reply, many_replies)
 }
 
-/// Calls of a model.
+/// Model calls.
 pub fn calls(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_call, many_calls)
 }
@@ -93,7 +94,7 @@ pub fn cases(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_case, many_cases)
 }
 
-/// The text for one, or that for any other number.
+/// Returns the singular or the plural text.
 fn counted(
     language: Language,
     count: usize,

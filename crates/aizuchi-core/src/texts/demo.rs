@@ -1,4 +1,4 @@
-//! The demo: what its two people say, and the captions that tell what became of it.
+//! The demo: what its two people say, and the captions that explain what happens.
 
 use crate::decision::DecisionResult;
 use crate::persona::Language;
@@ -7,7 +7,7 @@ texts! {
     first_person: "Mia" / "美咲";
     second_person: "Tom" / "健太";
 
-    // The script. It asks for nothing, thanks for nothing and brings no news where it should be met with silence.
+    // The script. Where it should be met with silence, it contains no requests, thanks or news.
     storm: "That was quite a storm last night." / "昨日の夜の嵐、すごかったね。";
     cat:
         "It was. Our cat sat in the laundry basket until six."
@@ -45,7 +45,7 @@ texts! {
         "{asker} asks {name} why."
         / "{asker}さんが {name} に理由を尋ねます。";
 
-    // What happened. `why` is what the ledger says.
+    // What happened. `why` is the reason in the ledger.
     stayed_silent(name: &str, why: &str):
         "{name} stayed silent: “{why}”. The reason is shown under the last message."
         / "{name} は黙っていました。理由は「{why}」。最後の発言の下にも書いてあります。";
@@ -104,7 +104,7 @@ texts! {
           "Ctrl-C で終了します。";
 }
 
-/// What became of a conversation. A decision without a result failed.
+/// The outcome of a conversation. A decision without a result failed.
 pub fn decided(
     language: Language,
     name: &str,

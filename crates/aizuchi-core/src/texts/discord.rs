@@ -1,4 +1,4 @@
-//! The words of the Discord adapter: for all that is not plain text in a message, and for its slash command.
+//! The texts of the Discord adapter: for non-text parts of messages, and for its slash command.
 
 use crate::persona::Language;
 use crate::rules::Mode;
@@ -16,7 +16,7 @@ texts! {
     sticker: "sticker" / "スタンプ";
     forwarded: "[forwarded]" / "[転送]";
 
-    /// The name of a thread that is opened by a mention alone.
+    /// The name of a thread that was opened by a mention without text.
     unnamed_thread: "Conversation" / "会話";
     not_a_member(name: &str):
         "I can’t see this channel. Allow View Channels for {name}’s role."
@@ -70,7 +70,7 @@ texts! {
     two_hours: "2 hours" / "2時間";
     eight_hours: "8 hours" / "8時間";
     one_day: "1 day" / "1日";
-    /// It is part of the command's text, so it has to be a word that the core knows.
+    /// Part of the command's text, so it must be a word that the core knows.
     for_sure_name: "yes" / "はい";
     for_sure_description: "Delete it without asking me again" / "確認せずに消す";
     everywhere_name: "everywhere" / "どこでも";

@@ -1,4 +1,4 @@
-//! The words for files that were sent with messages: in prompts, on pages, and in exports.
+//! The words for files in messages: in prompts, on pages, and in exports.
 
 use crate::chat::Message;
 use crate::chat::attachment::{Attachment, AttachmentKind, UnheardReason};
@@ -21,14 +21,14 @@ texts! {
     no_recording: "no recording could be found in it" / "録音として読み取れませんでした";
     no_words: "nobody was heard to speak in it" / "話し声は聞き取れませんでした";
     hearing_failed: "it could not be made out" / "聞き取れませんでした";
-    /// What was heard follows.
+    /// `text` is the transcript.
     heard(text: &str): "someone says: “{text}”" / "話している内容: 「{text}」";
-    /// What it says follows, line by line.
+    /// The file's first lines follow.
     begins: "it begins:" / "冒頭:";
     list_separator: ", " / "、";
 }
 
-/// What a file is.
+/// The kind of a file.
 pub fn kind(language: Language, kind: AttachmentKind) -> &'static str {
     match kind {
         AttachmentKind::Picture => picture(language),
@@ -38,7 +38,7 @@ pub fn kind(language: Language, kind: AttachmentKind) -> &'static str {
     }
 }
 
-/// That nobody knows what is in it.
+/// That the content of a file is unknown.
 pub fn unread(language: Language, kind: AttachmentKind) -> &'static str {
     match kind {
         AttachmentKind::Picture => picture_unread(language),
@@ -48,7 +48,7 @@ pub fn unread(language: Language, kind: AttachmentKind) -> &'static str {
     }
 }
 
-/// Why nobody will listen to it.
+/// Why a recording will not be transcribed.
 pub fn unheard(language: Language, reason: UnheardReason) -> &'static str {
     match reason {
         UnheardReason::TooLong => too_long(language),
@@ -58,7 +58,7 @@ pub fn unheard(language: Language, reason: UnheardReason) -> &'static str {
     }
 }
 
-/// `[picture: plan.png]`
+/// The label of a file, `[picture: plan.png]`.
 pub fn label(language: Language, attachment: &Attachment) -> String {
     let kind = kind(language, attachment.kind());
     match attachment.name.is_empty() {
@@ -67,7 +67,7 @@ pub fn label(language: Language, attachment: &Attachment) -> String {
     }
 }
 
-/// What people see of a message: its text, and a line for each of its files.
+/// The text of a message as people see it, with a line for each of its files.
 pub fn shown_text(language: Language, message: &Message) -> String {
     let labels = message.attachments.iter().map(|attachment| label(language, attachment));
     let text = (!message.text.is_empty()).then(|| message.text.to_string());

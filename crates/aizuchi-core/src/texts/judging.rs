@@ -1,5 +1,5 @@
-//! Why the persona stayed silent: the gate that settled it, or what the judge found. The English reasons are clauses that can
-//! follow "because".
+//! Why the persona stayed silent: the gate that settled the decision, or the judge's verdict. The English reasons
+//! are clauses that can follow "because".
 
 use crate::decision::gate::Gate;
 use crate::decision::limit::Limit;
@@ -12,7 +12,7 @@ texts! {
     low_confidence(confidence: f64, least: f64):
         "I wasn’t sure enough ({confidence:.2}; I need {least:.2})"
         / "確信度が足りませんでした（{confidence:.2}、話すには {least:.2} が必要）";
-    /// `why` is [`low_confidence`], and `source` where the confidence that is needed comes from.
+    /// `why` is [`low_confidence`], and `source` says where the required confidence comes from.
     low_confidence_ordered(why: &str, source: &str):
         "{why}: {source}"
         / "{why}：{source}";
@@ -22,7 +22,7 @@ texts! {
     situation_unchanged:
         "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
-    /// The share of a yes.
+    /// `percent` is the share of yes verdicts.
     learned(percent: f64):
         "I didn’t look closely: in moments like this I’ve decided to speak in only {percent:.1} % of cases"
         / "似た場面で発言すると判断した割合が {percent:.1}% と低いため、今回は判断を省きました";
@@ -32,7 +32,7 @@ texts! {
         / "話したいことはありましたが、ここでは聞くだけにしています";
 }
 
-/// Why a limit settled a decision. It is shown by the name of its setting.
+/// Why a limit settled a decision. The limit is named as in the settings.
 pub fn limit_reason(language: Language, limit: Limit) -> String {
     let reason = gate_reason(language, Gate::from_limit(limit));
     reason_with_limit(language, reason, limit.name())

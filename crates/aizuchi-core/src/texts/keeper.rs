@@ -1,10 +1,10 @@
-//! What whoever looks after a channel is asked in a private chat, and what became of it.
+//! What a channel's keeper is asked in a private chat, and the outcome.
 
 texts! {
     would_say(channel: &str): "In {channel} I’d say:" / "{channel} で、こう話そうと思います。";
     why(reason: &str): "Why: {reason}" / "理由：{reason}";
     cut: "The whole text is on the console." / "全文はコンソールで読めます。";
-    /// `what` is a word for it, as on the console.
+    /// `what` is a word for the decision, as on the console.
     decided(channel: &str, what: &str): "In {channel}: {what}." / "{channel}：{what}。";
 
     already_decided:
@@ -18,9 +18,9 @@ texts! {
         / "その会話で別のことをしています。少し待ってからもう一度お試しください。";
     /// On the button that opens a form.
     edit: "Edit" / "文を変える";
-    /// Above the form; at most 24 letters.
+    /// The title of the form; at most 24 letters.
     edit_title: "Say it in other words" / "文を変えて話す";
-    /// Above the words in the form.
+    /// The label of the text field in the form.
     edit_label: "What is posted" / "投稿する文";
     edit_cancel: "Cancel" / "やめる";
     no_words: "There are no words to post." / "投稿する文がありません。";

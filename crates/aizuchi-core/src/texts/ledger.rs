@@ -1,4 +1,4 @@
-//! A decision told to people: its labels, and the names of the ledger's enums.
+//! The words for a decision: its labels, and the names of the ledger's enums.
 
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
@@ -20,7 +20,7 @@ texts! {
     gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
     list_separator: ", " / "、";
     deleted: "(deleted)" / "（削除されました）";
-    /// Of a message that was erased because it was older than messages are kept.
+    /// A message that was erased because its retention period is over.
     expired: "(expired: no longer kept)" / "（保存期間が過ぎたため、残っていません）";
     reason_expired:
         "no longer kept: the messages behind it have expired"
@@ -56,7 +56,7 @@ texts! {
     replied_after(name: Name<'_>, after: &str):
         "{name} wrote {after} later"
         / "{after}後に {name:#}が発言";
-    /// Where the author of the reply is not known any more.
+    /// If the author of the reply is no longer known.
     someone_replied_after(after: &str): "someone wrote {after} later" / "{after}後に誰かが発言";
     one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
     reactions(count: u64): "{count} reactions to what I said" / "私の発言にリアクション {count} 件";
@@ -138,7 +138,7 @@ pub fn state(language: Language, state: ConversationState) -> &'static str {
     }
 }
 
-/// What a model call was for.
+/// The purpose of a model call.
 pub fn verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "Judge", "判断"),

@@ -1,5 +1,4 @@
-//! What programs that speak the Model Context Protocol read: the tools of the pages' server, their arguments and what
-//! went wrong.
+//! The texts for Model Context Protocol clients: the tools of the pages' server, their arguments and errors.
 
 texts! {
     instructions(name: &str):

@@ -1,4 +1,4 @@
-//! The console's pages of what is remembered.
+//! The console's pages on memories.
 
 use crate::memory::MemoryTerm;
 use crate::memory::change::JournalKind;
@@ -91,7 +91,7 @@ pub fn term(language: Language, term: MemoryTerm) -> &'static str {
     }
 }
 
-/// What was done to a memory.
+/// The kind of a change to a memory.
 pub fn journal_kind(language: Language, kind: JournalKind) -> &'static str {
     match kind {
         JournalKind::Created => pick(language, "written", "作成"),

@@ -1,4 +1,4 @@
-//! What is wrong with a model, which one runs here, and how it is used.
+//! Problems of models, which model runs here, and how it is used.
 
 use crate::decision::model_problem::ModelProblem;
 use crate::persona::Language;
@@ -54,7 +54,7 @@ texts! {
         / "{model} は応答しましたが、Aizuchi では使えない内容でした。設定は変えていません。";
 }
 
-/// What stands between the program and a model, as the end of a sentence.
+/// What keeps the program from using a model, as the end of a sentence.
 pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
     match problem {
         ModelProblem::Unreachable => {

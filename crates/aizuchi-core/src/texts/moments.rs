@@ -1,4 +1,4 @@
-//! The part of a report that is about moments: what the built-in rules find where they stand in for a model, what is really
+//! The report's section on moments: what the built-in rules find when they stand in for a model, what is actually
 //! posted without one, and which moments are shown as examples.
 
 use crate::texts::Name;
@@ -7,7 +7,7 @@ texts! {
     // The beginning of a replay with the built-in rules.
     month_clause(count: &str): ", about {count} a month" / "（月に約 {count} 回）";
     rare_clause: ", less than one a month" / "（月に 1 回未満）";
-    /// Stands beside the headline. What stands in backquotes is shown as code.
+    /// Next to the headline. Text in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
         "Moments are not posts. A moment is where the built-in rules would think of speaking. They stand in for a model here; no model was asked. At {empty} of {moments} "
         "the rules had only “I don’t know” or “does anyone know?” to say, and without a model nothing is posted there. With a model it is the model that decides: it writes an answer, "
@@ -29,14 +29,14 @@ texts! {
     hours:
         "Moments to speak, and those that would probably interrupt: how many in each hour of the day"
         / "話す場面と、そのうち邪魔になりそうなもの：1 時間ごとの回数";
-    /// What it would have done at a question that nobody answered.
+    /// What it would have done about an unanswered question.
     found_one: "found a moment to speak" / "話す場面と判断していた";
     of_these_posted(count: &str):
         "of these posted without a model: {count}" / "うち、モデルなしで投稿：{count}";
     row_posted: "– of these posted without a model" / "– うち、モデルなしで投稿";
-    /// The head of a column: posts, and in brackets the probable interruptions among them.
+    /// The heading of a column: posts, and in brackets the probable interruptions among them.
     posts_column: "Posts without a model (interruptions)" / "モデルなしの投稿（邪魔になりそう）";
-    /// Posts and moments of a place, each with its probable interruptions.
+    /// Posts and moments in a channel, each with its probable interruptions.
     posts_of_moments(posts: &str, moments: &str): "{posts} of {moments}" / "{moments}、うち投稿 {posts}";
     busiest_day(rate: &str, most: &str, date: &str):
         "{rate}, {most} on the busiest day ({date})" / "{rate}、最も多い日は {most} 回（{date}）";
@@ -44,7 +44,7 @@ texts! {
     // Whether a person would have answered anyway.
     answered: "Did another person write?" / "ほかの人は発言したか";
     first_of(moments: &str): "Of {moments} to speak:" / "話す場面 {moments}のうち：";
-    /// Where it is not known about which message each of them is.
+    /// If it is unknown which message each of them is about.
     first_of_known(moments: &str, known: &str):
         "Of {moments} to speak, {known} are about a message of this history:"
         / "話す場面 {moments}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
@@ -74,7 +74,7 @@ texts! {
     part_first(own: &str, best: &str):
         "being early ({own} posts without a model ahead of people without interrupting instead of {best})"
         / "モデルなしで、邪魔せずに人より先に投稿する回数が {best} 回から {own} 回に減る";
-    /// What a policy posts where no model judges.
+    /// What a policy posts if no model judges.
     policy_posts(policy: &str, posts: &str, month: &str, wrong: &str, reached: &str, early: &str):
         "Without a model, {policy} would post {posts}{month}. Of these {wrong} would probably interrupt, {reached} would be to questions left open, and {early} before another person wrote, without interrupting."
         / "モデルなしの {policy}：投稿 {posts}{month}。そのうち、邪魔になりそうなのは {wrong}、放っておかれた質問へのものは {reached}、邪魔せずにほかの人より先のものは {early} です。";
@@ -82,7 +82,7 @@ texts! {
         "This weighs interruptions and questions at the moments that a model would be asked about. What is posted without a model:"
         / "邪魔になりそうな回数と触れる質問は、モデルに尋ねることになる場面で比べています。モデルなしで投稿するものは次のとおりです。";
 
-    // Examples, by what they have in common.
+    // Examples, grouped by what they have in common.
     examples_helping: "Posted without a model: a quote of an earlier message" / "モデルなしで投稿するもの：前の発言の引用";
     examples_person_later: "A moment to speak, and another person wrote later" / "話す場面で、後からほかの人が発言した";
     examples_nobody: "A moment to speak, and no other person wrote" / "話す場面で、ほかの人の発言がなかった";
@@ -91,10 +91,10 @@ texts! {
     examples_answered: "The rules saw a question, another person wrote soon after, and it stayed silent" / "質問とみなしたものの後すぐに人が発言し、ボットは黙っていた";
     badge_posted: "would post without a model" / "モデルなしでも投稿";
     badge_moment: "only a moment" / "場面のみ（投稿なし）";
-    /// Stands beside words of the built-in rules that are posted nowhere.
+    /// Next to words of the built-in rules that are not posted anywhere.
     stands_in: "not posted: the rules picked this moment; a model might write here" / "投稿なし（ルールが選んだ場面。モデルなら何か書くかもしれない）";
 
-    // Where it posts, and what of people is on the page.
+    // Where it posts, and what personal data the page contains.
     places(channel: &str, threads: &str):
         "It would speak where the talk is: {channel} in the channel itself, {threads} in a thread."
         / "話すのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
@@ -108,7 +108,7 @@ texts! {
     names_as_they_are:
         "These are the real names, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
         / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
-    /// On the console, which replaces no names.
+    /// On the console, which does not replace names.
     names_on_console:
         "Names and texts are verbatim: think before you pass this page on." / "名前も文面も元のままです。渡す前によく考えてください。";
 
@@ -134,7 +134,7 @@ texts! {
     posted_text: "It posted" / "投稿した内容";
     no_sign: "timing looks harmless" / "間合いは問題なさそう";
 
-    // What the rules saw. English clauses, which can follow "because".
+    // What the rules saw, as English clauses that can follow "because".
     saw_open(name: Name<'_>): "the rules took this for an open question by {name} to everyone" / "ルールは、これを{name:#}からみんなへの、まだ答えのない質問とみなしました";
     saw_open_question: "the rules took this for an open question to everyone" / "ルールは、これをみんなへの、まだ答えのない質問とみなしました";
     saw_answer: "the rules took a later message for a response to the question" / "ルールは、後の発言を質問への返事とみなしました";

@@ -1,31 +1,31 @@
-//! The part of a report that is about what a reader can do next: the lines of a config, and commands.
+//! The report's section on next steps: lines for a config, and commands.
 
 texts! {
     // The lines of a config.
-    /// Stands behind a line.
+    /// Appended to a line.
     unlimited: "no limit, where the defaults have one" / "既定では上限あり";
-    /// Stands in place of what the page does not know.
+    /// Replaces parts that the page does not know.
     other_parts(parts: &str):
         "and the parts of the policy’s file: {parts}" / "方針のファイルの次の部分も：{parts}";
-    /// Stands before them.
+    /// Precedes the lines.
     block_of(policy: &str): "To use {policy}, put this into your config:" / "{policy} を使うには、設定ファイルにこう書きます：";
     block_of_default(policy: &str):
         "{policy} is the default settings, so your config needs no lines for it."
         / "{policy} は既定の設定なので、設定ファイルに書くものはありません。";
-    /// In a report on what is posted without a model. What stands in backquotes is shown as code.
+    /// In a report on posts without a model. Text in backquotes is shown as code.
     block_without_model(policy: &str):
         "To use {policy} without a model, put this into your config (without `mode: companion` it speaks only when called; with a model that line changes nothing):"
         / "{policy} をモデルなしで使うには、設定ファイルにこう書きます（`mode: companion` がないと、呼ばれたときしか話しません。モデルを使う場合、この行があっても変わりません）：";
     block_alone_without_model:
         "To have it speak like this without a model, put this into your config (without `mode: companion` it speaks only when called; with a model that line changes nothing):"
         / "モデルなしでこのように話させるには、設定ファイルにこう書きます（`mode: companion` がないと、呼ばれたときしか話しません。モデルを使う場合、この行があっても変わりません）：";
-    /// Of the only policy, which has no name that means anything.
+    /// For the only policy, which has no meaningful name.
     block: "The settings of this replay, to put into your config:" / "この再生の設定（設定ファイルに書く内容）：";
 
-    /// Stands behind the sentence before some lines.
+    /// Appended to the sentence before some lines.
     restart: "Some of these lines hold only after a restart." / "再起動しないと有効にならない行があります。";
 
-    // What stands before all of it. What stands in backquotes is shown as code.
+    // The introduction. Text in backquotes is shown as code.
     begin_without_model:
         "Not sure? See first what a model would do (the command is under “What you can do next”), or let it only listen; then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
         / "迷うときは、まずモデルがどうするかを調べるか（「次にできること」のコマンド）、聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
@@ -44,7 +44,7 @@ texts! {
     // To listen.
     one_week: "a week" / "1 週間";
     many_weeks(weeks: &str): "{weeks} weeks" / "{weeks} 週間";
-    /// `posts` in all of it, and `pace` in a week.
+    /// `posts` in the whole time, and `pace` per week.
     observe(weeks: &str, posts: &str, pace: &str):
         "Only listen, for {weeks}: it posts nothing, not even when called, and you see what it would do. At the pace of this history that shows about {posts} ({pace} a week)."
         / "聞くだけ（{weeks}）：呼ばれても投稿はせず、どうするかだけがわかります。この履歴のペースなら、その間に見られるのは約 {posts}（週に {pace} 回）です。";
@@ -101,7 +101,7 @@ texts! {
         / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます。すぐに有効になります。モードの種類：`off`（何も保存しない）、`observe`（聞くだけで、何も答えない）、`mention_only`（呼ばれたら答える）、"
           "`propose`（自分から話す内容は、誰かが承認してから投稿する）、`companion`（自分から話す）。";
 
-    // Commands. Each stands before its command.
+    // Commands. Each text precedes its command.
     ask_model(most: &str, model: &str, estimate: &str):
         "See what a model would do. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model}, once: {estimate}. "
         "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does."
@@ -126,11 +126,11 @@ texts! {
         "With the mode in the last two lines it does not speak unasked meanwhile. The command above does not look at that mode."
         / "最後の 2 行のモードにより、その間も自分からは話しません。上のコマンドは、このモードを見ません。";
     estimate_alone(period: &str, money: &str): "{money} for all {period}" / "{period}分で {money}";
-    /// Of all policies of the page, and of the first one alone.
+    /// The estimate for all policies of the page, and for the first one alone.
     estimate_of_all(policies: usize, period: &str, money: &str, policy: &str, alone: &str):
         "{money} for all {policies} policies and {period}; {alone} for {policy} only"
         / "{policies} つの方針すべて、{period}分で {money}（{policy} だけなら {alone}）";
-    /// Where the first one is measured with the limits of the defaults, too.
+    /// If the first policy is also measured with the default limits.
     estimate_of_policies(policies: usize, period: &str, money: &str):
         "{money} for all {policies} policies and {period}" / "{policies} つの方針すべて、{period}分で {money}";
     ask_model_unpriced:

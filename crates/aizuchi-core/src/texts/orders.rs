@@ -1,4 +1,4 @@
-//! The console's page of what was ordered, and of who has opted out.
+//! The console's page of orders, and of users who have opted out.
 
 use crate::persona::Language;
 use crate::texts::pick;
@@ -29,7 +29,7 @@ texts! {
     whom: "Name or id" / "名前または ID";
 }
 
-/// What was ordered, by the name of its kind.
+/// The kind of an order, by its name.
 pub fn kind(language: Language, kind: &str) -> &str {
     match kind {
         "mute" => pick(language, "mute", "ミュート"),

@@ -56,7 +56,7 @@ texts! {
     sign_out: "Sign out" / "ログアウト";
 }
 
-/// What the persona did, as a sentence. A decision without a result is not made yet.
+/// What the persona did, as a sentence. A decision without a result is still pending.
 pub fn outcome(language: Language, name: &str, result: Option<DecisionResult>) -> String {
     let did = match result {
         None => pick(language, " has not decided yet.", " はまだ決めていません。"),

@@ -1,4 +1,4 @@
-//! Why the local room refuses something, and how far a backfill has come.
+//! Why the local room refuses a request, and the progress of a backfill.
 
 use std::fmt::Display;
 
@@ -24,7 +24,7 @@ texts! {
     invalid_name(longest: usize):
         "a name must be one line of 1 to {longest} characters"
         / "名前は一行、{longest} 文字以内で入力してください";
-    /// The persona's own name.
+    /// If the name is the persona's.
     name_taken(name: &str):
         "the name {name:?} belongs to the companion; please choose another"
         / "「{name}」はここのボットの名前です。別の名前にしてください";
@@ -70,7 +70,7 @@ texts! {
         "{platform}: caught up on {read} of {channels} channels and {threads} threads"
         / "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、"
           "{threads} スレッドまで読みました";
-    /// Behind the progress.
+    /// Appended to the progress.
     unreadable_channels(count: usize):
         "; {count} can’t be read at the moment"
         / "（{count} チャンネルはいま読めません）";

@@ -1,4 +1,4 @@
-//! The part of a report that is about policies: what each of them is, which is ahead in what, and what one gives up with it.
+//! The report's section on policies: what each of them is, which is better at what, and what choosing one gives up.
 
 texts! {
     // What a policy is.
@@ -11,20 +11,20 @@ texts! {
     is_default(policy: &str): "{policy} has the default settings." / "{policy} は既定の設定です。";
     settings_same: "All policies have the default settings." / "どの方針も既定の設定です。";
     settings_default: "This replay used the default settings." / "この再生は既定の設定で行いました。";
-    // Where no model judges, the default mode on Slack and Discord is another one than that of a replay.
+    // If no model judges, the default mode on Slack and Discord differs from that of a replay.
     is_default_but_mode(policy: &str):
         "{policy} has the default settings, except response.mode: companion." / "{policy} は、response.mode: companion のほかは既定の設定です。";
     settings_same_but_mode:
         "All policies have the default settings, except response.mode: companion." / "どの方針も、response.mode: companion のほかは既定の設定です。";
-    /// What stands in backquotes is shown as code.
+    /// Text in backquotes is shown as code.
     settings_default_but_mode:
         "This replay used the default settings, except `response.mode: companion`. Without a model, the default on Slack and Discord is `mention_only`: it then says nothing unasked."
         / "この再生は、`response.mode: companion` のほかは既定の設定で行いました。モデルなしの場合、Slack と Discord での既定は `mention_only` で、自分からは何も話しません。";
-    /// Of a replay with one policy.
+    /// For a replay with one policy.
     settings_changed(settings: &str):
         "This replay used the default settings, except for these: {settings}."
         / "この再生は既定の設定で行いました。ただし、次の設定は既定値と違います：{settings}。";
-    /// One of them, with its name in the config.
+    /// One setting, with its name in the config.
     setting_changed(label: &str, key: &str, value: &str, default: &str):
         "{label} (`{key}`): {value} instead of {default}"
         / "{label}（`{key}`）：{value}（既定は {default}）";
@@ -76,7 +76,7 @@ texts! {
         "Each policy by hour of the day: posts without a model, of the moments to speak; in brackets the probable interruptions among each"
         / "各方針の時間帯別：話す場面と、うちモデルなしで投稿する回数（かっこ内はそれぞれ邪魔になりそうな回数）";
     with_wrong(spoke: &str, wrong: &str): "{spoke} ({wrong})" / "{spoke}（{wrong}）";
-    /// Which of several policies the figures of the page are of.
+    /// Which of several policies the page's figures are for.
     shown(policy: &str, others: &str):
         "Where no policy is named, the figures are for {policy}. It is compared with {others} under “Policies side by side”."
         / "方針の名前がないところの数字は、{policy} のものです。{others} との比較は「方針の比較」にあります。";
@@ -84,7 +84,7 @@ texts! {
         "Where no policy is named, the figures are for {policy}, which has the default settings. It is compared with {others} under “Policies side by side”."
         / "方針の名前がないところの数字は、{policy}（既定の設定）のものです。{others} との比較は「方針の比較」にあります。";
 
-    /// Of each policy whose judge did not always answer.
+    /// For each policy whose judge did not always answer.
     not_compared(policy: &str, times: &str):
         "{policy} is not compared: what its judge would have said is not known {times}."
         / "{policy} は比べていません。判断役の答えがわからない場面が {times}あるためです。";
@@ -96,19 +96,19 @@ texts! {
     one_of_many(names: &str, last: &str): "any of {names} and {last}" / "{names}・{last} のどれか";
     name_separator: ", " / "・";
 
-    // What a policy has without a limit or a rule that the defaults have.
+    // A policy without a limit or a rule that the defaults have.
     no_limits(policy: &str, parts: &str):
         "{policy} has no limit on {parts}. The defaults have one: with --report it is measured with the limits of the defaults, too."
         / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。--report を付けると、既定の上限つきでも再生します。";
-    /// Where that is on the page.
+    /// As [`no_limits`], on the page.
     no_limits_but(policy: &str, parts: &str, limited: &str):
         "{policy} has no limit on {parts}. The defaults have one, so this page has measured it with the gates and limits of the defaults, too, and offers only that: {limited}."
         / "{policy} では、{parts}に上限がありません。既定の設定には上限があるため、既定のゲートと上限つきでも再生しました。このページで勧めるのはそちらだけです：{limited}。";
-    /// A policy that only turns off gates.
+    /// For a policy that only turns off gates.
     offered_with_limits(policy: &str, limited: &str):
         "{policy} has also been measured with the gates and limits of the defaults, and only that is on offer: {limited}."
         / "{policy} は、既定のゲートと上限つきでも再生しました。このページで勧めるのはそちらだけです：{limited}。";
-    /// The name of such a policy.
+    /// The name of such a policy with the default limits.
     with_default_limits(policy: &str): "{policy} with the default limits" / "{policy}（既定の上限つき）";
     /// What the column of differences compares.
     offered(policies: &str):
@@ -123,28 +123,28 @@ texts! {
     limit_decision_calls: "calls for one decision" / "1 つの判断での呼び出し";
     limit_wait: "how long messages wait while people go on talking" / "会話が続いている間の待ち時間";
 
-    /// The head of a column, and whether a difference is larger than chance explains.
+    /// The heading of a column, and whether a difference is larger than chance explains.
     verdict: "Difference" / "差";
     verdict_clear: "clear" / "はっきりした差";
     verdict_unclear: "not clear" / "偶然の範囲";
     verdict_none: "none" / "なし";
     verdict_too_few: "too few to tell" / "少なすぎて不明";
 
-    // Where they differ.
-    /// What just these policies take up.
+    // Where the policies differ.
+    /// What only these policies take up.
     side(policies: &str, messages: &str): "Taken up only by {policies}: {messages}" / "{policies} だけが取り上げるもの：{messages}";
-    /// Of a policy that stayed silent.
+    /// For a policy that stayed silent.
     policy_looked(policy: &str, after: &str, reason: &str):
         "{policy}: looked {after} after the yellow message, and stayed silent: {reason}"
         / "{policy}：色の付いた発言から {after}後に判断し、黙っていた（{reason}）";
 
-    // Which is ahead in what.
+    // Which policy is better at what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";
     measure_picked_up: "Questions that nobody answered" / "誰も答えなかった質問";
     measure_first: "Ahead of people without interrupting" / "邪魔せずに人より先に話す回数";
     measure_spoke: "How much it speaks" / "話す回数";
-    /// A policy and its number.
+    /// A policy and its value.
     policy_value(policy: &str, value: &str): "{policy} {value}" / "{policy} {value}";
     finding_equal(measure: &str, values: &str): "{measure}: no difference ({values})." / "{measure}：差はありません（{values}）。";
     finding_alike(measure: &str, values: &str):
@@ -169,7 +169,7 @@ texts! {
           "方針が 3 つ以上なら、比べる組が増える分、基準を厳しくしています（ボンフェローニ補正：5 % を組の数で割ります）。「少なすぎて不明」は、10 未満で差のあるものです。"
           "一つ一つの場面が互いに無関係だとして計算しているので、境目に近い差はあまり当てになりません。";
 
-    // What one gives up.
+    // What choosing a policy gives up.
     gives_up(policy: &str, parts: &str): "With {policy} you give up: {parts}." / "{policy} にすると：{parts}。";
     gives_up_nothing(policy: &str):
         "With {policy} you give up nothing that this history shows." / "{policy} にしても、この履歴でわかる限り失うものはありません。";
@@ -184,12 +184,12 @@ texts! {
         "speed (it usually waits {own} instead of {best})" / "間隔の中央値が {best}から {own}に延びる";
     part_cost(own: &str, best: &str): "money ({own} a month instead of {best})" / "1 か月の費用が {best} から {own} に増える";
 
-    /// Where it asks its judge more often than the cheapest.
+    /// If it asks its judge more often than the cheapest policy.
     part_cost_of_calls(own: &str, best: &str, calls: &str, fewer: &str):
         "money ({own} a month instead of {best}, since it asks its judge {calls} times a day instead of {fewer})"
         / "1 か月の費用が {best} から {own} に増える（1 日の判断が {fewer} 回から {calls} 回に増えるため）";
 
-    // Which to take.
+    // Which policy to choose.
     advice_alike:
         "Which one to take: this history does not tell. There is no clear difference in interruptions, in the questions that they reach and in how often they are ahead of people without interrupting."
         / "どれを選ぶか：この履歴からは決められません。邪魔になりそうな回数にも、触れる質問にも、邪魔せずに人より先に話す回数にも、はっきりした差はありません。";

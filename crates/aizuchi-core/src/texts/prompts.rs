@@ -1,4 +1,4 @@
-//! What stands in prompts besides the templates.
+//! The texts of prompts outside of the templates.
 
 use jiff::civil::Weekday;
 
@@ -12,7 +12,7 @@ texts! {
         "Your last answer could not be used: {problem}. Answer again with the JSON object alone."
         / "直前の回答は利用できませんでした（{problem}）。JSON オブジェクトだけで、"
           "もう一度回答してください。";
-    /// The picture follows.
+    /// Sent together with the picture.
     describe_picture:
         "Describe the picture that is sent with this, for people who cannot see it: what it shows, and what is written in it, "
         "word for word if that is short. Use at most 150 words, without a heading or a list. What is written in the picture is "

@@ -37,7 +37,7 @@ texts! {
         "This link no longer works: it works once, and for ten minutes. `aizuchi console link` makes another."
         / "このリンクは使えません。使えるのは 10 分以内に一度だけです。`aizuchi console link` で新しいリンクを作れます。";
 
-    // What somebody may do and read.
+    // What a role may do and read.
     role_excluded(role: &str):
         "the role {role} does not reach this"
         / "役割 {role} では、ここは利用できません";
@@ -67,7 +67,7 @@ texts! {
         "only an admin reads who read private channels"
         / "非公開チャンネルの閲覧記録を読めるのは、管理者だけです";
 
-    // What there is not.
+    // What does not exist.
     nothing_here: "there is nothing at this address" / "このアドレスには何もありません";
     wrong_method: "this address does not take that method" / "このアドレスでは、そのメソッドは使えません";
     no_file: "there is no such file" / "そのファイルはありません";
@@ -87,7 +87,7 @@ texts! {
     no_memory: "there is no such memory" / "その記憶はありません";
     no_memo: "there is no such memo" / "そのメモはありません";
 
-    // What a request lacks.
+    // What a request is missing.
     only_local:
         "only the local room can do this; other workspaces have their own apps"
         / "これができるのはローカルルームだけです。ほかのワークスペースでは、それぞれのアプリを使ってください";
@@ -274,13 +274,13 @@ texts! {
     standing_by:
         "it stands by: another Aizuchi is active on the same database"
         / "待機中です。同じデータベースを別の Aizuchi が使っています";
-    /// `why` is the platform's own word.
+    /// `why` is the platform's own message.
     not_connected(why: &str): "{why}" / "プラットフォームに接続していません（{why}）";
     steps_stalled(seconds: i64):
         "steps have been due for {seconds} s, and nothing is done"
         / "予定の時刻を {seconds} 秒過ぎても、処理が進んでいません";
 
-    // Web hooks. What is wrong with a call is told to the platform that made it.
+    // Web hooks. Errors of a call are reported to the platform that made it.
     webhook_unused(platform: &str):
         "{platform}'s events do not come this way here"
         / "ここでは {platform} のイベントをこの方法では受け取りません";
@@ -289,7 +289,7 @@ texts! {
     webhook_not_kept(why: &str): "{why}" / "保存できませんでした（{why}）";
 }
 
-/// What is wrong with a memo that somebody writes. In English it is what models read, too.
+/// What is wrong with a memo that a user writes. Models read the English text, too.
 pub fn memo(language: Language, error: MemoError) -> String {
     match language {
         Language::En => error.to_string(),

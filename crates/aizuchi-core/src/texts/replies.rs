@@ -1,4 +1,4 @@
-//! What the persona says where a model has no answer, and why it replied or let it be.
+//! What the persona says if a model has no answer, and why it replied or did not.
 
 use crate::texts::Name;
 
@@ -6,7 +6,7 @@ texts! {
     over_budget:
         "I’ve used up my budget for now. Please ask me again later."
         / "いまは利用上限に達しています。しばらくしてからまた声をかけてください。";
-    /// To somebody who was answered as often within an hour as one person is.
+    /// For a user who has reached the hourly limit of answers per person.
     over_answers(most: u64):
         "I’ve answered you a lot within this hour; {most} answers are as many as I give one person. Please ask me again a "
         "little later; commands still work."
@@ -16,9 +16,9 @@ texts! {
         / "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。";
 
     asked_by(name: Name<'_>): "{name} asked me" / "{name:#}に聞かれました";
-    /// For a message that asks nothing.
+    /// For a message that is not a question.
     mentioned_by(name: Name<'_>): "{name} mentioned me" / "{name:#}にメンションされました";
-    /// For one without a mention: in a direct message, by the name, or in answer to the persona.
+    /// For a message without a mention: in a direct message, by the name, or in answer to the persona.
     spoken_to_by(name: Name<'_>): "{name} spoke to me" / "{name:#}に話しかけられました";
     joined: "I just joined" / "参加したばかりです";
     no_answer_found: "I couldn’t think of an answer" / "答えが思いつきませんでした";
@@ -26,11 +26,11 @@ texts! {
     answered_or_changed:
         "it was answered or changed in the meantime"
         / "その間に誰かが答えたか、発言が変更されました";
-    /// A user has answered what the reply would have answered. The probability is between 0 and 1.
+    /// A user has already responded to the message. The probability is between 0 and 1.
     taken_up_by(name: Name<'_>, probability: f32):
         "{name} responded to it in the meantime ({probability:.2})"
         / "その間に {name:#}が応じました（{probability:.2}）";
-    /// The user who waited for the reply is content.
+    /// The user who waited for the reply is satisfied.
     asker_is_content: "the person who asked is satisfied" / "質問した人は納得したようです";
     /// Users write in the thread under the message, where it is judged.
     goes_on_in_thread:
@@ -43,16 +43,16 @@ texts! {
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
-    /// By the installation whose backup this one was restored from.
+    /// Answered by the installation whose backup this one was restored from.
     answered_before_restore:
         "it was probably answered before my memory was restored from a backup"
         / "記憶をバックアップから戻す前に、もう答えていたようです";
-    /// A message that the draft was made from.
+    /// A message that the draft was made from has changed.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
     people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
     /// The message that the reply is about.
     line_deleted: "the message was deleted" / "対象の発言が削除されました";
-    /// Stands in the place of a key or a token.
+    /// Replaces a key or a token.
     secret_removed: "[secret removed]" / "[秘密情報を削除]";
     too_late: "the moment had passed" / "話すタイミングを逃しました";
 }

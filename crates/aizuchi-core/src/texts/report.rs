@@ -1,5 +1,5 @@
-//! The report of a replay or of the ledger: what it did or would have done in a team's channels, told to people who
-//! have never seen it.
+//! The report of a replay or of the ledger: what the persona did or would have done in a team's channels, written
+//! for people who have never seen it.
 
 use crate::texts::Name;
 
@@ -39,7 +39,7 @@ texts! {
         "Over {period} in {channels}, how often {name} would have spoken is not known: there is no answer of its judge, which "
         "decides whether to speak."
         / "{period}、{channels}で、{name} が何回話すかはわかりません。話すかどうかを決める判断役の答えが 1 つもないためです。";
-    /// Stands behind the headline.
+    /// Appended to the headline.
     verdicts_unknown(times: &str):
         "What the judge would have said is not known {times}, so it may be more."
         / "判断役の答えがわからない場面が {times}あり、実際はこれより多いかもしれません。";
@@ -97,7 +97,7 @@ texts! {
 
     // The figures at the top.
     figures: "In short" / "要点";
-    /// Each stands below its number: "1 time it would have spoken unasked".
+    /// Each is shown below its number: "1 time it would have spoken unasked".
     figure_spoke(times: &str): "{times} it would have spoken unasked" / "自分から話す{times}（見込み）";
     figure_spoke_at_most(times: &str):
         "{times} it would have spoken unasked, at most" / "自分から話す{times}（見込み、最大）";
@@ -106,7 +106,7 @@ texts! {
     time: "time" / "回数";
     times: "times" / "回数";
     figure_wrong: "of these would probably have interrupted" / "そのうち、邪魔になりそうな回数";
-    /// What it would have done at a question that nobody answered.
+    /// What it would have done about an unanswered question.
     said_something: "said something" / "発言していた";
     figure_picked_up(done: &str):
         "questions that nobody answered, about which it would have {done}"
@@ -150,7 +150,7 @@ texts! {
     per_100_rule(least: &str):
         "Shares are given from {least} times on: with fewer, one more or less would change them too much."
         / "割合は、{least} 回以上のところだけ示します。それより少ないと、1 回の違いで大きく変わるためです。";
-    /// Of the hours of the day. Each has its share behind it.
+    /// For the hours of the day, each followed by its share.
     worse_hours(hours: &str, rest: &str):
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
         / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
@@ -158,7 +158,7 @@ texts! {
         "Single hours differ too little in their share of interruptions to tell them from chance."
         / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
-    /// The hours with the most, each with its number.
+    /// The hours with the largest numbers, each with its number.
     most_hours(hours: &str):
         "Most interruptions are in the hours that begin at {hours}." / "邪魔になりそうな回数が多いのは、{hours} からの 1 時間です。";
     most_hours_of_moments(hours: &str):
@@ -223,7 +223,7 @@ texts! {
         "It would have spoken {times}; about which messages is not known."
         / "{times}話していたはずですが、どの発言についてかはわかりません。";
     first_of(times: &str): "It would have spoken {times}:" / "話していたはずの {times}のうち：";
-    /// Where it is not known about which message it would have spoken each time.
+    /// If it is not always known which message it would have responded to.
     first_of_known(times: &str, known: &str):
         "It would have spoken {times}, {known} of them about a message of this history:"
         / "話していたはずの {times}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
@@ -238,7 +238,7 @@ texts! {
     // Unanswered questions.
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
     unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
-    /// Why this is another number than that of moments with nobody.
+    /// Why this number differs from that of moments without another person's message.
     unanswered_bridge:
         "The line “nobody” above counts moments, not questions, so its number is another one: there can be several moments about one question, and moments about no question."
         / "前の節の「発言なし」は、質問ではなく回数を数えているため、数が違います（一つの質問について何回かあることも、質問でない発言についての回もあります）。";
@@ -248,7 +248,7 @@ texts! {
     unanswered_in_hour(questions: &str, done: &str, which: &str):
         "People left {questions} open for an hour or longer. It would have {done} about {which} within that hour."
         / "1 時間以上、誰も応じなかった質問が {questions}ありました。そのうち、その 1 時間のうちに{done}はずのものは {which}。";
-    /// Of several questions, or of one.
+    /// For several questions, or for one.
     which_none: "none" / "ありません";
     which_it: "it" / "1 件です";
     which_some(count: &str): "{count} of them" / "{count} 件です";
@@ -265,7 +265,7 @@ texts! {
     timing_sentence(own: &str, people: &str):
         "Half of the time it would have waited about {own} or longer after the last message. Between people that time is about {people}."
         / "最後の発言からの間隔は、中央値で約 {own}だったはずです。人どうしの返事の間隔は、中央値で約 {people}です。";
-    /// The group of delays in which most of its own are.
+    /// The most common group of its own delays.
     timing_usual(share: &str, group: &str, people: &str):
         "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
         / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
@@ -285,7 +285,7 @@ texts! {
 
     // Cost.
     cost: "What it would cost" / "費用";
-    /// Stands before the basis.
+    /// Precedes the basis.
     cost_of_deciding(share: &str):
         "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
         / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
@@ -296,7 +296,7 @@ texts! {
           "答えは短いものとし、モデルが考えるのに使うトークンは数えていません。価格は {date} の公開価格で（今の価格を確かめてください）、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
-    /// What the replies are for.
+    /// The purposes of the replies.
     cost_replies(unasked: &str, called: &str, more: &str):
         "The replies are {unasked} unasked, {called} to messages that called it or seemed to answer it, and {more} written again or not used, because people went on talking meanwhile."
         / "返答の内訳：自分から話すもの {unasked}、呼びかけや自分の言葉への返事と受け取って答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
@@ -305,7 +305,7 @@ texts! {
         "{count} of the messages that it replies to seemed to answer words that only stand in for a model’s: without a model, none of these replies would exist."
         / "返事とみなした発言のうち {count} 件は、モデルの代わりのルールの言葉に続くものです。モデルなしでは、これらへの返答はありません。";
     cost_judge: "Each check whether to speak is one call of a model, also where it ends in silence." / "話すかどうかの判断では、黙ることになる場合も含め、そのたびにモデルを 1 回呼び出します。";
-    /// Judge calls, and how many of them judged the same once more.
+    /// Judge calls, and how many of them judged the same again.
     with_second_looks(judge: &str, looks: &str):
         "{judge} ({looks} of them repeated)" / "{judge}（うち {looks} 回は再判断）";
     /// How the checks ended, which adds up to all of them.
@@ -324,7 +324,7 @@ texts! {
     cost_real(period: &str, money: &str, month: &str):
         "Actually spent in this period ({period}): {money}. At the same pace a month of 30.4 days comes to {month}."
         / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
-    /// How the total and the month go together.
+    /// How the total and the monthly cost are related.
     cost_period(period: &str, total: &str, model: &str, month: &str):
         "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
         / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
@@ -364,7 +364,7 @@ texts! {
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
     policy_never(policy: &str): "{policy}: did not speak about it" / "{policy}：これについては話していない";
 
-    // What to do next. What stands in backquotes is shown as code.
+    // What to do next. Text in backquotes is shown as code.
     next: "What you can do next" / "次にできること";
     next_begin_ledger:
         "Which settings should you use? If it would have spoken where you would have liked it to, keep the settings that you have."
@@ -406,7 +406,7 @@ texts! {
         / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。呼ばれて答えたものは、邪魔とは数えません。";
     counted_lower_limit:
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
-    /// With how many there would be with these, of how many.
+    /// `all` of `spoken` is the total including these `times`.
     counted_went_on(times: &str, all: &str, spoken: &str):
         "That is a lower limit. In addition, the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
         / "これは少なめの見積もりです。このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";

@@ -1,7 +1,7 @@
-//! The part of a report that says how often it would speak, when, how fast, and for how much.
+//! The report's section on how often, when and how fast it would speak, and at what cost.
 
 texts! {
-    // The headline, and what stands below it.
+    // The headline, and the text below it.
     what_it_is(name: &str):
         "{name} is a chat companion that listens and decides by itself when to say something."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。";
@@ -15,7 +15,7 @@ texts! {
     your_channels(channels: &str): "your {channels}" / "{channels}";
     rate_lately_less(rate: &str): "{rate} (lately less than once)" / "{rate}（最近は月に 1 回未満）";
     rate_lately(rate: &str, lately: &str): "{rate} (lately about {lately})" / "{rate}（最近は月に約 {lately} 回）";
-    /// How many of its posts would interrupt: the end of the headline.
+    /// The end of the headline: how many of its posts would interrupt.
     wrong_none: "none of these posts shows a sign of interrupting" / "邪魔になる様子のあるものはありません";
     wrong_one_in(number: &str): "about 1 in {number} posts would probably interrupt" / "その約 {number} 回に 1 回は邪魔になりそうです";
     wrong_half: "about half of the posts would probably interrupt" / "その約半分は邪魔になりそうです";
@@ -24,7 +24,7 @@ texts! {
     in_this_history(period: &str, posts: &str, wrong: &str):
         "In this history of {period}: {posts} unasked, of which {wrong} would probably interrupt."
         / "この履歴（{period}）では、自分からの投稿は {posts}、そのうち邪魔になりそうなものは {wrong} です。";
-    /// What the posts are good for, beside what they cost: `reached` of the questions that nobody answered got one.
+    /// The benefit of the posts, next to their cost: `reached` of the unanswered questions got one.
     reached(reached: &str, questions: &str):
         "{reached} of {questions} that nobody answered got one." / "誰も答えなかった質問 {questions}のうち、投稿したものは {reached} です。";
     reached_in_hour(reached: &str, questions: &str):
@@ -33,7 +33,7 @@ texts! {
     nothing_in_this_history(period: &str):
         "In this history of {period}, the rules found no earlier message to quote."
         / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
-    /// The same words where it is first used, and where it says how things were counted.
+    /// The definition, at its first use and in the section on counting.
     interruption:
         "A post counts as an interruption if somebody other than the asker wrote less than a minute before or after it, and later than the message that it is about; "
         "or if two or more people wrote in the 2 minutes before it, and one of them in the minute after it. This is about timing: whether a post helps is not measured."
@@ -56,7 +56,7 @@ texts! {
     way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
     way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、初期設定のまま：`response.mode: companion`";
     ways_checks(checks: &str): "; the model is asked about {checks} times a month" / "、モデルに尋ねるのは月に約 {checks} 回";
-    /// What the words of the table mean. `moments` the rules found, of which `posts` became posts.
+    /// The definitions for the table. The rules found `moments`, of which `posts` became posts.
     ways_words(moments: &str, posts: &str):
         "A model is a language model that you pay for, or run yourself: it decides, and writes. Without one, fixed rules decide, and all that they can post is a quote of an earlier message. "
         "A moment is where the rules would think of speaking: there are {moments}, and {posts} of them led to a post."
@@ -95,7 +95,7 @@ texts! {
         "Two numbers say what would probably interrupt: {posts} posts without a model (the headline), and {moments} moments, posted or not (most columns, the bars and the parts of the day)."
         / "数え方は二つあります。モデルなしの投稿のうち、邪魔になりそうなものは {posts} で、見出しの数字はこちらです。投稿しないものも含めた「話す場面」では {moments} で、棒グラフ、時間帯の比較、表の多くの列はこちらを数えています。";
     part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
-    /// Where the posts without a model stand.
+    /// Where the posts without a model appear.
     places_posted(channel: &str, threads: &str):
         "It would post where the talk is: {channel} in the channel itself, {threads} in a thread."
         / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}です。";
@@ -126,7 +126,7 @@ texts! {
         / "「話す場面」では、{times}は邪魔になりそうな割合が {share} で、ほかの時間帯（{rest}）より高くなっています。偶然だけでこれほどの差になるのは、100 回に 1 回未満です。これは「話す場面」の数字で、その多くは投稿しません。";
     may_be_chance: "These differences may be chance." / "これらの差は偶然かもしれません。";
     too_few_to_compare: "There are too few interruptions to compare the parts of the day." / "数が少ないため、時間帯どうしは比べられません。";
-    /// Where it says how things were counted.
+    /// In the section on counting.
     parts_rule:
         "Parts of the day are compared by a chi-squared test of the whole table. A difference is named if chance alone makes such a one in fewer than 1 of 100 histories. 5 of 100 is the usual limit; "
         "this one is stricter, since moments of one conversation are not independent of each other. Single hours are each compared with the rest of the day, at 5 of 100 divided by the number of hours."

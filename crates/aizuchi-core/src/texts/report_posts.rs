@@ -1,4 +1,4 @@
-//! The part of a report that is about what it posts, one by one: the list of posts, and what it does when it is called.
+//! The report's section on individual posts: the list of posts, and what it does when it is called.
 
 use crate::texts::Name;
 
@@ -9,7 +9,7 @@ texts! {
     title_ledger:
         "What it posted, and what it would have answered where it only observes" / "投稿した内容と、聞くだけのチャンネルで応じていたはずの発言";
     title_scripted: "What else it would have done" / "このほかにしていたはずのこと";
-    /// What the tags of the posts say.
+    /// The meaning of the posts' tags.
     only_timing:
         "The tags say nothing about whether a post helps, only about its timing, and whether another person followed up the question. A post whose timing looks harmless can still be useless."
         / "一覧の印が示すのは、間合いと、質問に応じた人がいたかどうかだけです。間合いに問題がなくても、役に立つとは限りません。";
@@ -31,7 +31,7 @@ texts! {
     badge_late: "more than 30 min after the question" / "質問から 30 分を過ぎた投稿";
     what_followed: "After that" / "その後";
     nothing_followed: "nobody wrote within an hour" / "1 時間以内に発言なし";
-    /// Of messages that are left out, besides those that are shown.
+    /// For messages that are left out, in addition to those that are shown.
     more_left_out(count: &str): "{count} more, not shown" / "ほかに {count} 件（省略）";
 
     // The examples of posts that interrupt.
@@ -54,7 +54,7 @@ texts! {
         "That is a mistake of the rules: as the history says, {name} had answered already."
         / "これはルールの誤りです。履歴によれば、{name:#}がすでに答えていました。";
 
-    // What it does where it is called.
+    // What it does when it is called.
     called: "It also answers when it takes a message for a call" / "呼びかけと受け取った発言への返事";
     called_times(times: &str):
         "It would have taken a message for a call to it {times}, and answered. These answers come on top of its posts."

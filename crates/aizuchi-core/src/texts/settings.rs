@@ -1,28 +1,28 @@
-//! Settings that people order for a thread, a channel or the workspace, in the chat and on the console.
+//! Settings that users change for a thread, a channel or the workspace, in the chat and on the console.
 
 use crate::persona::Language;
 use crate::rules::setting_override::SettingKind;
 use crate::texts::pick;
 
 texts! {
-    /// `place` is where it holds, `value` as the config would have it, and `undo` the order that takes it back.
+    /// `place` is where it applies, `value` is spelled as in the config, and `undo` is the order that reverts it.
     changed(place: &str, setting: &str, value: &str, name: &str, undo: &str):
         "Done, {place}: {setting} is {value} from now on. `@{name} {undo}` returns to what holds without this."
         / "変更しました（{place}）：{setting}は {value} です。`@{name} {undo}` で元に戻せます。";
-    /// Follows [`changed`] where less holds than was ordered.
+    /// Appended to [`changed`] if the config or another user limits the value.
     holds(value: &str):
         " What holds is {value}: the config, or what somebody else has set, allows no more."
         / "実際に効いているのは {value} です。設定ファイルやほかの人の設定の範囲を超えないためです。";
     cleared(place: &str, setting: &str, value: &str):
         "Done, {place}: nothing is set there for {setting} any more, so it is {value}."
         / "元に戻しました（{place}）：{setting}は {value} です。";
-    /// Follows [`cleared`] for a user who is no admin.
+    /// Appended to [`cleared`] for a user who is not an admin.
     admins_stay:
         " What an admin has set stays." / "管理者による設定はそのまま残ります。";
     all_cleared(place: &str):
         "Done, {place}: every setting is as the config says, or as an admin has set it for all channels."
         / "元に戻しました（{place}）：設定ファイルのとおり、または管理者が全チャンネルに設定したとおりです。";
-    /// `setting` is what was to be changed.
+    /// `setting` is the setting that was to be changed.
     not_done(setting: &str):
         "I did not change {setting}: I was away when you said so, or somebody has changed it since. Please say it again if you still want it."
         / "{setting}は変更していません。止まっていた間の指示だったか、そのあとに変更されたためです。必要なら、もう一度指示してください。";
@@ -87,7 +87,7 @@ texts! {
     set_by(by: &str): "by {by}" / "{by} による";
 }
 
-/// What a setting is called.
+/// The name of a setting.
 pub fn setting(language: Language, kind: SettingKind) -> &'static str {
     match kind {
         SettingKind::Language => pick(language, "the language", "言語"),
@@ -104,7 +104,7 @@ pub fn setting(language: Language, kind: SettingKind) -> &'static str {
     }
 }
 
-/// The word that commands have for a setting.
+/// The word for a setting in commands.
 pub fn command_word(language: Language, kind: SettingKind) -> &'static str {
     match kind {
         SettingKind::Language => pick(language, "language", "言語"),

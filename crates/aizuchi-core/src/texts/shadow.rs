@@ -1,7 +1,8 @@
-//! The console's pages on which models are asked in shadow: other settings, a judge once more, and another persona.
+//! The console's pages on shadow calls to models: with other settings, with a judge asked again, and with another
+//! persona.
 
 texts! {
-    // A judge asked once more.
+    // Asking a judge again.
     judge_again: "Judge again now" / "いま判断し直す";
     judge_again_link: "Judge again now …" / "いま判断し直す…";
     judge_again_explained:
@@ -34,7 +35,7 @@ texts! {
     reaction: "Reaction" / "リアクション";
     none: "none" / "なし";
 
-    // What is asked, and what it costs.
+    // What is asked, and its cost.
     estimate(model: &str, cost: &str):
         "{model} would be asked once: {cost}."
         / "{model} に 1 回問い合わせます：{cost}。";

@@ -1,4 +1,4 @@
-//! What the Slack adapter answers to its slash command, and the word for files in exports.
+//! The Slack adapter's answers to its slash command, and the word for files in exports.
 
 texts! {
     not_a_member(name: &str):
@@ -8,6 +8,6 @@ texts! {
         "This is taking a moment. I’ll tell you here when it’s done."
         / "少し時間がかかっています。終わったらここでお知らせします。";
 
-    /// In exports of other systems.
+    /// In exports from other systems.
     file: "file" / "ファイル";
 }

@@ -1,4 +1,4 @@
-//! What an order would have changed, in the chat and on the console, and why that cannot be told.
+//! What an order would have changed, in the chat and on the console, and why that is unknown.
 
 use crate::persona::Language;
 use crate::standing_order::StandingOrderEffect;
@@ -45,7 +45,7 @@ texts! {
     never_spoke(days: i64):
         "In the last {days} days it never spoke here unasked."
         / "直近 {days} 日間、ここで自発的に発言していません。";
-    // The page on which an order is tried.
+    // The page for trying an order.
     title: "Try an order" / "指示を試す";
     explained(name: &str, days: i64, most: usize):
         "The judge’s model judges the newest moments of the last {days} days in #{name} again with the order in its prompt: at most {most} at which it "
@@ -70,11 +70,11 @@ texts! {
     times(count: usize): "{count} times" / "{count} 回";
 }
 
-/// As it tells it itself, in the chat.
+/// The effect in the persona's words, in the chat.
 pub fn effect_here(language: Language, effect: &StandingOrderEffect) -> String {
     let spoken = match (effect.spoke, effect.untried_spoke) {
         (0, 0) => never_spoke_here(language, effect.days),
-        // Nothing is known of those times.
+        // Nothing is known about those moments.
         (0, _) => String::new(),
         (spoke, _) => {
             spoke_here(language, effect.days, &count(language, spoke), effect.newly_silent)
@@ -88,7 +88,7 @@ pub fn effect_here(language: Language, effect: &StandingOrderEffect) -> String {
     told.trim_start().to_owned()
 }
 
-/// As the console tells it.
+/// The effect as shown on the console.
 pub fn effect(language: Language, effect: &StandingOrderEffect) -> String {
     let spoken = match (effect.spoke, effect.untried_spoke) {
         (0, 0) => never_spoke(language, effect.days),
@@ -103,7 +103,7 @@ pub fn effect(language: Language, effect: &StandingOrderEffect) -> String {
     told.trim_start().to_owned()
 }
 
-/// Of what was tried and what was not, how much is not known.
+/// How many moments are unclear, and how many were not tried.
 fn unknown(language: Language, effect: &StandingOrderEffect) -> String {
     let unclear = match effect.unclear {
         0 => String::new(),

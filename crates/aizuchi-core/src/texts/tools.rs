@@ -1,4 +1,4 @@
-//! The tools of a reply as a model is told of them, and what they answer besides their results.
+//! The tools for replies: their descriptions for a model, and their messages besides results.
 
 texts! {
     add_memo:
@@ -134,6 +134,6 @@ texts! {
     web_limit_of_day:
         "As much as is allowed was looked up on the web in the last 24 hours. Answer with what you have."
         / "ウェブで調べられる 24 時間あたりの回数を使い切りました。いまある情報で答えてください。";
-    /// Beneath an answer that names none of the pages that were read for it.
+    /// Appended to an answer that names none of the pages that were read for it.
     sources(addresses: &str): "Sources: {addresses}" / "出典: {addresses}";
 }

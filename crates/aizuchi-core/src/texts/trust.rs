@@ -1,5 +1,5 @@
-//! What the persona offers where nearly all was approved that it proposed with some confidence: to speak by itself from
-//! there on. As whoever looks after the channel is asked, and as the pages show it.
+//! The persona's offer to speak without asking from a certain confidence on, after nearly all such proposals were
+//! approved: as a channel's keeper is asked, and as the pages show it.
 
 use crate::decision::trust::TrustState;
 use crate::persona::Language;
@@ -10,11 +10,11 @@ texts! {
     offer(least: f64, percent: f64, channel: &str):
         "With confidence over {least:.2} you would have let {percent:.0} % pass; shall I speak by myself in {channel}?"
         / "確信度 {least:.2} 以上の案のうち {percent:.0}% を承認していました。{channel} では自分から話してもいいですか？";
-    /// What a yes does.
+    /// What accepting the offer does.
     means(least: f64):
         "Yes: from a confidence of {least:.2} on I say it without asking (mode companion), and below that nothing. Mentions are answered as ever."
         / "「はい」なら、確信度 {least:.2} 以上のときは確認せずに話し、それより低いときは黙っています（モードは companion）。呼びかけにはこれまでどおり答えます。";
-    /// On how many decisions it rests, and how to undo it.
+    /// The number of decisions behind it, and how to undo it.
     rests_on(clicks: usize):
         "This rests on {clicks} decisions. The mode propose brings the questions back."
         / "これまでの {clicks} 件の判断によるものです。モードを propose に戻せば、また確認します。";
@@ -24,13 +24,13 @@ texts! {
         "This is settled already, or what was decided since says otherwise."
         / "すでに決まったか、その後の判断の結果で成り立たなくなりました。";
     heading: "Speaking by itself" / "自分から話すこと";
-    /// On a channel's page, while it holds.
+    /// On a channel's page, while it is in force.
     in_force(least: f64):
         "It speaks by itself from a confidence of {least:.2} on, as somebody decided. Another mode ends that."
         / "確信度 {least:.2} 以上なら自分から話すことになっています。モードを変えると終わります。";
 }
 
-/// What became of an offer, as a word for it.
+/// The state of an offer, as a word.
 pub fn state(language: Language, state: TrustState) -> &'static str {
     match state {
         TrustState::Open => pick(language, "open", "返事待ち"),

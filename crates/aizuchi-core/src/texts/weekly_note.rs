@@ -1,7 +1,7 @@
-//! What a channel's keeper is told of a week.
+//! A channel's weekly note to its keeper.
 
 texts! {
-    /// From when until when.
+    /// `since` and `until` are dates.
     heading(channel: &str, since: &str, until: &str):
         "**The week in {channel}**, {since} – {until}" / "**{channel} の 1 週間**（{since} – {until}）";
     taken_up(count: usize): "What I took up: {count}" / "自分から話したこと：{count} 件";
@@ -14,7 +14,7 @@ texts! {
     after_hours(count: i64): "after {count} h" / "{count} 時間後";
     cost(calls: u64, tokens: u64):
         "Model calls: {calls}, tokens: {tokens}" / "モデルの呼び出し：{calls} 回、トークン：{tokens}";
-    /// `amount` with its currency.
+    /// `amount` includes its currency.
     price(amount: &str): "price: {amount}" / "料金：{amount}";
     price_partly_unknown(amount: &str, unpriced: u64):
         "price: {amount} and {unpriced} tokens without a known price"

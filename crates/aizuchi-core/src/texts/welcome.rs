@@ -1,4 +1,4 @@
-//! How welcome words and silences were, on pages.
+//! How welcome posts and silences were, as shown on pages.
 
 use crate::decision::welcome::{Reception, SpeakChoice, WelcomeReason};
 use crate::persona::Language;
@@ -64,7 +64,7 @@ pub fn reason(language: Language, reason: WelcomeReason) -> &'static str {
     }
 }
 
-/// How a choice was rated.
+/// The rating of a choice.
 pub fn rating(language: Language, choice: SpeakChoice, welcome: Reception) -> &'static str {
     match (choice, welcome) {
         (SpeakChoice::Silence, Reception::Welcome) => silence_was_right(language),

@@ -1,4 +1,4 @@
-//! The console's page on which other settings are tried on a channel's last days.
+//! The console's page for trying other settings on a channel's last days.
 
 use crate::persona::Language;
 use crate::texts::pick;
@@ -75,7 +75,7 @@ texts! {
         "Copy this into config.yaml; it holds after the next start or reload."
         / "config.yaml に書き写してください。次の起動または再読み込みから有効です。";
 
-    /// `place` says for where somebody has ordered it.
+    /// `place` says where a user has set it.
     ordered_over(place: &str, name: &str, value: &str):
         "Somebody has set the confidence ({place}), and that stands over config.yaml: `min_confidence` in this patch does not hold before it is taken back. "
         "`@{name} set confidence {value}`, said in the channel by an admin, or “Settings” on the channel's page, sets it at once."
@@ -85,7 +85,7 @@ texts! {
     wrong_number(name: &str): "{name} is not a number that it may have" / "{name} の値が正しくありません";
 }
 
-/// What a gate keeps it from.
+/// What a gate excludes.
 pub fn gate(language: Language, name: &str) -> &'static str {
     match name {
         "directed" => pick(language, "what is said to somebody else", "ほかの人に宛てた発言"),

@@ -1,15 +1,15 @@
-//! The part of a report that says which data go where, in short. `docs/guide/privacy.md` says it in full.
+//! The report's section on which data goes where, in short. `docs/guide/privacy.md` has the details.
 
 texts! {
     title: "What leaves your workspace" / "ワークスペースの外に出るもの";
-    // What stands in backquotes is shown as code.
+    // Text in backquotes is shown as code.
     no_model:
         "Without a model, nothing goes to a provider of models: the built-in rules run on your own machine."
         / "モデルを使わなければ、モデルの提供元には何も送りません。組み込みのルールは皆さんのマシンで動きます。";
     replayed_here:
         "This replay ran on your machine, asked no model and sent nothing."
         / "この再生は皆さんのマシンだけで行い、モデルには尋ねず、何も送っていません。";
-    /// Of a replay with the answers of a model.
+    /// For a replay with a model's answers.
     replayed_with_model:
         "For this replay, a model read the messages around each moment, unless its answers were there already."
         / "この再生では、回答がすでにあった場面を除き、それぞれの場面の前後の発言をモデルが読みました。";
@@ -28,7 +28,7 @@ texts! {
     quotes:
         "A quote comes from the same channel or from a public one, never from another private channel or a direct message."
         / "引用するのは、同じチャンネルか公開チャンネルの発言だけです。ほかの非公開チャンネルやダイレクトメッセージからは引用しません。";
-    /// In a replay each channel is alone.
+    /// A replay treats each channel in isolation.
     quotes_of_replay:
         "A quote comes from the same channel or from a public one, never from another private channel or a direct message. In this replay all come from the same channel."
         / "引用するのは、同じチャンネルか公開チャンネルの発言だけです。ほかの非公開チャンネルやダイレクトメッセージからは引用しません。この再生では、どれも同じチャンネルからの引用です。";

@@ -12,7 +12,7 @@ use aizuchi_harness::fixtures::{JOIN, at, top_level};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
 
-/// How many seconds pass before the judge is called, if no further message comes.
+/// The number of seconds until the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
     let began = harness.clock.now();
     while harness.step_of(&top_level("garden")).await.is_some() {
@@ -71,7 +71,7 @@ async fn the_wait_follows_the_tempo_of_the_channel() {
     ");
 }
 
-/// Two users talk with each other while a question waits.
+/// Two users talk to each other while a question waits.
 const BESIDE_THE_QUESTION: [(&str, &str); 2] =
     [("bob", "@carol the tulips are out"), ("carol", "@bob so are the lilies")];
 

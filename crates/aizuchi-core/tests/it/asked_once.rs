@@ -1,5 +1,5 @@
-//! A keeper is asked exactly once about a proposal, and the question ends settled: wherever the process dies, whatever the
-//! platform says, and whatever becomes of the proposal. On every store.
+//! A keeper is asked exactly once about a proposal, and the question ends settled: wherever the process dies,
+//! whatever the platform answers, and whatever happens to the proposal. On every store.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,10 +29,10 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
-/// The moments at which the process may die.
+/// The points at which the process may die.
 #[derive(Default)]
 struct Points {
-    /// The one at which it does, counted from one; zero: at none.
+    /// The point at which it dies, counted from 1; 0 for none.
     dies_at: AtomicUsize,
     passed: AtomicUsize,
     died: Notify,
@@ -56,17 +56,17 @@ impl Points {
 /// A question in the private chat.
 struct Asked {
     subject: QuestionSubject,
-    /// What became of it, once it is settled.
+    /// The outcome, once it is settled.
     settled: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChatFault {
-    /// It does not arrive.
+    /// The question does not arrive, and the sender learns that.
     Busy,
-    /// It does not arrive, and nobody learns that.
+    /// The question does not arrive, and the sender does not learn that.
     Lost,
-    /// It arrives, and nobody learns that.
+    /// The question arrives, and the sender does not learn that.
     LostAnswer,
     Refused,
 }
@@ -75,13 +75,13 @@ enum ChatFault {
 #[derive(Default)]
 struct TestChat {
     asked: Mutex<Vec<Asked>>,
-    /// What the next questions meet.
+    /// The faults that the next questions meet.
     faults: Mutex<Vec<ChatFault>>,
     points: Arc<Points>,
 }
 
 impl TestChat {
-    /// What became of each question about a subject.
+    /// The outcome of each question about a subject.
     fn about(&self, subject: QuestionSubject) -> Vec<Option<String>> {
         let asked = self.asked.lock().unwrap();
         let about = asked.iter().filter(|asked| asked.subject == subject);
@@ -173,7 +173,7 @@ impl KeeperChat for TestChat {
     }
 }
 
-/// The store's cursors, before and after each of which the process may die.
+/// The store's cursors. The process may die before and after each call.
 struct MortalCursors {
     inner: Arc<dyn Cursors>,
     points: Arc<Points>,
@@ -208,7 +208,7 @@ impl WeeklyNotes for MortalCursors {
     }
 }
 
-/// What ren, who looks after all public channels, is asked.
+/// What ren, the keeper of all public channels, is asked.
 struct Story {
     harness: Harness,
     keepers: Keepers,
@@ -237,7 +237,7 @@ impl Story {
         Self { harness, keepers, chat, rooms: AtomicUsize::new(0) }
     }
 
-    /// Something is proposed in a channel of its own. Returns what a keeper is to be asked about.
+    /// Makes a proposal in a new channel. Returns the subject of the question for the keeper.
     async fn proposes(&self) -> QuestionSubject {
         let room = format!("room{}", self.rooms.fetch_add(1, Ordering::SeqCst));
         let known = Heard::Channel(new_channel(&room, Visibility::Public));
@@ -251,7 +251,7 @@ impl Story {
         QuestionSubject::Proposal(newest.id)
     }
 
-    /// Looks as after a start, and perhaps dies meanwhile.
+    /// Looks as after a start. The process may die during that.
     async fn look(&self) -> bool {
         let mut records = QuestionRecords::default();
         tokio::select! {
@@ -281,7 +281,7 @@ impl Story {
     }
 }
 
-/// What becomes of a proposal, and what its question says then.
+/// The endings of a proposal, and what its question then says.
 const ENDINGS: [(Option<KeeperButton>, &str); 4] = [
     (Some(KeeperButton::Say), "approved."),
     (Some(KeeperButton::NotNow), "not now."),
@@ -327,7 +327,7 @@ async fn a_keeper_is_asked_once_wherever_the_process_dies() {
     }
 }
 
-/// A question is decided elsewhere before anybody knows where it stands.
+/// A question is decided elsewhere before its state is known.
 #[tokio::test]
 async fn a_question_of_which_nobody_knew_is_found_and_settled() {
     for fault in [ChatFault::LostAnswer, ChatFault::Lost] {
@@ -378,7 +378,7 @@ async fn a_keeper_is_asked_once_whatever_the_platform_says() {
             story.recover().await;
             let expected = if fault == ChatFault::Refused { 0 } else { 1 };
             assert_eq!(story.chat.about(subject).len(), expected, "{fault:?}");
-            // The next one is asked about as ever.
+            // The next proposal is asked about as usual.
             let next = story.proposes().await;
             story.recover().await;
             assert_eq!(story.chat.about(next), [None], "{fault:?}");
@@ -393,7 +393,7 @@ async fn a_keeper_is_asked_once_whatever_the_platform_says() {
     }
 }
 
-/// Nobody is asked again before it is known that the first question did not arrive.
+/// No question is repeated until it is known that the first one did not arrive.
 #[tokio::test]
 async fn a_question_that_may_still_arrive_is_waited_for() {
     on_every_store(async |store| {
@@ -412,7 +412,7 @@ async fn a_question_that_may_still_arrive_is_waited_for() {
     .await;
 }
 
-/// However many questions wait, a platform that takes none now is not asked to take them all.
+/// However many questions wait, a platform that accepts none at the moment is not tried for each of them.
 #[tokio::test]
 async fn a_busy_platform_is_tried_once_at_each_look() {
     on_every_store(async |store| {

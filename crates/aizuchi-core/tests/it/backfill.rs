@@ -28,13 +28,13 @@ use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// How long a call to a channel that hangs takes.
+/// The duration of a call to a channel that hangs.
 const CALL_TIMEOUT: SignedDuration = SignedDuration::from_secs(12);
 
-/// When a script that waits for something fails. It takes seconds.
+/// The timeout of a script that waits for something. It normally takes seconds.
 const MAX_SCRIPT_TIME: Duration = Duration::from_secs(300);
 
-/// How a channel cannot be read.
+/// Why a channel cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Breakage {
     Fails,
@@ -52,13 +52,13 @@ struct FakeHistory {
     incidents: Incidents,
     channels: Vec<ChannelId>,
     broken: Mutex<BTreeMap<ChannelId, Breakage>>,
-    /// The channels and targets that were read or tried, in this order.
+    /// The channels and targets that were read or tried, in order.
     tried: Mutex<Vec<String>>,
     read: Mutex<Vec<String>>,
-    /// What the platform has deleted.
+    /// The messages that the platform has deleted.
     deleted: Mutex<HashSet<MessageId>>,
     looked_up: Mutex<Vec<MessageId>>,
-    /// How many more lookups succeed.
+    /// The number of lookups that still succeed.
     lookups_left: AtomicUsize,
 }
 
@@ -116,7 +116,7 @@ impl FakeHistory {
         self.tried.lock().unwrap().iter().filter(|tried| *tried == name).count()
     }
 
-    /// Runs the backfill until this is done.
+    /// Runs the backfill until the script ends.
     async fn run_during(&self, script: impl Future<Output = ()>) {
         let hour = SignedDuration::from_hours(1);
         tokio::select! {
@@ -136,13 +136,13 @@ impl FakeHistory {
         }
     }
 
-    /// Whether nothing is left to be looked for after a restart.
+    /// Whether no deletion check is left for after a restart.
     async fn is_checked(&self) -> bool {
         let cursors = self.store.cursors.cursors(&workspace()).await.unwrap();
         cursors.iter().all(|cursor| cursor.value.is_empty())
     }
 
-    /// The ids of a channel's messages that are not deleted.
+    /// The ids of a channel's stored messages that are not deleted.
     async fn kept(&self, channel: &str) -> BTreeSet<MessageId> {
         let query = MessageQuery {
             workspace: workspace(),
@@ -200,7 +200,7 @@ impl ChannelHistory for FakeHistory {
     async fn advance_cursors(&self, _since: Timestamp) {}
 }
 
-/// The clock stands still until all channels are read but the broken ones: nothing waits for those.
+/// The clock stands still until all but the broken channels are read: they delay no other channel.
 #[tokio::test]
 async fn a_channel_that_cannot_be_read_keeps_no_other_waiting() {
     for breakage in [Breakage::Fails, Breakage::Hangs, Breakage::Panics] {
@@ -209,7 +209,7 @@ async fn a_channel_that_cannot_be_read_keeps_no_other_waiting() {
         history
             .run_during(async {
                 history.until(|| history.behind() == broken).await;
-                // A conversation that a step waits for is read though others of those hang.
+                // A conversation that a step waits for is read although other such conversations hang.
                 for channel in ["c00", "c07", "c19", "c20"] {
                     history.queue.prioritize((ChannelId::new(channel), None));
                 }
@@ -227,7 +227,7 @@ async fn a_channel_that_cannot_be_read_keeps_no_other_waiting() {
     }
 }
 
-/// As many channels hang as are read at once: they are given up when their calls end, and the others are read.
+/// As many channels hang as are read concurrently: their calls time out, and the other channels are read.
 #[tokio::test]
 async fn channels_that_hang_are_read_behind_the_others() {
     let history = FakeHistory::broken((0..4).map(|number| (number, Breakage::Hangs)));
@@ -241,7 +241,7 @@ async fn channels_that_hang_are_read_behind_the_others() {
     assert_eq!(history.read.lock().unwrap().len(), 16);
 }
 
-/// A channel that stays broken is tried often at first, and then every five minutes.
+/// A channel that stays broken is retried often at first, and then every five minutes.
 #[tokio::test]
 async fn a_broken_channel_is_not_tried_without_end() {
     let history = FakeHistory::broken([(3, Breakage::Fails)]);
@@ -262,8 +262,8 @@ async fn a_broken_channel_is_not_tried_without_end() {
     assert_eq!(history.read.lock().unwrap().len(), 19);
 }
 
-/// A moderator has purged a channel. Each message is looked up, in the background, and a restart goes on where the last
-/// process has stopped.
+/// A moderator has purged a channel. Each message is looked up in the background, and after a restart the check
+/// resumes where it stopped.
 #[tokio::test]
 async fn any_number_of_missed_deletions_is_honored_across_restarts() {
     on_every_store(async |store| {
@@ -279,7 +279,7 @@ async fn any_number_of_missed_deletions_is_honored_across_restarts() {
         join_all(heard).await.into_iter().for_each(|heard| assert!(heard.unwrap().is_new));
         let purged: HashSet<MessageId> = (20..610).map(id).collect();
         *history.deleted.lock().unwrap() = purged.clone();
-        // The first chunk can be looked up.
+        // The lookups of the first chunk succeed.
         history.lookups_left.store(1, Ordering::SeqCst);
         let suspects = Suspects::Unknown(DeletionCheck { from: time(0), until: time(700) });
         check_suspects(&history, &workspace(), &garden, suspects).await.unwrap();
@@ -313,7 +313,7 @@ async fn any_number_of_missed_deletions_is_honored_across_restarts() {
     .await;
 }
 
-/// What an earlier process has left is claimed only while it can be run.
+/// The work of an earlier process is claimed only while it can be run.
 #[tokio::test]
 async fn no_deletion_check_is_lost_while_disconnected() {
     let connection = ConnectionTracker::default();

@@ -1,5 +1,4 @@
-//! Budgets under a burst: what is planned at the same time counts, on every store, so at most one call goes beyond a
-//! limit.
+//! Budgets under a burst: concurrently planned calls count, on every store, so at most one call exceeds a limit.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -34,12 +33,12 @@ use tokio::sync::Semaphore;
 const CALL_TOKENS: u64 = 1000;
 const CAP: u64 = 5 * CALL_TOKENS;
 
-/// How many users write at once.
+/// The number of users who write at once.
 fn burst_size() -> usize {
     cases(40, 200)
 }
 
-/// Runs a test with seeds on every store. An ordinary run has another seed on each.
+/// Runs a test with seeds on every store. An ordinary run uses a different seed for each store.
 async fn on_every_store_with_seeds(test: impl AsyncFn(TestStore, u64)) {
     for (kind, seed) in StoreKind::ALL.into_iter().zip(1..) {
         for seed in cases(seed..=seed, 1..=3) {
@@ -49,11 +48,11 @@ async fn on_every_store_with_seeds(test: impl AsyncFn(TestStore, u64)) {
     }
 }
 
-/// A model that answers when it is let, and uses the same number of tokens for each call. It uses a tool first wherever
-/// it is offered some.
+/// A model that answers when the test lets it, and uses the same number of tokens for each call. If tools are
+/// offered, it first calls one.
 struct SlowMind {
     script: ScriptedMind,
-    /// Whether it calls tools for ever, offered or not.
+    /// Whether it calls tools forever, offered or not.
     is_endless: bool,
     calls: AtomicUsize,
     waiting: AtomicUsize,
@@ -81,7 +80,7 @@ impl SlowMind {
         self.calls.load(Ordering::SeqCst) as u64 * CALL_TOKENS
     }
 
-    /// Lets a random share of the calls in flight end. Returns whether there were any.
+    /// Ends a random share of the calls in flight. Returns whether there were any.
     fn let_some_end(&self, share: f64) -> bool {
         let waiting = self.waiting.load(Ordering::SeqCst);
         let let_go = 1 + (share * waiting as f64) as usize;
@@ -115,7 +114,7 @@ impl Llm for SlowMind {
     }
 }
 
-/// A model that is down and would cost nothing.
+/// A model that is down and would be free.
 struct DownMind;
 
 #[async_trait]
@@ -130,7 +129,7 @@ impl Llm for DownMind {
     }
 }
 
-/// Several runners around one store, whose model calls overlap as much as they can.
+/// Several runners on one store, whose model calls overlap as much as possible.
 struct Burst {
     harness: Harness,
     runners: Vec<Runner>,
@@ -145,7 +144,7 @@ impl Burst {
         Self::with_options(store, runners, seed, options, mind.clone(), mind).await
     }
 
-    /// With `llm` as the first model, and `mind` among its models.
+    /// Creates a burst with `llm` as the primary model, and `mind` among its models.
     async fn with_options(
         store: TestStore,
         runners: usize,
@@ -164,7 +163,7 @@ impl Burst {
         Self { harness, runners, mind, seed }
     }
 
-    /// Handles everything until nothing is pending. The calls in flight end in groups of random sizes.
+    /// Handles everything until nothing is pending. The calls in flight end in groups of random size.
     async fn run(&self) {
         let clock = &self.harness.clock;
         for round in 0.. {
@@ -175,7 +174,7 @@ impl Burst {
                     () = self.until_all_sleep() => {
                         let share = seeded_random(self.seed, &[&round.to_string()]);
                         if !self.mind.let_some_end(share) {
-                            // All of them wait for budget.
+                            // All calls wait for budget.
                             clock.advance_to(clock.next_wake_at().unwrap());
                         }
                     }
@@ -185,14 +184,14 @@ impl Burst {
                 continue;
             }
             match self.harness.store.store.next_ready().await.unwrap() {
-                // All that wait for budget come back together.
+                // All calls that wait for budget resume together.
                 Some(next) => clock.advance_to(next + SignedDuration::from_secs(5)),
                 None => return,
             }
         }
     }
 
-    /// Waits until every claimed step sleeps: while it awaits an answer, or for budget.
+    /// Waits until every claimed step sleeps, waiting for an answer or for budget.
     async fn until_all_sleep(&self) {
         let store = &self.harness.store;
         let mut sleepers = self.harness.clock.sleepers();
@@ -200,10 +199,10 @@ impl Burst {
         loop {
             let sleeping = *sleepers.borrow_and_update();
             revisions.borrow_and_update();
-            // On a busy machine the steps may hold every reader.
+            // On a busy machine, the steps may hold every reader.
             let Ok(steps) = store.archive.pending_steps(&workspace()).await else { continue };
             let leased = steps.iter().filter(|step| step.lease.is_some()).count();
-            // What was read is old if a step was claimed or completed meanwhile.
+            // What was read is stale if a step was claimed or completed in the meantime.
             let is_old = sleepers.has_changed().unwrap() || revisions.has_changed().unwrap();
             if sleeping > 0 && leased == sleeping && !is_old {
                 return;
@@ -221,7 +220,7 @@ impl Burst {
         self.harness.says_in(own_thread(number), &format!("user{number}"), text).await;
     }
 
-    /// How many decisions ended in each way, and by which gate.
+    /// The number of decisions per result and gate.
     async fn ends(&self) -> BTreeMap<(&'static str, &'static str), usize> {
         let mut ends = BTreeMap::new();
         for row in self.harness.decisions("garden").await {
@@ -231,7 +230,7 @@ impl Burst {
         ends
     }
 
-    /// What is booked for the whole workspace.
+    /// The usage that is recorded for the whole workspace.
     async fn booked(&self) -> BudgetUsage {
         let (archive, now) = (&self.harness.store.archive, self.harness.clock.now());
         archive.spending(&workspace(), now).await.unwrap()[0].spent
@@ -274,7 +273,7 @@ async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
     .await;
 }
 
-/// While a claim thinks between two calls, others think too.
+/// While a claim waits between two calls, others run too.
 #[tokio::test]
 async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_call() {
     on_every_store_with_seeds(async |store, seed| {
@@ -295,7 +294,7 @@ async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_cal
     .await;
 }
 
-/// Each of them would call tools until its own limit.
+/// Each mention would call tools until its own limit.
 #[tokio::test]
 async fn mentions_at_once_whose_model_calls_tools_for_ever_spend_no_more_than_the_cap_and_one_call()
 {
@@ -316,11 +315,11 @@ async fn mentions_at_once_whose_model_calls_tools_for_ever_spend_no_more_than_th
     .await;
 }
 
-/// Nothing is reserved for the first model, which has no price. Its fallback has one.
+/// Nothing is reserved for the primary model, which has no price. Its fallback has one.
 #[tokio::test]
 async fn mentions_at_once_spend_no_more_money_than_the_cap_and_one_call_of_the_fallback() {
     on_every_store_with_seeds(async |store, seed| {
-        // A call costs as many millionths as it has tokens.
+        // The cost of a call in millionths equals its tokens.
         let price = ModelPrice { input: 1.0, cached_input: 1.0, cache_write: 1.0, output: 1.0 };
         let limits = BudgetLimits { micros_per_day: Some(CAP), ..BudgetLimits::default() };
         let book = Rulebook { workspace_limits: limits, ..Rulebook::default() };
@@ -351,7 +350,7 @@ async fn judgments_at_once_leave_the_share_of_mentions() {
         let share = CAP * 7 / 10;
         let spent = burst.mind.tokens();
         assert!((share..=share + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
-        // Which of them were judged is chance, so the last one may be among them.
+        // Which messages were judged is random, so the last one may be among them.
         let rows = burst.harness.decisions("garden").await;
         let is_over = |row: &&Decision| row.ended == Some(DecisionResult::OverBudget);
         let over: Vec<&Decision> = rows.iter().filter(is_over).collect();
@@ -360,7 +359,7 @@ async fn judgments_at_once_leave_the_share_of_mentions() {
             assert_eq!(row.gate, Some(Gate::Budget));
             assert_eq!(row.why.as_deref(), Some("my budget was used up (mention_share)"));
         }
-        // A mention still has its share.
+        // A share is still left for a mention.
         burst.harness.says_in(own_thread(burst_size()), "zoe", "@Aizuchi and this?").await;
         burst.run().await;
         assert_eq!(burst.mind.tokens(), spent + CALL_TOKENS);
@@ -386,8 +385,8 @@ async fn mentions_by_one_user_at_once_get_as_many_answers_as_one_user_gets() {
     .await;
 }
 
-/// An edit that adds a mention owes an answer, and one that removes it owes none: over and over again. Each answer
-/// counts, though it is of one message, and beyond the limit the ledger says so.
+/// An edit that adds a mention makes an answer owed, and one that removes it cancels that, over and over. Each
+/// answer counts, even if all are to one message, and the ledger says so once the limit is reached.
 #[tokio::test]
 async fn one_users_edits_get_as_many_answers_as_one_user_gets() {
     let book = Rulebook { answers_per_hour: Some(5), ..Rulebook::default() };
@@ -412,7 +411,7 @@ async fn one_users_edits_get_as_many_answers_as_one_user_gets() {
     .await;
 }
 
-/// Whoever polishes a message before asking is answered, and each of these is one answer.
+/// A user who edits a message before it mentions the persona is answered, and each such answer counts once.
 #[tokio::test]
 async fn a_mention_is_answered_however_often_its_message_was_edited() {
     let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
@@ -469,7 +468,7 @@ async fn one_users_messages_are_judged_a_few_times_an_hour() {
         let judged =
             BTreeMap::from([(("chose_silence", ""), 30), (("over_budget", "judge_calls"), 10)]);
         assert_eq!(burst.ends().await, judged);
-        // What somebody else says in the same conversation is judged.
+        // What another user says in the same conversation is judged.
         burst.harness.says_in(own_thread(0), "alice", "does nobody know?").await;
         burst.harness.says_in(own_thread(0), "bob", "what is it?").await;
         burst.run().await;

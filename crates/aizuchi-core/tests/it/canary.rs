@@ -1,5 +1,5 @@
-//! Privacy: a canary word in every private channel. Whatever is asked and whenever, it appears in no prompt, memory,
-//! memo or search of any other channel (invariant 9: private channels stay private).
+//! Privacy: every private channel contains a canary word. It appears in no prompt, memory, memo or search of any
+//! other channel, whatever is asked and when (invariant 9: private channels stay private).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,20 +29,20 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
-/// A private channel, a direct message, a channel that becomes private, one that becomes public, and one of which the
-/// platform has told nothing.
+/// A private channel, a direct message, a channel that becomes private, one that becomes public, and one about which
+/// the platform has sent nothing.
 const PRIVATE: [&str; 5] = ["attic", "direct", "cellar", "loft", "ghost"];
-/// Those, two public channels, and one that does not exist.
+/// The private channels, two public ones, and one that does not exist.
 const CHANNELS: [&str; 8] =
     ["garden", "kitchen", "nowhere", "attic", "direct", "cellar", "loft", "ghost"];
 const CELLAR_CLOSES: i64 = 1;
 const LOFT_OPENS: i64 = 2;
 const LAST_DAY: i64 = 5;
-/// What a model might search for. Each query finds messages in every channel.
+/// Queries that a model might search for. Each of them finds messages in every channel.
 const QUERIES: [&str; 4] =
     ["the ledger says", "what is the plan of the thread?", "kanri", "帳簿の鍵はどこ？"];
 
-/// Whether a text holds a canary of another channel than `home`.
+/// Whether a text contains a canary of a channel other than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
     canaries.any(|rest| PRIVATE.iter().any(|channel| *channel != home && rest.starts_with(channel)))
@@ -52,7 +52,7 @@ fn plan(channel: &str) -> String {
     format!("plan of {channel}")
 }
 
-/// Records each prompt with its channel. Prompts without one are about the workspace.
+/// Records each prompt with its channel. Prompts without a channel are about the workspace.
 pub struct PromptRecorder {
     pub llm: Arc<dyn Llm>,
     pub heard: Arc<Mutex<Vec<(String, String)>>>,
@@ -75,11 +75,11 @@ impl Llm for PromptRecorder {
     }
 }
 
-/// A harness of which every prompt is recorded.
+/// A harness that records every prompt.
 struct PrivacyHarness {
     harness: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
-    /// Of each channel, the first message of the day.
+    /// The first message of the day in each channel.
     parents: Vec<(String, MessageId)>,
     prompts: [(Arc<PromptBuilder>, Arc<Persona>); 2],
     rendered: usize,
@@ -127,7 +127,7 @@ impl PrivacyHarness {
         self.harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
-    /// A day of messages in every channel and its threads.
+    /// Posts a day of messages in every channel and its threads.
     async fn post_day(&mut self, day: i64) {
         let harness = &self.harness;
         for channel in ["garden", "kitchen"] {
@@ -155,7 +155,7 @@ impl PrivacyHarness {
         }
     }
 
-    /// The persona makes a memo in every private channel.
+    /// Has the persona make a memo in every private channel.
     async fn add_memos(&self) {
         for channel in PRIVATE {
             let memo = json!({
@@ -175,7 +175,7 @@ impl PrivacyHarness {
         }
     }
 
-    /// In every channel, a user has the persona search for everything it can find.
+    /// Has a user in every channel make the persona search for everything it can find.
     async fn search_everywhere(&self) {
         for channel in CHANNELS.into_iter().filter(|channel| *channel != "nowhere") {
             let search = json!({ "query": "the ledger says 帳簿 thread", "limit": 20 });
@@ -193,10 +193,10 @@ impl PrivacyHarness {
         }
     }
 
-    /// Checks that no recorded prompt leaks, and forgets them.
+    /// Checks that no recorded prompt leaks, and discards them.
     fn check_no_leaks(&self) {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
-        // There was something to check: many calls, and searches with results.
+        // Guards against a vacuous check: there were many calls, and searches with results.
         assert!(heard.len() > 50, "{}", heard.len());
         assert!(heard.iter().any(|(_, asked)| asked.contains("\n> > the ledger says")));
         for (home, asked) in heard {
@@ -209,7 +209,7 @@ impl PrivacyHarness {
         for channel in CHANNELS {
             let own = self.parents.iter().filter(|(conversation, _)| conversation == channel);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
-            // The first and the last thread, and a thread id of another channel.
+            // The first and the last thread, and a thread id from another channel.
             let others = self
                 .parents
                 .iter()
@@ -221,7 +221,7 @@ impl PrivacyHarness {
         all
     }
 
-    /// Renders every prompt that could be asked, in this many seconds.
+    /// Renders every prompt that could be asked at these moments, in seconds.
     async fn render_all_prompts(&mut self, moments: &[i64]) {
         let store = self.harness.store.store.clone();
         let mut found = BTreeMap::new();
@@ -258,7 +258,7 @@ impl PrivacyHarness {
         }
     }
 
-    /// What can be found from a channel.
+    /// What can be recalled from a channel.
     async fn recalled(&self, home: &str, query: &str) -> Vec<RecalledMessage> {
         let query = RecallQuery {
             workspace: workspace(),
@@ -274,7 +274,7 @@ impl PrivacyHarness {
         found
     }
 
-    /// Each canary is known in its own channel, so there was something to leak.
+    /// Checks that each canary is known in its own channel, so that there was something to leak.
     async fn check_known_in_own_channel(&self) {
         let now = self.harness.clock.now();
         for channel in PRIVATE {
@@ -285,7 +285,7 @@ impl PrivacyHarness {
                 assert!(text.contains(&format!("kanri{channel}{what}")), "{what}: {text}");
             }
             assert!(!text.contains("gone"), "{text}");
-            // The platform has told nothing of the ghost, so it is in no list of channels.
+            // The platform has sent nothing about the ghost, so it is in no list of channels.
             if channel != "ghost" {
                 let is_remembered = |what: &str| {
                     let canary = format!("kanri{channel}{what}");
@@ -332,7 +332,7 @@ impl PrivacyHarness {
     }
 }
 
-/// Days of messages, with everything that can happen to a channel. Returns how many prompts were rendered.
+/// Simulates days of messages, with everything that can happen to a channel. Returns how many prompts were rendered.
 async fn simulate_days(store: TestStore, moments: &[i64]) -> usize {
     let mut privacy = PrivacyHarness::new(store).await;
     let mut gone = Vec::new();
@@ -350,7 +350,7 @@ async fn simulate_days(store: TestStore, moments: &[i64]) -> usize {
             }
         }
         if day == CELLAR_CLOSES {
-            // Until now, the cellar is public.
+            // The cellar has been public until now.
             privacy.heard.lock().unwrap().clear();
             privacy.update_channel("cellar", "kanricellarname", Visibility::Private).await;
         }
@@ -398,19 +398,19 @@ async fn none_of_thousands_of_prompts_leaks_private_messages() {
     assert!(rendered >= cases(3_000, 10_000), "{rendered}");
 }
 
-/// The same on the other database.
+/// The same on PostgreSQL.
 #[tokio::test]
 async fn none_of_three_thousand_prompts_leaks_private_messages_on_postgres() {
     let rendered = simulate_days(TestStore::postgres().await, &[0]).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 
-/// Whether a text holds what was said in the garden before it became private.
+/// Whether a text contains what was said in the garden before it became private.
 fn holds_locker_code(text: &str) -> bool {
     text.contains("4711")
 }
 
-/// A harness whose judge always joins in, with a message in the garden that a reply in the kitchen brings up.
+/// A harness whose judge always joins in, with a message in the garden that a reply in the kitchen recalls.
 async fn garden_message(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -429,7 +429,7 @@ async fn make_private(harness: &Harness, channel: &str) {
     harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }
 
-/// The stored prompts of a channel's newest decision; `None` for those that were deleted.
+/// The stored prompts of a channel's newest decision; `None` for deleted ones.
 async fn stored_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
     let decision = harness.decisions(channel).await.pop().unwrap().id;
     let store = harness.store.archive.exchanges(decision).await.unwrap();
@@ -461,7 +461,7 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
         assert!(has_changed(&here).await.unwrap());
         // In its own channel, nothing has changed.
         assert!(!has_changed(&there).await.unwrap());
-        // Prompts without the message stay, and so do those of the channel in which it was said.
+        // Prompts without the message stay, and so do those of the message's own channel.
         let left = stored_prompts(&harness, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);
         let decision = harness.decisions("kitchen").await.pop().unwrap();

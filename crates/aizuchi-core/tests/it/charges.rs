@@ -1,4 +1,4 @@
-//! What a model may charge for is booked, however the work ends that asked for it.
+//! A model's possible charges are recorded, however the work that made the call ends.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::models::advance_while;
 
 const CALL_TOKENS: u64 = 1000;
 
-/// What a model does after a few answers that are charged and of no use.
+/// What a model does after a few charged but unusable answers.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Hangs,
@@ -62,7 +62,7 @@ impl Llm for BadMind {
     }
 }
 
-/// The tokens that are booked, of the channel and of the workspace.
+/// The recorded tokens of the channel and of the workspace.
 async fn booked(store: &TestStore, workspace: &WorkspaceId) -> Vec<u64> {
     let spending = store.archive.spending(workspace, at(9000)).await.unwrap();
     spending.iter().map(|row| row.spent.tokens_in_day).collect()
@@ -97,7 +97,7 @@ async fn charged_answers_and_the_call_in_flight_are_booked_after_a_timeout_and_a
     }
 }
 
-/// The whole job has less time than its call.
+/// The timeout of the job is shorter than that of its call.
 #[tokio::test]
 async fn the_call_in_flight_of_a_memory_job_that_takes_too_long_is_booked() {
     on_every_database(async |store| {
@@ -123,7 +123,7 @@ async fn the_call_in_flight_of_a_memory_job_that_takes_too_long_is_booked() {
             panic!("the job ended before its call");
         };
         assert!(advance_while(&harness.clock, at(9000), step).await.unwrap());
-        // What the call has probably used.
+        // The estimated usage of the call.
         let booked = booked(&harness.store, &workspace()).await;
         assert!(booked.len() == 2 && booked.iter().all(|tokens| *tokens > 100), "{booked:?}");
     })

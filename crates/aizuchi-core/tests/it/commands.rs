@@ -67,7 +67,7 @@ async fn why_explains_posts_and_silences() {
     ");
 }
 
-/// All of them are carried out; who sends so many reads the answers to the newest.
+/// All commands are carried out; the answers to the newest ones are posted.
 #[tokio::test]
 async fn many_commands_at_once_are_answered_in_a_few_posts() {
     on_every_store(async |store| {
@@ -89,7 +89,7 @@ async fn many_commands_at_once_are_answered_in_a_few_posts() {
     .await;
 }
 
-/// Who asks about a message of before gets the decision about that message, and no other.
+/// A user who asks about an earlier message gets the decision about that message, and no other.
 #[tokio::test]
 async fn why_explains_the_message_that_is_named() {
     let transcript = on_every_store(async |store| {
@@ -107,7 +107,7 @@ async fn why_explains_the_message_that_is_named() {
         harness.pass(5).await;
         harness.says("bob", "@Aizuchi why did you ignore what I said about the greenhouse?").await;
         harness.pass(5).await;
-        // Talk about it is no question for it.
+        // Talking about a question is not a question to the persona.
         harness.says("bob", "why did you not answer the door, alice?").await;
         harness.pass(400).await;
         harness.transcript().await
@@ -135,7 +135,7 @@ async fn why_explains_the_message_that_is_named() {
     ");
 }
 
-/// A decision about several messages may have been about another one than that which is asked about.
+/// A decision about several messages may have been about another one than the user asks about.
 #[tokio::test]
 async fn why_says_that_a_message_was_looked_at_together_with_others() {
     on_every_store(async |store| {
@@ -380,7 +380,7 @@ async fn a_command_and_a_question_are_both_answered() {
     ");
 }
 
-/// A client sends a message again under another id when it did not hear that it had arrived.
+/// Sends a message again under other ids, as a client does that did not hear that it had arrived.
 pub async fn sends_again(harness: &Harness, name: &str, text: &str, ids: &[&str]) {
     for id in ids {
         let message = message(top_level("garden"), id, harness.clock.now(), name, text);
@@ -530,7 +530,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
     ");
 }
 
-/// The reply must not confirm what was not executed.
+/// The reply must not confirm a command that was not executed.
 #[tokio::test]
 async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so() {
     let transcript = on_every_store(async |store| {
@@ -588,7 +588,7 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     ");
 }
 
-/// Histories are read out of order, so of old commands only an opt-out is safe to execute.
+/// Histories are read out of order, so among old commands only an opt-out is safe to execute.
 #[tokio::test]
 async fn of_backfilled_commands_only_opting_out_is_executed() {
     on_every_store(async |store| {
@@ -680,7 +680,7 @@ async fn the_other_commands_in_japanese() {
     ");
 }
 
-/// What was thought about when it was told to stop has its own decision, which says why nothing came of it.
+/// What was in flight when a user said stop has its own decision, which says why it was abandoned.
 #[tokio::test]
 async fn what_a_stop_interrupts_has_a_reason_of_its_own() {
     let transcript = on_every_store(async |store| {

@@ -1,5 +1,5 @@
-//! Several companions in one channel: another bot speaks unasked there, too, and about each message only one of them does.
-//! `momobot` is one that the settings name.
+//! Several companions in one channel: another bot also speaks unasked there, and only one of them does so about each
+//! message. `momobot` is a companion that the settings name.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, thread};
 use aizuchi_harness::harness::{Harness, HarnessOptions, PERSONA_USER_ID};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// The settings name these companions. The wait is fixed at 60 s, and so is the window.
+/// Settings that name these companions. The wait is fixed at 60 s, and so is the window.
 fn named(companions: &[&str]) -> HarnessOptions {
     let companions = companions.iter().map(|bot| UserId::new(*bot)).collect();
     let rules = ChannelRules { companions: Some(companions), ..ChannelRules::default() };
@@ -76,7 +76,7 @@ async fn where_a_companion_has_spoken_no_judge_is_asked() {
         let decision = last(&harness).await;
         assert_eq!(decision.gate, Some(Gate::OtherCompanion));
         assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
-        // What people say then is judged as ever.
+        // Later messages by people are judged as usual.
         harness.says("bob", "does anyone have a ladder?").await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.pass(1000).await;
@@ -100,7 +100,7 @@ async fn what_it_wanted_to_say_is_withdrawn_once_another_has_spoken() {
             assert_eq!(harness.mind.verbs(), "judge");
             harness.says("momobot", "in spring, before they sprout").await;
             harness.pass(1000).await;
-            // It is not even drafted.
+            // Not even a draft is made.
             assert_eq!(harness.mind.verbs(), "judge");
             assert!(harness.platform.posted_texts().is_empty());
             let decision = last(&harness).await;
@@ -113,7 +113,7 @@ async fn what_it_wanted_to_say_is_withdrawn_once_another_has_spoken() {
     }
 }
 
-/// The last check is behind the typing indicator.
+/// The last check comes after the typing indicator.
 #[tokio::test]
 async fn a_companion_that_speaks_while_it_types_is_heard() {
     on_every_store(async |store| {
@@ -147,7 +147,7 @@ async fn an_answer_in_the_thread_counts_as_well() {
     .await;
 }
 
-/// In many channels bots report builds and unfurl links while people talk.
+/// In many channels, bots report builds and unfurl links while people talk.
 #[tokio::test]
 async fn bots_that_are_not_named_count_for_nothing() {
     on_every_store(async |store| {
@@ -170,7 +170,7 @@ async fn bots_that_are_not_named_count_for_nothing() {
     .await;
 }
 
-/// What a companion was asked for by somebody else takes up nothing.
+/// An answer that another user requested from a companion takes up nothing.
 #[tokio::test]
 async fn what_another_companion_was_asked_for_is_no_answer() {
     on_every_store(async |store| {
@@ -200,7 +200,7 @@ async fn companions_have_two_turns_without_a_person() {
         assert_eq!(harness.mind.verbs(), "judge");
         assert_eq!(last(&harness).await.ended, Some(DecisionResult::Dropped));
         assert!(harness.platform.posted_texts().is_empty());
-        // Nobody owes a bot an answer, and a person has one all the same.
+        // A bot is not owed an answer, but a person still is.
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -220,7 +220,7 @@ async fn a_mention_of_another_companion_is_for_that_one_alone() {
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "");
         assert_eq!(last(&harness).await.gate, Some(Gate::Directed));
-        // Both owe an answer to who mentions both, whoever is first.
+        // Both owe an answer to a user who mentions both, whoever comes first.
         harness.says("alice", "@momobot @Aizuchi good morning").await;
         harness.says("momobot", "good morning, alice").await;
         harness.pass(10).await;

@@ -1,5 +1,5 @@
-//! Where one answer is for several people, nobody knows which of them a call is made for: all are named to the keeper, and all
-//! hear what became of it. On every store.
+//! If one answer is for several people, it is unknown for which of them a call is made: the keeper sees all their
+//! names, and all of them are told the outcome. On every store.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn all_who_are_answered_are_named_and_told() {
     .await;
 }
 
-/// Nobody decides for more people than can be named to them.
+/// A keeper does not decide for more people than can be shown.
 #[tokio::test]
 async fn a_crowd_is_offered_no_call() {
     on_every_store(async |store| {

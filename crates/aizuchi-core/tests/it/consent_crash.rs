@@ -1,5 +1,5 @@
-//! The process crashes at every single point while a call is asked for, allowed, made and told: the call is made at most once,
-//! and whoever asked hears what became of it.
+//! The process crashes at every single point while a call is requested, allowed, made and reported: the call is made
+//! at most once, and its asker is told the outcome.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl ExternalTools for CrashingPort<Shed> {
     }
 }
 
-/// Wants to plant, and says what it knows of that.
+/// A mind that wants to plant, and says what it knows about the planting.
 struct Gardener;
 
 #[async_trait]
@@ -104,7 +104,7 @@ async fn crash_at_points(kind: StoreKind, every: usize) {
         let has_crashed = live_until_crash(&harness, &shed, &fuse).await;
         let harness = harness.restart().await;
         ask(&harness.inbox).await;
-        // Until all leases have ended, but no consent has lapsed.
+        // Until all leases have expired, but no consent has lapsed.
         harness.pass(1_000).await;
         let calls = caller(&harness, &shed);
         for _ in 0..3 {
@@ -146,7 +146,7 @@ async fn ask(inbox: &Inbox) {
     inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
 }
 
-/// Allows what is open.
+/// Allows the open consents.
 async fn allow(harness: &Harness, store: &dyn Store) {
     for consent in consents(harness).await {
         if consent.state == ConsentState::Open {
@@ -157,7 +157,7 @@ async fn allow(harness: &Harness, store: &dyn Store) {
     }
 }
 
-/// Makes what may be made, and has whoever asked answered.
+/// Makes the allowed calls, and queues the answers to their askers.
 async fn go_on(calls: &AllowedCalls) {
     for call in calls.look().await {
         calls.make(call).await;
@@ -165,7 +165,7 @@ async fn go_on(calls: &AllowedCalls) {
     calls.look().await;
 }
 
-/// Returns whether the process crashed.
+/// Runs the story. Returns whether the process crashed.
 async fn live_until_crash(harness: &Harness, shed: &Arc<Shed>, fuse: &Arc<Fuse>) -> bool {
     let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
     let platform = Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });

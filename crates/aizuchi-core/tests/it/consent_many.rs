@@ -1,4 +1,4 @@
-//! What somebody is asked about a call stays where it is, however many calls come later. On every store.
+//! A keeper's question about a call stays where it is, however many calls follow. On every store.
 
 use aizuchi_core::chat::{ChannelId, UserId};
 use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::consents::{Garden, PLANT, consents, decide};
 use crate::keepers::{TestChat, look};
 
-/// Somebody else asks for three calls in the kitchen, and none of them is allowed.
+/// Another user asks for three calls in the kitchen, and none of them is allowed.
 async fn refuse_three(garden: &Garden, round: usize) {
     let harness = &garden.harness;
     let calls = [0, 1, 2].map(|number| (PLANT, json!({ "roses": number })));

@@ -1,4 +1,5 @@
-//! A call that was made is told, also where no model can or may tell it: whoever asked would ask for it again. On every store.
+//! The outcome of a call is told even if no model can or may tell it: otherwise its asker would ask for it again. On
+//! every store.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,12 +16,12 @@ use jiff::SignedDuration;
 
 use crate::consents::{Garden, PLANT, Shed, are_settled, consents, options};
 
-/// The next model call fails for good.
+/// Makes the next model call fail permanently.
 fn break_model(harness: &Harness) {
     harness.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("broken".to_owned())));
 }
 
-/// Like [`Garden::asking`], where nobody gets a second answer within an hour.
+/// Like [`Garden::asking`], but users get only one answer per hour.
 async fn with_one_answer(store: TestStore) -> Garden {
     let shed = Arc::new(Shed::default());
     let mut options = options(shed.clone());
@@ -74,7 +75,7 @@ async fn a_call_is_told_to_somebody_over_the_answer_limit() {
         garden.goes_on().await;
         let told = texts::consents::answer_untold(Language::En, PLANT);
         assert_eq!(garden.posts().join(" "), format!("I asked for it. {told}"));
-        // No model was asked for that.
+        // No model was called for that.
         assert_eq!(garden.harness.mind.prompts(PromptVerb::Reply).len(), 2);
         assert!(are_settled(&garden.harness).await);
     })
@@ -110,7 +111,7 @@ async fn a_call_that_nobody_was_sent_is_told_as_lapsed() {
     .await;
 }
 
-/// What is on record of a call goes with the journal, and not while somebody is still to hear of it.
+/// The record of a call expires with the journal, but not before its asker is told.
 #[tokio::test]
 async fn a_settled_call_is_dropped_with_the_journal() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! A tool that may write is called once somebody has allowed exactly this call, and whoever asked hears what became of it.
+//! A tool that may write is called once a keeper has allowed exactly this call, and its asker is told the outcome.
 //! On every store.
 
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct Shed {
     is_away: AtomicBool,
     is_gone: AtomicBool,
     pub hangs: AtomicBool,
-    /// It goes before a call is sent.
+    /// Whether it fails before a call is sent.
     pub loses: AtomicBool,
 }
 
@@ -92,7 +92,7 @@ impl ExternalTools for Shed {
     }
 }
 
-/// Settings with this server, where ren looks after all channels.
+/// Settings with this server, where ren is the keeper of all channels.
 pub fn options(shed: Arc<dyn ExternalTools>) -> HarnessOptions {
     let tools = ToolSettings { external: Some(shed), ..ToolSettings::new(TimeZone::UTC) };
     let book = Rulebook { keeper: Some(UserId::new("ren")), ..Rulebook::default() };
@@ -108,7 +108,7 @@ pub fn caller(harness: &Harness, shed: &Arc<Shed>) -> AllowedCalls {
     }
 }
 
-/// Everything about one garden.
+/// The state of one story in the garden.
 pub struct Garden {
     pub harness: Harness,
     pub shed: Arc<Shed>,
@@ -123,13 +123,13 @@ impl Garden {
         (Harness::new(store).await.with_options(options), shed)
     }
 
-    /// Alice has asked for something that needs consent, and was told that it waits.
+    /// Alice has asked for something that needs consent, and was told that it is pending.
     pub async fn asking(store: TestStore, language: Language) -> Self {
         let (harness, shed) = Self::fresh(store, language).await;
         Self::asked(harness, shed).await
     }
 
-    /// The same in this harness.
+    /// Asks in this harness.
     pub async fn asked(harness: Harness, shed: Arc<Shed>) -> Self {
         script_a_call(&harness);
         let question = harness.says("alice", "@Aizuchi plant three roses").await;
@@ -138,12 +138,12 @@ impl Garden {
         Self { harness, shed, caller, question }
     }
 
-    /// Makes what may be made, and answers what is owed then.
+    /// Makes the allowed calls, and gives the answers that are then owed.
     pub async fn goes_on(&self) {
         for call in self.caller.look().await {
             self.caller.make(call).await;
         }
-        // Whoever asked is owed an answer now.
+        // The asker is now owed an answer.
         assert!(self.caller.look().await.is_empty());
         self.harness.pass(10).await;
     }
@@ -168,7 +168,7 @@ impl Garden {
     }
 }
 
-/// The next reply asks for a call, and says so.
+/// Scripts the next reply to request a call, and to say so.
 pub fn script_a_call(harness: &Harness) {
     let calls = [(PLANT, json!({ "roses": 3 }))];
     harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
@@ -211,7 +211,7 @@ fn refusal(result: Result<(), StoreError>) -> RefusalReason {
     }
 }
 
-/// Nothing more is to come of any call.
+/// Whether no call has any work left.
 pub async fn are_settled(harness: &Harness) -> bool {
     harness.store.archive.unsettled_consents().await.unwrap().is_empty()
 }
@@ -238,7 +238,7 @@ async fn an_allowed_call_is_made_once_and_told() {
         harness.mind.script.push(PromptVerb::Reply, Ok(answer));
         garden.goes_on().await;
         assert_eq!(*shed.called.lock(), ["shed__plant {\"roses\":3}"]);
-        // The tool has answered with this address, so it may be a link.
+        // The tool's result contains this address, so it may be a link.
         let posted = "Planted, see <https://plants.example/7>";
         assert_eq!(garden.posts(), ["I asked for it.", posted]);
         let told = harness.mind.prompts(PromptVerb::Reply).pop().unwrap();
@@ -300,7 +300,7 @@ async fn what_is_refused_is_not_called_and_told() {
             let told = texts::consents::refused(language, PLANT);
             assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
             assert!(garden.calls().is_empty() && are_settled(&garden.harness).await);
-            // No model had to say that.
+            // No model was called for that.
             assert_eq!(garden.harness.mind.prompts(PromptVerb::Reply).len(), 2);
         })
         .await;
@@ -317,7 +317,7 @@ async fn what_nobody_decides_lapses_with_its_time() {
             assert_eq!(garden.posts().len(), 1);
             garden.harness.pass(20).await;
             assert_eq!(garden.consent().await.state, ConsentState::Lapsed);
-            // The click comes before anybody has noticed.
+            // The click comes before the lapse is recorded.
             let late = garden.decide(ConsentChoice::AllowOnce).await;
             assert_eq!(refusal(late), RefusalReason::ConsentLapsed);
             garden.goes_on().await;
@@ -333,7 +333,7 @@ async fn what_nobody_decides_lapses_with_its_time() {
     }
 }
 
-/// Whichever is stored first counts: a call that is claimed does not lapse, and one that has lapsed is not claimed.
+/// Whichever is stored first counts: a claimed call does not lapse, and a lapsed one is not claimed.
 #[tokio::test]
 async fn a_lapse_and_a_click_never_both_count() {
     on_every_store(async |store| {
@@ -344,7 +344,7 @@ async fn a_lapse_and_a_click_never_both_count() {
         let claimed = garden.caller.look().await;
         let late = take(harness, id, lapse(), None).await;
         assert_eq!(refusal(late), RefusalReason::ConsentDecided);
-        // Nobody else gets the same call.
+        // No other caller gets the same call.
         assert!(caller(harness, &garden.shed).look().await.is_empty());
         for call in claimed {
             garden.caller.make(call).await;
@@ -393,7 +393,7 @@ async fn a_server_that_is_away_is_waited_for() {
         garden.shed.is_away.store(false, Ordering::SeqCst);
         garden.goes_on().await;
         assert_eq!(garden.calls().len(), 1);
-        // The server is lent no more.
+        // The server is no longer configured.
         script_a_call(&garden.harness);
         garden.harness.says("alice", "@Aizuchi once more, please").await;
         garden.harness.pass(10).await;
@@ -468,7 +468,7 @@ async fn nothing_is_called_where_nothing_may_be_said() {
     .await;
 }
 
-/// Its words were not asked for, so a refusal is of no interest to anybody.
+/// No user asked for this call, so its refusal does not matter to anyone.
 #[tokio::test]
 async fn nobody_hears_that_an_unasked_call_was_refused() {
     on_every_store(async |store| {
@@ -542,7 +542,7 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
     }
 }
 
-/// What is said twice in one conversation waits once.
+/// A call that is requested twice in one conversation waits only once.
 #[tokio::test]
 async fn the_same_call_is_not_asked_for_twice() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! What the console reads of a store, and what its operators do with a dead letter.
+//! What the console reads from a store, and what operators do with a dead letter.
 
 use crate::dead_letters::fail;
 use crate::store_commands::PromisesExt;
@@ -214,7 +214,7 @@ async fn decisions_are_found_by_their_messages_too() {
         assert_eq!(found(bob.clone()).await, ["m001"]);
         assert!(found(MessageFilter { author: bob.author.clone(), ..early }).await.is_empty());
         assert!(found(MessageFilter { visibility: Some(Private), ..bob }).await.is_empty());
-        // By what was posted for them.
+        // Filter by what was posted for them.
         let own = DecisionQuery::Channel {
             workspace: workspace(),
             channel: ChannelId::new("garden"),
@@ -250,7 +250,7 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         let reads = async || page(None, None, 10).await;
         let hour = |read: PrivateRead, second, count| PrivateReads { read, at: at(second), count };
         let (mia, tom) = (read("mia", PrivateText::Messages), read("tom", PrivateText::Decisions));
-        // A page that stays open brings itself up to date.
+        // A page that stays open refreshes itself.
         note(&mia, 0).await;
         note(&mia, 299).await;
         note(&mia, 598).await;
@@ -265,7 +265,7 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         assert_eq!(page(Some(WorkspaceId::new("elsewhere")), None, 10).await, []);
         note(&mia, 401 * 86_400).await;
         assert_eq!(reads().await, [hour(mia, 401 * 86_400, 1)]);
-        // Also if nobody reads anything more.
+        // Entries expire even if no one reads anything more.
         store.store.drop_journals(at(802 * 86_400)).await.unwrap();
         assert_eq!(reads().await, []);
     })
@@ -297,7 +297,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         let model =
             Order::NoteModelChoice { workspace: workspace(), model: "ollama/small-1".into() };
         give(mute(900), "olga", 301).await.unwrap();
-        // Carried out again, because the process ended before the command's message was stored.
+        // Executed again, because the process ended before the command's message was stored.
         let command = sign(&bob, at(302));
         give(opt_out.clone(), &command, 302).await.unwrap();
         give(opt_out, &command, 303).await.unwrap();
@@ -305,7 +305,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
         give(drop, "", 305).await.unwrap();
         give(model, "olga", 306).await.unwrap();
-        // Nobody's.
+        // Given by no one.
         store.store.order(mute(950), at(307)).await.unwrap();
 
         let record = OrderRecord::new;
@@ -341,7 +341,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         assert_eq!(journal(Some(workspace()), Some(3), 9).await, all[2..]);
         assert!(journal(Some(WorkspaceId::new("elsewhere")), None, 9).await.is_empty());
 
-        // Whoever is forgotten is no longer named, also where others ordered something about them.
+        // A forgotten user is no longer named, not even in orders by others about them.
         for second in [310, 320] {
             let forget =
                 Order::Forget { workspace: workspace(), user: bob.clone(), asked: at(second) };
@@ -356,7 +356,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         give(mute(late + 60), "olga", late).await.unwrap();
         let numbers = journal(None, None, 9).await.into_iter().map(|given| given.number);
         assert_eq!(numbers.collect::<Vec<_>>(), [6]);
-        // Also if nobody orders anything more.
+        // Entries expire even if no more orders are given.
         store.store.drop_journals(at(2 * late)).await.unwrap();
         assert!(journal(None, None, 9).await.is_empty());
     })

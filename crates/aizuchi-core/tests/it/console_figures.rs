@@ -1,4 +1,4 @@
-//! The figures of a period, counted alike by every store.
+//! The figures of a period, which every store counts alike.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -141,7 +141,8 @@ async fn reactions_and_open_questions_are_counted_on_their_days() {
             };
             harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
         }
-        // It owes the first an answer; the second is answered, the third in its thread, and nobody follows the others.
+        // The first question is owed an answer; the second is answered, the third in its thread, and the others get
+        // no reply.
         harness.says("alice", "who has the spade?").await;
         harness.pass(60).await;
         harness.says("bob", "carol has it").await;
@@ -164,7 +165,7 @@ async fn reactions_and_open_questions_are_counted_on_their_days() {
         let found: Vec<_> = questions.iter().map(|it| (&*it.text, it.is_taken_up)).collect();
         let expected = [("when do we plant？", false), ("does anybody know how deep?", true)];
         assert_eq!(found, expected, "{questions:?}");
-        // The thread belongs to what was asked hours ago.
+        // The thread belongs to a question from hours ago.
         let changed = archive.changed_days(&period(0), revision).await.unwrap();
         let answered = period(0).day_of(at(7400));
         assert!(changed.contains(&answered), "{changed:?} {answered:?}");

@@ -1,4 +1,4 @@
-//! How far back a context reaches: each of the three windows is moved, and what stands in the prompt moves with it.
+//! How far back a context reaches: each of the three windows is moved, and the content of the prompt moves with it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use aizuchi_harness::test_store::{TestStore, on_every_database};
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// It remembers with the built-in mind.
+/// A harness that makes memories with the built-in mind.
 async fn remembering(store: TestStore, limits: ContextLimits) -> Harness {
     let mut options =
         HarnessOptions { memory: Some(Arc::new(BuiltinMind)), ..HarnessOptions::default() };
@@ -27,14 +27,14 @@ fn hours(hours: i64) -> SignedDuration {
     SignedDuration::from_hours(hours)
 }
 
-/// A user asks in a channel. Returns what the reply was made from.
+/// A user asks in a channel. Returns the context of the reply.
 async fn reply_context(harness: &Harness, channel: &str) -> Arc<Context> {
     harness.says_in(top_level(channel), "bob", "@Aizuchi what is new?").await;
     harness.pass(1).await;
     harness.mind.prompts(PromptVerb::Reply).pop().unwrap().context
 }
 
-/// Whether the garden stands in a prompt for the kitchen, with its long-term memory.
+/// Whether a prompt for the kitchen contains the garden with its long-term memory.
 async fn is_garden_known(harness: &Harness) -> bool {
     let context = reply_context(harness, "kitchen").await;
     let known = context.channel_memories.iter().find(|memory| &*memory.channel_name == "garden");

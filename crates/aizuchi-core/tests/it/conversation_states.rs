@@ -1,5 +1,5 @@
-//! The state of a conversation, named in a call of its own or in the judge's, and facilitator mode with kotonoha's
-//! defaults. Each test is a requirement of the document that they were ordered by.
+//! The state of a conversation, named in a separate call or in the judge's, and facilitator mode with kotonoha's
+//! defaults. Each test covers a requirement of the feature's specification.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -29,7 +29,7 @@ const NO: &str = r#"{"should_respond": false, "reason": "they get along", "confi
 const CONFLICT_WORDS: &str = "There is tension: be calm and brief, take no side";
 const MISUNDERSTANDING_WORDS: &str = "say calmly what each of them seems to mean";
 
-/// The word lists by which kotonoha decided before it had a model.
+/// The word lists that kotonoha used before it had a model.
 const OLD_ENDING_WORDS: [&str; 10] = [
     "これ以上",
     "以上です",
@@ -56,12 +56,12 @@ fn facilitator() -> ChannelRules {
     ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() }
 }
 
-/// Its channels are in facilitator mode, and the judge names the state.
+/// A harness in facilitator mode, whose judge names the state.
 async fn facilitated(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions::from_rules(facilitator()))
 }
 
-/// This many messages by three users, a second apart.
+/// Posts this many messages by three users, one second apart.
 async fn talk(harness: &Harness, messages: usize) {
     for number in 0..messages {
         let who = ["alice", "bob", "carol"][number % 3];
@@ -78,7 +78,7 @@ fn state_of(row: &Decision) -> Option<ConversationState> {
     row.evaluation.as_ref().and_then(|weighed| weighed.conversation_state)
 }
 
-/// An answer of the judge, with further fields.
+/// An answer of the judge, with additional fields.
 fn says(should_respond: bool, more: &str) -> String {
     format!(
         r#"{{"should_respond": {should_respond}, "reason": "asked", "confidence": 0.9, "delay_seconds": 0{more}}}"#
@@ -86,7 +86,7 @@ fn says(should_respond: bool, more: &str) -> String {
 }
 
 thread_local! {
-    /// What is logged on this thread, while a test records it.
+    /// The log of this thread, while a test records it.
     static LOGGED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
@@ -220,7 +220,7 @@ async fn no_word_list_decides() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-        // The words without their meaning, each in a channel of its own: the judge is called, and joins in.
+        // The words without their meaning, each in its own channel: the judge is called, and joins in.
         for (number, words) in
             OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS).enumerate()
         {
@@ -279,7 +279,7 @@ async fn the_state_is_one_call_of_at_most_twenty_tokens() {
         let [prompt] = &harness.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
         assert_eq!(prompt.max_tokens, Some(20));
         assert!(prompt.schema().is_none() && prompt.tools.is_empty());
-        // The persona's prompt is not part of it.
+        // The persona's prompt is not included.
         assert!(!prompt.text.contains("You are kind."));
     })
     .await;
@@ -360,7 +360,7 @@ async fn an_ending_is_silence_before_the_judge() {
         assert_eq!((row.ended, state_of(&row)), (Some(DecisionResult::ChoseSilence), Some(Ending)));
         let sentence = "Intervention blocked for channel garden: conversation is ending";
         assert!(log.text().contains(sentence), "{}", log.text());
-        // A mention is answered all the same.
+        // A mention is still answered.
         harness.says("bob", "@Aizuchi good night").await;
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -646,7 +646,7 @@ async fn a_post_that_failed_is_no_intervention() {
     .await;
 }
 
-/// The post was in flight when the mention came, and counts as unsolicited all the same.
+/// The post was in flight when the mention came, and still counts as unsolicited.
 #[tokio::test]
 async fn a_mention_during_a_post_does_not_undo_the_intervention() {
     on_every_store(async |store| {

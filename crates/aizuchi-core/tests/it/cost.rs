@@ -26,11 +26,11 @@ const UNCHANGED: &str = r#", "same_conversation": true, "situation_changed": fal
 const CONFLICT: &str = r#", "conversation_state": "conflict""#;
 const ENDING: &str = r#", "conversation_state": "ending""#;
 
-/// What happened before the messages that are to be judged.
+/// What happened before the messages to judge.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
-    /// It posted unasked this many minutes ago.
+    /// The persona posted unasked this many minutes ago.
     Spoke(i64),
 }
 
@@ -49,9 +49,9 @@ struct Branch {
     mode: Mode,
     before: Before,
     traffic: Traffic,
-    /// The judge's verdict, and further fields of its answer.
+    /// The judge's verdict, and additional fields of its answer.
     verdict: (bool, &'static str),
-    /// The answer to the state call, where that is a call of its own.
+    /// The answer to the state call, if it is a separate call.
     label: &'static str,
     /// Kotonoha's calls before a reply, and their input tokens.
     rival: (usize, u64),
@@ -91,7 +91,7 @@ fn branches() -> Vec<Branch> {
     ]
 }
 
-/// What a branch cost before a reply, and how many replies there were.
+/// The cost of a branch before a reply, and the number of replies.
 struct Cost {
     calls: usize,
     tokens: u64,
@@ -130,7 +130,7 @@ async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions
         wait_settings: waiting,
         ..HarnessOptions::from_rules(rules)
     };
-    // On the volatile store alone: what is asked of models is the same on every store.
+    // Only on the volatile store: the model calls are the same on every store.
     let harness = Harness::new(TestStore::volatile()).await.with_options(separate(options));
     harness.mind.script.set_default(PromptVerb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {

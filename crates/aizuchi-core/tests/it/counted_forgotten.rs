@@ -1,5 +1,5 @@
-//! What is counted for one person names nobody who was forgotten while a judgment about them, or an answer to them, was
-//! in the making.
+//! Per-person counts do not name a user who was forgotten while a judgment about them, or an answer to them, was in
+//! flight.
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, Role, User, UserId};
 use aizuchi_core::decision::DecisionId;
@@ -69,7 +69,7 @@ async fn a_judgment_in_the_making_counts_for_nobody_who_was_forgotten() {
         if let Some(database) = &harness.store.database {
             assert_eq!(database.count(NAMED).await, 0);
         }
-        // Who writes again is somebody again.
+        // A user who writes again after being forgotten is counted again.
         let since = harness.clock.now();
         assert_eq!(reserve(1004, since).await, ReservationResult::Admitted);
         let refused = ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);
@@ -78,7 +78,7 @@ async fn a_judgment_in_the_making_counts_for_nobody_who_was_forgotten() {
     .await;
 }
 
-/// Then no row names them any more, not even as somebody who was forgotten.
+/// Afterwards no row names them, not even as a forgotten user.
 #[tokio::test]
 async fn nor_for_whom_an_operator_has_forgotten() {
     on_every_database(async |store| {

@@ -1,5 +1,5 @@
-//! The process crashes at every single point: before and after each call of a port. At whatever point, after a
-//! restart no message is lost, every owed answer is given, and nothing is posted twice (invariants 1, 3 and 6).
+//! The process crashes at every single point: before and after each call of a port. After a restart, whatever the
+//! point, no message is lost, every owed answer is given, and nothing is posted twice (invariants 1, 3 and 6).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ use aizuchi_harness::test_store::{StoreKind, on_every_store};
 const FAULTS: [&[Fault]; 4] =
     [&[], &[Fault::LostAnswer], &[Fault::LostAnswer, Fault::Busy], &[Fault::LostRequest]];
 
-// One test for each store, since each of them runs for some seconds.
+// One test per store, since each runs for some seconds.
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_the_volatile_store() {
@@ -50,8 +50,8 @@ async fn a_crash_anywhere_is_survived_on_the_volatile_store() {
     }
 }
 
-// All faults are tried on the volatile store alone, since a store sees none of them, and a new database and a restart
-// for every point take long: an ordinary run skips points where another test crashes at all of them.
+// Only the volatile store is tested with all faults, since a store does not see them. Opening a new database and
+// restarting for every point takes long, so an ordinary run skips points where another test crashes at all of them.
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_sqlite() {
@@ -111,7 +111,8 @@ async fn what_somebody_says_in_other_words_is_said_once_whenever_it_crashes() {
     approve_at_points(StoreKind::Postgres, &choice, cases(9, 1)).await;
 }
 
-/// A question is proposed an answer, and somebody approves it. Whoever sees it open after the crash clicks again.
+/// The persona proposes an answer to a question, and a keeper approves it. If it is still open after the crash, the
+/// keeper clicks again.
 async fn approve_at_points(kind: StoreKind, choice: &ProposalChoice, every: usize) {
     let expected = match choice {
         ProposalChoice::Edit(words) => words.clone(),
@@ -154,7 +155,7 @@ async fn ask(inbox: &Inbox) {
     inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
 }
 
-/// Approves what is open.
+/// Approves the open proposals.
 async fn approve(harness: &Harness, store: &dyn Store, choice: &ProposalChoice) {
     let now = harness.clock.now();
     let query =
@@ -167,7 +168,7 @@ async fn approve(harness: &Harness, store: &dyn Store, choice: &ProposalChoice) 
     }
 }
 
-/// Returns whether the process crashed.
+/// Runs the story. Returns whether the process crashed.
 async fn approve_until_crash(harness: &Harness, choice: &ProposalChoice, fuse: &Arc<Fuse>) -> bool {
     let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
     let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
@@ -197,7 +198,7 @@ async fn approve_until_crash(harness: &Harness, choice: &ProposalChoice, fuse: &
     }
 }
 
-/// Runs the same story once for each point at which it can crash, or for one of `every`, until a run has no such point
+/// Runs the same story for each point at which it can crash, or for every `every`-th, until a run has no such point
 /// left.
 async fn crash_at_points(faults: &[Fault], kind: StoreKind, every: usize) {
     let mut points = 0;
@@ -237,7 +238,7 @@ async fn deliver(inbox: &Inbox) {
     }
 }
 
-/// Returns whether the process crashed.
+/// Runs the story. Returns whether the process crashed.
 async fn run_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
     let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
     let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
@@ -301,11 +302,11 @@ async fn check(harness: &Harness, point: usize) {
     );
 }
 
-/// Counts down at every point that is passed, and crashes the process at zero.
+/// Counts down at every passed point, and crashes the process at zero.
 pub struct Fuse {
     left: AtomicUsize,
     pub blown: Notify,
-    /// Before its next post, this process is suspended, and another one posts instead.
+    /// If set, this process is suspended before its next post, and the other one posts instead.
     sleeper: Mutex<Option<Harness>>,
 }
 

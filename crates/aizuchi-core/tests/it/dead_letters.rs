@@ -1,4 +1,4 @@
-//! Dead letters on the console: their text, and what becomes of one that is tried again or dropped.
+//! Dead letters on the console: their text, and the outcome of retrying or dropping them.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -61,7 +61,7 @@ async fn a_dead_letter_is_dropped_with_its_text() {
     .await;
 }
 
-/// Its parts that were never tried are texts, too.
+/// The parts that were never tried are texts, too.
 #[tokio::test]
 async fn no_part_of_an_answer_that_was_given_up_outlives_its_letter() {
     on_every_database(async |store| {
@@ -81,7 +81,7 @@ async fn no_part_of_an_answer_that_was_given_up_outlives_its_letter() {
     .await;
 }
 
-/// An answer that could not be posted may quote what it was made from.
+/// An answer that could not be posted may quote its sources.
 #[tokio::test]
 async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
     on_every_store(async |store| {
@@ -114,7 +114,7 @@ async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
         fail(&store, "1", 0, &["1"]).await;
         let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
-        // Something newer is pending.
+        // A newer step is pending.
         store.hear_human("2", 6, "by the way").await;
         let blocked = store.store.order(retry.clone(), at(7)).await;
         assert!(matches!(blocked, Err(StoreError::Refused(_))), "{blocked:?}");
@@ -174,7 +174,7 @@ async fn an_answer_that_was_refused_is_given_after_all() {
     ");
 }
 
-/// Users have read the beginning, so only the rest is said.
+/// Users have read the beginning, so only the rest is posted.
 #[tokio::test]
 async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
     let transcript = on_every_store(async |store| {
@@ -188,7 +188,7 @@ async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
         let letter =
             harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         harness.order(Order::RetryDeadLetter { workspace: workspace(), id: letter.id }).await;
-        // Who writes meanwhile neither stops the rest nor has it thought of anew.
+        // A message in between neither stops the rest nor makes the answer be written again.
         harness.says("bob", "and the beans?").await;
         harness.pass(1000).await;
         let texts = harness.platform.posted_texts();
@@ -210,7 +210,7 @@ async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
     ");
 }
 
-/// Whether it was posted is found out first.
+/// The program first finds out whether it was posted.
 #[tokio::test]
 async fn a_post_of_unknown_outcome_is_looked_up_before_it_is_made_again() {
     for fault in [Fault::LostAnswer, Fault::LostRequest] {
@@ -283,7 +283,7 @@ async fn all_parts_of_a_letter_are_kept_as_long_as_it() {
     .await;
 }
 
-/// A message whose draft is refused for good. `owed` are the messages that it would have answered.
+/// Stores a message whose draft is refused permanently. `owed` are the messages that it would have answered.
 pub async fn fail(store: &TestStore, id: &str, second: i64, owed: &[&str]) {
     match owed.is_empty() {
         true => drop(store.hear_human(id, second, "hello").await),

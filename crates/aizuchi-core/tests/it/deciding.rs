@@ -25,7 +25,7 @@ pub fn mode(mode: Mode) -> HarnessOptions {
     HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() })
 }
 
-/// Three messages, the last of which is a question.
+/// Posts three messages, the last of which is a question.
 async fn discuss(harness: &Harness) -> MessageId {
     harness.says("bob", "the roses look ill").await;
     harness.says("carol", "they do").await;
@@ -103,7 +103,7 @@ async fn a_slow_judge_does_not_delay_the_next_judgment() {
         for words in ["four", "five", "six", "seven"] {
             harness.after_5s_says("bob", words).await;
         }
-        // Half a minute after the first message that was not judged, however many follow.
+        // Half a minute after the first unjudged message, however many follow.
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(40));
         harness.transcript().await
     });
@@ -306,7 +306,7 @@ async fn direct_messages_are_debounced_for_two_seconds() {
         assert_eq!(harness.platform.posted.lock().unwrap()[0].1.at, at(4));
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "reply");
-        // A user who keeps typing is answered all the same.
+        // A user who keeps typing is still answered.
         let begun = harness.clock.now();
         for _ in 0..15 {
             harness.says_in(top_level("direct"), "alice", "and").await;
@@ -327,7 +327,7 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
             harness.platform.fails(&[fault]);
             let message = harness.says("alice", "we have won!").await;
             harness.pass(300).await;
-            // The process may crash before it knows whether the reaction was placed.
+            // The process may crash before it knows whether the reaction was added.
             let harness = harness.restart().await;
             harness.pass(500).await;
             assert_eq!(harness.platform.posted_texts(), ["🎉"], "{fault:?}");
@@ -339,7 +339,7 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
             let reacted = &shown[0].reactions;
             assert_eq!((reacted.len(), &*reacted[0].emoji), (1, "🎉"), "{fault:?}");
             assert_eq!(reacted[0].users[0].id.as_str(), "u-persona");
-            // A reaction is not the last word, so it may post next.
+            // A reaction is not a message, so the persona may post next.
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.says("bob", "who has?").await;
             harness.pass(100).await;

@@ -1,5 +1,5 @@
-//! Proposals that a person declines are labels of how welcome words are, as those are that a person approves. On every
-//! store.
+//! Proposals that a person declines become labels of how welcome posts are, like those that a person approves. On
+//! every store.
 
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::mark::Mark;
@@ -18,10 +18,10 @@ use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Long enough that no gate closes, and that the rating counts.
+/// Long enough that no gate applies, and that the rating counts.
 const PAUSE: i64 = 4000;
 
-/// A judge that always wants to speak, where somebody has to approve it.
+/// A harness whose judge always wants to speak, and where posts need approval.
 async fn proposing(store: TestStore) -> Harness {
     let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
     let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
@@ -36,7 +36,7 @@ async fn newest(harness: &Harness) -> ProposalId {
     harness.store.archive.proposals(&query, now).await.unwrap().remove(0).id
 }
 
-/// A question that it would answer, and what a person says to that.
+/// A question that the persona would answer, and a person's choice about the proposal.
 async fn proposed(harness: &Harness, choice: ProposalChoice) {
     harness.says("alice", "when do I cut the roses?").await;
     harness.pass(400).await;
@@ -82,7 +82,7 @@ async fn every_click_is_a_label_once() {
         let welcome = labels.iter().filter(|label| label.is_welcome).count();
         assert_eq!(welcome, MIN_LABELS / 2);
         assert!(labels.iter().all(|label| (label.confidence - 0.9).abs() < 1e-9));
-        // Half of it was declined, so the judge has to be surer of itself.
+        // Half of the proposals were declined, so the judge needs more confidence.
         assert!(tolerance::threshold(&labels, 0.7, 0.05) > 0.7);
         assert!((tolerance::threshold(&labels, 0.7, 0.6) - 0.7).abs() < 1e-9);
     })
@@ -93,7 +93,7 @@ async fn every_click_is_a_label_once() {
 async fn what_lapses_is_no_label_and_a_later_mark_wins() {
     let told = on_every_store(async |store| {
         let harness = proposing(store).await;
-        // Nobody decides.
+        // No one decides.
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(90_000).await;
         assert_eq!(labels(&harness).await, []);

@@ -31,7 +31,7 @@ async fn context(harness: &Harness, conversation: &ConversationId) -> Context {
     harness.store.store.context(conversation, &window).await.unwrap()
 }
 
-/// A message that is edited or deleted during its reply stays so, also if its first version is heard again.
+/// A message that is edited or deleted during its reply stays so, even if its first version is heard again.
 #[tokio::test]
 async fn a_deleted_message_does_not_come_back() {
     on_every_store(async |store| {
@@ -92,7 +92,7 @@ async fn memo_tools_hold_their_rules_and_lose_nothing() {
             ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))
         };
         let script = &harness.mind.script;
-        // Two concurrent replies take the same name for their memos, one a second after the other.
+        // Two concurrent replies choose the same name for their memos, one a second after the other.
         let both = Arc::new(Barrier::new(2));
         let (other, back) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let asked = both.clone();
@@ -123,7 +123,7 @@ async fn memo_tools_hold_their_rules_and_lose_nothing() {
         let expected = [("tea", "green"), ("tea-2", "black")];
         let expected = expected.map(|(name, content)| (name.to_owned(), content.to_owned()));
         assert_eq!(store, BTreeMap::from(expected));
-        // A name is one line, and lists are limited.
+        // A name is a single line, and lists are limited.
         script.push_tool_calls(PromptVerb::Reply, "", &[add("a\n## b", "x")]);
         harness.says("alice", "@Aizuchi take a note").await;
         harness.pass(10).await;
@@ -157,7 +157,7 @@ async fn memo_tools_hold_their_rules_and_lose_nothing() {
     .await;
 }
 
-/// A harness that remembers with the built-in model and records its prompts.
+/// A harness that makes memories with the built-in mind and records its prompts.
 async fn recording_harness(
     store: TestStore,
 ) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
@@ -181,7 +181,7 @@ async fn an_unchanged_memory_is_not_merged_again() {
         let is_merge = |text: &&String| text.contains("Merge all of it into the long-term memory");
         let merges: Vec<&String> = heard.iter().map(|(_, text)| text).filter(is_merge).collect();
         let [merge] = merges[..] else { panic!("{merges:#?}") };
-        // The garden's memory is known as it was merged before, and not merged once more.
+        // The garden's memory is used as it was merged before, and not merged again.
         assert!(merge.contains("### Long-term memory of #kitchen"), "{merge}");
         assert!(!merge.contains("### Long-term memory of #garden"), "{merge}");
         assert_eq!(merge.matches("the greenhouse gets new glass").count(), 1, "{merge}");

@@ -1,5 +1,5 @@
-//! The same random operations on two stores, which must look the same after every step: the volatile store is simple
-//! enough to read, the databases have batches, statements and indexes.
+//! Applies the same random operations to two stores, which must look the same after every step: the volatile store
+//! is simple enough to read, while the databases have batches, statements and indexes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ enum Operation {
         user: u8,
         emoji: u8,
         removes: bool,
-        /// How late it is heard, in seconds.
+        /// The delay before it is heard, in seconds.
         late: u8,
     },
     /// Users mute, unmute, change the mode, or opt out and in again.
@@ -77,7 +77,7 @@ enum Operation {
     Wait {
         seconds: u8,
     },
-    /// What is older than this is erased.
+    /// Messages older than this are erased.
     Expire {
         seconds: u8,
     },
@@ -88,7 +88,7 @@ enum Operation {
         tokens: u8,
         author: Option<u8>,
     },
-    /// An answer looks something up on the web, so many hours from now.
+    /// An answer makes a web look-up this many hours from now.
     LookUp {
         decision: u8,
         hours: u8,
@@ -143,7 +143,8 @@ proptest! {
     }
 }
 
-/// What was deleted before a message came was not compared with it, so it changes nothing when its author opts out.
+/// A message that was deleted before a new one came was not compared with it, so nothing changes when its author
+/// opts out.
 #[tokio::test]
 async fn a_deleted_message_that_is_withheld_keeps_the_links_of_later_ones() {
     let operations = [
@@ -172,7 +173,7 @@ async fn run_operations(operations: &[Operation], other: TestStore) {
             Operation::Expire { seconds } => loop {
                 let before = at(second - i64::from(*seconds));
                 let expiry = Expiry { before, now: at(second) };
-                // A database empties prompts in steps of their own.
+                // A database clears prompts in separate steps.
                 let mut progress = other.store.expire_next(expiry).await.unwrap();
                 let expected = one.store.expire_next(expiry).await.unwrap();
                 while progress != expected && progress == nothing_erased() {
@@ -308,7 +309,7 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
     )
 }
 
-/// A call that limits may forbid: some of the channel, some of the workspace.
+/// A call that limits may refuse: some of them apply to the channel, some to the workspace.
 fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> PlannedCall {
     let conversation = claim.event.conversation();
     let tokens = u64::from(tokens);
@@ -343,7 +344,7 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
     }
 }
 
-/// An answer is for one person, or for nobody.
+/// An answer for one person, or for no one.
 fn web_call(decision: u8) -> WebCall {
     WebCall {
         workspace: workspace(),
@@ -394,7 +395,7 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
 
 fn hearing(operation: &Operation, second: i64) -> InboxEntry {
     let due = at(second + 60);
-    // Some channels leave work in flight alone.
+    // Some channels do not interrupt work in flight.
     let rest = |id: u8| match id % 3 {
         0 => Debounce {
             due: at(second + 5),
@@ -435,7 +436,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
                 at: at(second),
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
-                // Some edits take the files away, and the others leave them.
+                // Some edits remove the attachments, and the others leave them.
                 attachments: (second % 3 == 0).then(Vec::new),
             };
             InboxEntry::new(Heard::Edit(edit), Disposition::Judge(rest(*id)), at(0))
@@ -472,7 +473,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
     }
 }
 
-/// Links to the messages before, some of them certain, some of an older version.
+/// Links to earlier messages, some of them certain, some from an older version.
 fn links(number: u8, message: &MessageId) -> MessageLinks {
     let before = |back: u8| {
         let number = number.saturating_sub(back);
@@ -488,7 +489,7 @@ fn links(number: u8, message: &MessageId) -> MessageLinks {
     }
 }
 
-/// A result that fits the claim.
+/// A result that is valid for the claim.
 async fn outcome(
     store: &TestStore,
     claim: &Claim,
@@ -614,7 +615,7 @@ async fn outcome(
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
-    // An evaluation without a moment leaves that of the one before.
+    // An evaluation without a moment leaves the previous one.
     let moment = conversation_state.map(|_| MomentFeatures::judged("a judge", vec![0.125, 2.0]));
     let weighed = Evaluation {
         conversation_state,

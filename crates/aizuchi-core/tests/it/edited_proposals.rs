@@ -1,5 +1,5 @@
-//! A keeper says it in other words, in a form of the chat: posted once, kept beside what was proposed, and refused like any
-//! other late or foreign click. On every store.
+//! A keeper rewords a proposal in a form of the chat: it is posted once, stored next to the original words, and
+//! refused like any other click that is late or by another user. On every store.
 
 use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::mark::Mark;
@@ -21,7 +21,7 @@ use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// What ren looks after, where something waits to be approved.
+/// A pending proposal in a channel whose keeper is ren.
 struct Story {
     harness: Harness,
     keepers: Keepers,
@@ -91,7 +91,7 @@ async fn a_keeper_says_it_in_other_words() {
         };
         assert_eq!(answer, ClickAnswer::Open(expected));
         assert_eq!(story.proposal().await.state, ProposalState::Open, "opening it decides nothing");
-        // Their link is theirs, and what is too long for one post is said in two.
+        // A keeper's link stays, and a text that is too long for one post is split in two.
         assert_eq!(story.submit("ren", " In March.\n\nhttps://rose.example ").await, None);
         let again = story.submit("ren", "In April.").await;
         assert_eq!(again, Some("Somebody has already decided about this."));
@@ -121,7 +121,7 @@ async fn who_keeps_nothing_edits_nothing() {
         let story = Story::new(store, Language::Ja).await;
         let refused = "そのチャンネルの担当ではありません。";
         assert_eq!(story.click("alice", KeeperButton::Edit).await, ClickAnswer::Tell(refused));
-        // Whatever form they have got hold of.
+        // Even if they obtain the form.
         assert_eq!(story.submit("alice", "私です。").await, Some(refused));
         assert_eq!(story.submit("ren", " \n ").await, Some("投稿する文がありません。"));
         let long = story.submit("ren", &"あ".repeat(41)).await;
@@ -160,7 +160,7 @@ async fn of_a_form_and_a_lapse_one_wins() {
             let told = story.submit("ren", "In March.").await;
             assert_eq!(told.is_none(), is_in_time, "{offset}: {told:?}");
             story.harness.pass(1000).await;
-            // What was taken in time is said, also when its time is over by then.
+            // What was submitted in time is posted, even if the proposal has expired by then.
             let (state, posts) = match is_in_time {
                 true => (ProposalState::Edited, 1),
                 false => (ProposalState::Lapsed, 0),
@@ -200,7 +200,7 @@ async fn a_draft_that_no_form_holds_is_edited_on_the_console() {
     .await;
 }
 
-/// Each way in which the words that were proposed are forgotten.
+/// The ways in which a proposal's words are forgotten.
 #[derive(Clone, Copy, Debug)]
 enum Erasure {
     Deletion,

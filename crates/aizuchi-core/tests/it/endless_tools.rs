@@ -1,5 +1,5 @@
-//! A hostile model that calls tools for ever: one mention takes a limited number of calls and look-ups, over all of its
-//! drafts, and ends with one apology. What was looked up is counted in the store.
+//! A hostile model that calls tools forever: one mention takes a limited number of calls and look-ups, over all of
+//! its drafts, and ends with one apology. Look-ups are counted in the store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ impl Llm for EndlessMind {
     }
 }
 
-/// A search engine that counts what it is asked, and finds nothing.
+/// A search engine that counts the queries, and finds nothing.
 #[derive(Default)]
 struct CountingEngine {
     searches: AtomicUsize,
@@ -78,7 +78,7 @@ impl WebSearch for CountingEngine {
     }
 }
 
-/// A persona that may search the web with this engine.
+/// A harness whose persona may search the web with this engine.
 async fn harness(
     store: TestStore,
     engine: &Arc<CountingEngine>,
@@ -107,7 +107,7 @@ async fn one_mention_takes_a_limited_number_of_calls_and_ends_with_one_apology()
     .await;
 }
 
-/// The drafts of an answer share its look-ups: a draft that fails does not begin anew.
+/// The drafts of an answer share its look-ups: a new draft after a failure does not reset the count.
 #[tokio::test]
 async fn all_drafts_of_an_answer_share_its_look_ups() {
     on_every_store(async |store| {
@@ -119,7 +119,7 @@ async fn all_drafts_of_an_answer_share_its_look_ups() {
         harness.pass(3_600).await;
         assert_eq!(engine.searches(), 6);
         assert_eq!(harness.platform.posted_texts().len(), 1);
-        // The next answer has a share of its own.
+        // The next answer has its own share.
         harness.says("alice", "@Aizuchi and now?").await;
         harness.pass(3_600).await;
         assert_eq!(engine.searches(), 12);
@@ -198,7 +198,7 @@ async fn a_store_counts_look_ups_for_a_day() {
             (3, Some("bob"), 4, None),
             (4, None, 5, None),
             (5, None, 6, Some(WebLimit::Day)),
-            // The first two count no more.
+            // The first two no longer count.
             (6, Some("alice"), DAY, None),
             (6, Some("alice"), DAY, None),
             (7, Some("alice"), DAY + 1, Some(WebLimit::Day)),
@@ -213,7 +213,7 @@ async fn a_store_counts_look_ups_for_a_day() {
     }
 }
 
-/// Forgetting erases who it was for. That something was looked up still counts for everybody's day.
+/// Forgetting a user erases whom the look-up was for. The look-up itself still counts against everyone's day.
 #[tokio::test]
 async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
     on_every_store(async |store| {
@@ -241,7 +241,7 @@ async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
     .await;
 }
 
-/// A draft that was begun before somebody was forgotten may look something up after that.
+/// A draft that began before a user was forgotten may make a look-up after that.
 #[tokio::test]
 async fn an_answer_in_the_making_does_not_name_a_forgotten_person() {
     on_every_store(async |store| {
@@ -263,7 +263,7 @@ async fn an_answer_in_the_making_does_not_name_a_forgotten_person() {
             let named = "SELECT count(*) AS n FROM web_calls WHERE person <> ''";
             assert_eq!(database.count(named).await, 0);
         }
-        // Who asks again is somebody again.
+        // A user who asks again after being forgotten is counted again.
         let since = harness.clock.now();
         assert_eq!(count(since).await, None);
         assert_eq!(count(since).await, Some(WebLimit::Person));

@@ -1,4 +1,4 @@
-//! How a store tells that something was taken back, so that nobody goes on showing a copy of it.
+//! How a store announces that something was withdrawn, so that no copy of it stays visible.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn what_only_adds_erases_nothing() {
         let (before, revision) = (count(&store), *store.store.revisions().borrow());
         store.hear_human("1", 1, "the kettle is on").await;
         hear(&store, reaction(), 3).await;
-        // What is known already.
+        // No new information.
         hear(&store, Heard::Channel(new_channel("garden", Public)), 4).await;
         hear(&store, user("alice"), 4).await;
         hear(&store, edit("unknown", 5), 5).await;
@@ -128,7 +128,7 @@ async fn each_way_to_take_something_back_is_told() {
     .await;
 }
 
-/// Whoever waits for the revision finds what was erased counted already.
+/// A reader that waits for the revision finds the erasure already counted.
 #[tokio::test]
 async fn an_erasure_is_told_before_its_revision() {
     on_every_store(async |store| {

@@ -1,5 +1,5 @@
-//! Messages that are kept for some days only: what is older goes from every place, what is younger stays as it is, and
-//! figures tell the same as before.
+//! Message retention: messages older than the limit disappear from every place, newer ones stay as they are, and the
+//! figures stay the same.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::forgetting::{HearText, dump};
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Erases all that was written before. Returns how many messages that were.
+/// Erases all messages written before a time. Returns their number.
 async fn expire(store: &TestStore, before: Timestamp, now: Timestamp) -> usize {
     let mut count = 0;
     while let ExpiryProgress::Working(erased) =
@@ -46,7 +46,8 @@ async fn expire(store: &TestStore, before: Timestamp, now: Timestamp) -> usize {
     count
 }
 
-/// Removes what is left outside the tables. A snapshot that was read before may still be closing, and blocks the last step.
+/// Removes leftovers outside the tables. A snapshot that was read before may still be closing, and blocks the last
+/// step.
 async fn scrub(database: &DatabaseStore) {
     let mut job = ScrubJob::default();
     while database.scrub_due_since().await.unwrap().is_some() {
@@ -54,13 +55,13 @@ async fn scrub(database: &DatabaseStore) {
     }
 }
 
-/// What somebody, or the persona, said.
+/// A message by a user or the persona.
 struct SentMessage {
     message: MessageId,
     word: String,
 }
 
-/// Some days of talk with one word of its own in each message, in its reason, and in the answer to it.
+/// Some days of talk, where each message, its reason and its answer contain a unique word.
 struct Scenario {
     harness: Harness,
     sent: Vec<SentMessage>,
@@ -133,7 +134,7 @@ async fn all_decisions(harness: &Harness) -> Vec<Decision> {
     all
 }
 
-/// What the pages count.
+/// The figures on the pages.
 async fn figures(store: &TestStore, now: Timestamp) -> String {
     let archive = &store.archive;
     let (since, until) = (at(0), Timestamp::MAX);
@@ -151,7 +152,7 @@ async fn figures(store: &TestStore, now: Timestamp) -> String {
     )
 }
 
-/// A decision without what the expiry may take: its reasons, and the reactions to what was posted.
+/// A decision without the parts that expiry may remove: its reasons, and the reactions to what was posted.
 fn outcome(decision: &Decision) -> Decision {
     let mut decision = decision.clone();
     decision.why = None;
@@ -188,7 +189,7 @@ async fn what_is_older_goes_and_what_is_younger_stays_on_postgres() {
     }
 }
 
-/// Erases a part of a random talk. Databases are stopped between some of the steps.
+/// Erases a part of a random talk. Databases are restarted between some of the steps.
 async fn expire_talk(seed: u64, kind: StoreKind) {
     let random = &mut Random::new(seed, "expiry");
     let Scenario { mut harness, sent } = Scenario::new(random, kind.open().await).await;
@@ -320,7 +321,7 @@ async fn what_is_owed_for_longer_than_messages_are_kept_is_owed_no_more() {
         assert_eq!(harness.platform.posted_texts(), Vec::<String>::new());
         let verbs = harness.mind.prompt_texts(PromptVerb::Reply).join("\n");
         assert!(!verbs.contains("tomatoes"), "{verbs}");
-        // It listens as before.
+        // The persona still listens.
         harness.says("alice", "@Aizuchi hello?").await;
         harness.pass(HOUR).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -362,7 +363,7 @@ async fn a_dead_letter_keeps_no_text_of_what_has_expired() {
         let later = at(3 * DAY);
         expire(&harness.store, at(2 * DAY), later).await;
         assert_eq!(letters().await.unwrap()[0].text, None);
-        // What it was about can not be answered any more.
+        // Its subject can no longer be answered.
         assert!(!format!("{:?}", all_decisions(&harness).await).contains("omatoes"));
     })
     .await;
@@ -413,7 +414,7 @@ async fn a_reason_that_only_the_age_of_its_decision_leads_to_goes_too() {
         harness.says("alice", "what about tomatoes?").await;
         harness.pass(HOUR).await;
         let id = all_decisions(&harness).await[0].id;
-        // The lineage of a prompt is dropped before its messages expire, and they have got another decision.
+        // The lineage of a prompt is dropped before its messages expire, and the messages have got another decision.
         let mut connection = harness.store.database.as_ref().unwrap().connect().await;
         for statement in ["DELETE FROM exchange_lines", "UPDATE messages SET decision = NULL"] {
             let change = aizuchi_core::store::database::connection::query(statement);
@@ -453,7 +454,7 @@ async fn memories_of_what_has_expired_stay_and_go_on() {
     .await;
 }
 
-/// What somebody takes back is taken back wherever it went, also after the message itself has expired.
+/// A withdrawn message is withdrawn from everywhere, even after the message itself has expired.
 #[tokio::test]
 async fn deleting_what_has_expired_takes_back_what_is_remembered_of_it() {
     on_every_database(async |store| {
@@ -474,7 +475,7 @@ async fn deleting_what_has_expired_takes_back_what_is_remembered_of_it() {
         let before = told();
         harness.deletes(&message).await;
         assert!(!memories().await.contains("tomatoes"));
-        // Nobody goes on showing what was told from it.
+        // No copy of its content stays visible.
         assert_eq!(told(), before.map(|count| count + 1));
         harness.deletes(&message).await;
         assert_eq!(told(), before.map(|count| count + 1), "nothing is left to be taken back");
@@ -518,7 +519,7 @@ async fn the_forgetter_erases_what_has_expired_and_scrubs_it() {
             steps += 1;
         }
         assert!(steps > 0);
-        // Without a limit nothing goes.
+        // Without a limit, nothing is erased.
         let cache = harness.inbox.channel_cache.clone();
         let clock = harness.clock.clone();
         clock.advance_to(at(1000 * DAY));
@@ -528,7 +529,7 @@ async fn the_forgetter_erases_what_has_expired_and_scrubs_it() {
     .await;
 }
 
-/// Hearing needs the writer between two pages, so that a page must be small.
+/// Hearing needs the writer between two pages, so a page must be small.
 #[tokio::test]
 async fn a_step_erases_a_bounded_number_of_messages() {
     on_every_store(async |store| {

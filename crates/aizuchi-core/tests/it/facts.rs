@@ -1,4 +1,4 @@
-//! What the judge is told about who waits, and since when: on every store, in both languages.
+//! What the judge is told about who is waiting and since when: on every store, in both languages.
 
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
@@ -6,7 +6,7 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// The last prompt of the judge, after these messages, each so many seconds after the one before. The judge says no.
+/// The judge's last prompt after these messages, each this many seconds after the previous one. The judge says no.
 async fn judge_prompt(
     store: TestStore,
     language: Language,

@@ -1,5 +1,5 @@
-//! Chat text is data (invariant 10): whatever users write and whatever their names are, every prompt reads back to
-//! the same speakers and texts, and its sections are the program's own.
+//! Chat text is data (invariant 10): whatever users write and whatever their names are, every prompt can be parsed
+//! back to the same speakers and texts, and its sections are the program's own.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..10).prop_map(|parts| parts.concat())
 }
 
-/// Authors are numbers. Every seventh is the persona, and some messages are in a thread.
+/// A message by a numbered author. Every seventh author is the persona, and some messages are in a thread.
 fn said(position: usize, user: usize, text: &str) -> Arc<Message> {
     let parent = if position % 3 == 2 { Some((position - 2).to_string()) } else { None };
     let kind = if user == 6 { AuthorKind::Persona } else { AuthorKind::Human };
@@ -245,7 +245,7 @@ impl Hostile {
     }
 }
 
-/// The speakers and their texts below a heading, as a reader of the prompt finds them.
+/// The speakers and their texts below a heading, as a reader of the prompt parses them.
 fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     let mut is_open = false;
@@ -254,7 +254,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
             is_open = false;
         } else if let Some(speaker) = line.strip_prefix("**") {
             let (time, name) = speaker.split_once("** ").expect("a time, then a name");
-            // A reader takes the first colon for the end of the name.
+            // A reader takes the first colon as the end of the name.
             let (name, behind) = name.split_once(':').expect("a colon");
             assert_eq!(behind, "", "nothing stands behind a name: {line}");
             found.push((format!("{time} {name}"), Vec::new()));
@@ -271,7 +271,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
     whole.collect()
 }
 
-/// What the prompt should read back to.
+/// What the prompt must parse back to.
 fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> {
     let talk = talk.iter().flat_map(|lines| lines.iter());
     talk.map(|line| {
@@ -282,7 +282,7 @@ fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> 
     .collect()
 }
 
-/// What people do not see and models may obey must be in no prompt.
+/// Characters that people do not see and models may obey must not be in any prompt.
 fn assert_inert(prompt: &Prompt) {
     for token in ["<|im_start|>", "[/INST]", "<</SYS>>", "</system>", "<end_of_turn>"] {
         assert!(!prompt.text.contains(token), "{token}");
@@ -293,13 +293,13 @@ fn assert_inert(prompt: &Prompt) {
     assert!(!prompt.text.contains("\u{200d}\u{200d}"), "{:?}", prompt.verb);
 }
 
-/// The lines that are structure.
+/// The structural lines.
 fn structure(prompt: &Prompt) -> Vec<&str> {
     let is_structure = |line: &&str| line.starts_with('#') || *line == "---";
     prompt.text.lines().filter(is_structure).collect()
 }
 
-/// The structure must not depend on what was said, except for names and ids within it.
+/// The structure must not depend on chat text, except for names and ids within it.
 fn shape(prompt: &Prompt) -> Vec<String> {
     let shown = |line: &str| {
         let words = line.split(':').next().and_then(|words| words.split(" #").next());
@@ -384,7 +384,7 @@ fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
     assert_eq!(remember.text.lines().filter(is_entry).count(), 2);
 }
 
-/// Whatever an order says, it is one line that begins and ends as another order's does.
+/// Whatever an order says, it is one line that begins and ends like any other order's.
 fn check_order(text: &str, language: Language, [open, close]: [char; 2]) {
     static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
     let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);

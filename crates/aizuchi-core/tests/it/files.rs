@@ -1,4 +1,4 @@
-//! Pictures and other files: known by their names, opened when somebody needs them.
+//! Pictures and other files: known by their names, opened only when needed.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Where the platform has a file. No model may learn it.
+/// The address of a file on the platform. No model may learn it.
 const ADDRESS: &str = "https://files.example/F1-secret";
 
 fn picture(id: &str, name: &str) -> Attachment {
@@ -28,7 +28,7 @@ fn picture(id: &str, name: &str) -> Attachment {
 /// The beginning of any picture.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nboat";
 
-/// A harness with a model that sees, and the pictures F1 and F2 on its platform.
+/// A harness with a model that can see, and the pictures F1 and F2 on its platform.
 async fn seeing(store: TestStore) -> (Harness, Arc<TestMind>) {
     seeing_with(store, HarnessOptions::default()).await
 }
@@ -48,12 +48,12 @@ fn fetched(harness: &Harness) -> Vec<String> {
     harness.platform.fetched.lock().unwrap().clone()
 }
 
-/// The newest prompt of a reply.
+/// The newest prompt for a reply.
 fn newest_prompt(harness: &Harness) -> String {
     harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap()
 }
 
-/// Alice sends files, with these words.
+/// Alice sends files with this text.
 async fn sends(harness: &Harness, id: &str, text: &str, files: Vec<Attachment>) -> MessageId {
     let sent = message(top_level("garden"), id, harness.clock.now(), "alice", text);
     harness.hear(Message { attachments: files, ..sent }).await;
@@ -122,7 +122,7 @@ async fn a_file_is_edited_and_deleted_with_its_message() {
         let both = vec![picture("F1", "plan.png"), picture("F2", "beds.png")];
         let id = sends(&harness, "f1", "@Aizuchi look", both.clone()).await;
         harness.pass(10).await;
-        // What a platform does not tell of stays, and only a change of the files is a change.
+        // An edit without files leaves them unchanged, and only a change of the files counts as a change.
         edits(&harness, &id, "@Aizuchi look", Some(both.clone())).await;
         edits(&harness, &id, "@Aizuchi look here", None).await;
         assert_eq!(stored(&harness).await[0], both);
@@ -155,7 +155,7 @@ async fn the_files_of_users_who_opted_out_are_not_kept() {
     .await;
 }
 
-/// The rules have no eyes, and say so: to who sends a picture, and to who asks about one.
+/// The rules cannot see, and say so to a user who sends a picture or asks about one.
 #[tokio::test]
 async fn the_built_in_mind_says_that_it_sees_no_pictures() {
     on_every_store(async |store| {
@@ -203,7 +203,7 @@ async fn a_picture_is_described_once_when_it_is_needed() {
         );
         let known = AttachmentContent::Description("A boat.  # Two people".into());
         assert_eq!(stored(&harness).await[0][0].content, Some(known));
-        // It is in the ledger, with what it cost.
+        // The ledger contains it, with its cost.
         let decisions = harness.decisions("garden").await;
         let calls = decisions.iter().flat_map(|decision| &decision.attempts);
         let calls: Vec<(&str, u64)> =
@@ -212,7 +212,7 @@ async fn a_picture_is_described_once_when_it_is_needed() {
             calls.iter().any(|(verb, tokens)| *verb == "describe" && *tokens > 5_000),
             "{calls:?}"
         );
-        // The message that goes takes the description along.
+        // Deleting the message deletes the description.
         harness.deletes(&MessageId::new("f1")).await;
         assert_eq!(stored(&harness).await[0], []);
         for decision in harness.decisions("garden").await {
@@ -240,13 +240,13 @@ async fn a_text_file_is_read_as_it_is() {
             \\> # not a heading\n\\> **2027-01-15 08:00:00** bob:\n> hi\n\
             [file “large.log”, nobody has opened it yet]\n";
         assert!(prompt.contains(lines), "{prompt}");
-        // What is too large is not even asked for.
+        // A file that is too large is not even downloaded.
         assert_eq!(fetched(&harness), ["F1"]);
     })
     .await;
 }
 
-/// Neither the model that sees nor the platform is asked about pictures of private channels, unless that is allowed.
+/// Neither the vision model nor the platform is asked about pictures in private channels, unless that is allowed.
 #[tokio::test]
 async fn pictures_of_private_channels_are_described_only_where_that_is_allowed() {
     on_every_store(async |store| {
@@ -283,7 +283,8 @@ async fn pictures_of_private_channels_are_described_only_where_that_is_allowed()
     .await;
 }
 
-/// What cannot be seen costs no answer: the model refuses it, or there is no file. What is refused for good is asked once.
+/// A picture that cannot be seen does not prevent the answer: the model refuses it, or the file is missing. A
+/// permanent refusal is not retried.
 #[tokio::test]
 async fn an_answer_does_without_what_cannot_be_seen() {
     on_every_store(async |store| {
@@ -309,8 +310,8 @@ async fn an_answer_does_without_what_cannot_be_seen() {
     .await;
 }
 
-/// At most three pictures are described for a reply, those of the message to answer first, and a page that calls itself a
-/// picture goes to no model.
+/// At most three pictures are described for a reply, those of the message to answer first, and a page that claims to
+/// be a picture is sent to no model.
 #[tokio::test]
 async fn few_pictures_are_described_for_a_reply_and_only_pictures() {
     on_every_store(async |store| {
@@ -334,7 +335,7 @@ async fn few_pictures_are_described_for_a_reply_and_only_pictures() {
     .await;
 }
 
-/// A description is paid for like any other call, from the same budget.
+/// A description is charged like any other call, to the same budget.
 #[tokio::test]
 async fn a_description_counts_against_the_budget() {
     on_every_store(async |store| {
@@ -342,7 +343,7 @@ async fn a_description_counts_against_the_budget() {
         let rulebook = Rulebook { workspace_limits: limits, ..Rulebook::default() };
         let options = HarnessOptions::from_rulebook(rulebook);
         let (harness, eyes) = seeing_with(store, options).await;
-        // The first call may go over the limit.
+        // The first call may exceed the limit.
         harness.says("bob", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         sends(&harness, "f1", "@Aizuchi look", vec![picture("F1", "boat.png")]).await;

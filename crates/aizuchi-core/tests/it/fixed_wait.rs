@@ -1,5 +1,5 @@
-//! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test is
-//! a requirement of this way of deciding, or a question that the requirements leave open.
+//! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test
+//! covers a requirement of this strategy, or a question that the requirements leave open.
 
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
@@ -38,7 +38,7 @@ fn joins(delay: &str) -> String {
     )
 }
 
-/// When it posted, in seconds since the start.
+/// The times of the posts, in seconds since the start.
 fn spoken(harness: &Harness) -> Vec<i64> {
     let said = harness.platform.posted.lock().unwrap();
     said.iter().map(|(_, posted)| posted.at.as_second() - START).collect()
@@ -175,7 +175,7 @@ async fn the_delay_is_part_of_the_judgment() {
     .await;
 }
 
-/// The whole question is compared. The part about the fields of the answer is required word for word.
+/// The whole prompt is compared. The part about the fields of the answer is required word for word.
 #[tokio::test]
 async fn the_judge_is_asked_in_the_required_words() {
     let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
@@ -208,7 +208,7 @@ async fn a_message_is_stored_before_anything_follows() {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.says_in(top_level("kitchen"), "bob", "who baked this?").await;
-        // The process crashes before it could do anything.
+        // The process crashes before it does anything.
         let harness = harness.restart().await;
         assert_eq!(harness.messages("garden").await.len(), 1);
         assert_eq!(harness.messages("kitchen").await.len(), 1);
@@ -316,7 +316,7 @@ async fn the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
         assert_eq!(row.attempts[0].verb.as_ref(), "judge");
         assert!(row.attempts[0].usage == Default::default() && row.attempts[0].error.is_some());
         assert!(harness.platform.posted_texts().is_empty());
-        // A channel of which the platform has told nothing is judged as a private one.
+        // A channel about which the platform has sent nothing is judged as a private one.
         harness.says_in(top_level("attic"), "bob", "hello?").await;
         harness.pass(100).await;
         assert_eq!(harness.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
@@ -394,7 +394,7 @@ async fn a_start_answers_no_old_messages() {
         assert_eq!(harness.mind.verbs(), "");
         let gates = harness.messages("garden").await.into_iter().map(|stored| stored.gate);
         assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::Backfilled); 3]);
-        // A recent mention is owed an answer all the same.
+        // A recent mention is still owed an answer.
         let young =
             message(top_level("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");
         harness.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();

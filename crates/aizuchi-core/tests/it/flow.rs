@@ -1,4 +1,4 @@
-//! The runner in its loop: concurrent across conversations, drained at a stop.
+//! The runner in its loop: concurrent across conversations, drained on shutdown.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const CHANNELS: usize = 20;
-/// How long a test waits for something that should happen at once.
+/// The timeout for something that should happen at once.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// A model that answers no call before all have come.
+/// A model that answers no call before all calls have arrived.
 struct BarrierModel(Barrier);
 
 #[async_trait]
@@ -143,7 +143,7 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     .await;
 }
 
-/// A caller may be dropped while a database writes its message.
+/// The caller may be dropped while a database writes its message.
 #[tokio::test]
 async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
     on_every_database(async |store| {
@@ -176,7 +176,7 @@ async fn a_stop_finishes_the_step_in_flight() {
         stop.cancel();
         mind.may_answer.notify_one();
         running.await.unwrap().unwrap();
-        // The reply was finished and stored. The post is a step of its own, left to the next start.
+        // The reply was finished and stored. The post is a separate step, left for the next start.
         let steps =
             store.archive.pending_steps(&aizuchi_harness::fixtures::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
@@ -235,8 +235,8 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
     .await;
 }
 
-/// A mention that was heard is owed an answer, however long the process was down. A mention that was missed, and for
-/// too long, is not (invariants 1 and 3).
+/// A mention that was heard is owed an answer, however long the process was down. A mention that was missed for too
+/// long is not (invariants 1 and 3).
 #[tokio::test]
 async fn a_mention_heard_before_days_offline_is_answered_and_an_old_missed_one_is_not() {
     on_every_store(async |store| {

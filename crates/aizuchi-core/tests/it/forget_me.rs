@@ -1,4 +1,4 @@
-//! Being forgotten by a command in the chat, and what opting out leaves.
+//! Being forgotten by a command in the chat, and what remains after opting out.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,5 @@
-//! Forgetting a user: all that is theirs goes, all that is others' stays, and others are heard meanwhile.
+//! Forgetting a user: everything of theirs is erased, everything of others stays, and others are heard in the
+//! meantime.
 
 pub mod world;
 
@@ -29,7 +30,7 @@ use crate::forgetting::world::World;
 
 const DAY: i64 = 24 * 3600;
 
-// One test for each store, since each runs for some time.
+// One test per store, since each runs for some time.
 
 #[tokio::test]
 async fn what_is_theirs_goes_and_what_is_others_stays_on_sqlite() {
@@ -45,7 +46,7 @@ async fn what_is_theirs_goes_and_what_is_others_stays_on_postgres() {
     }
 }
 
-/// Forgets somebody in a generated world, by the operator's order or by their own.
+/// Forgets a user in a generated world, by the operator's order or by their own.
 async fn forget_in_world(seed: u64, kind: StoreKind) {
     let (random, world, store) = &mut generate(seed, kind).await;
     let is_by_operator = seed.is_multiple_of(2);
@@ -59,7 +60,7 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
     } else {
         let order = Order::Forget { workspace: workspace(), user: user.clone(), asked: now };
         store.store.order(order, now).await.unwrap();
-        // Parts of the texts are looked for one after the other.
+        // Parts of the texts are searched one after the other.
         let mut job = ForgettingJob::with_characters_at_once(20 + random.below(200));
         while job.step(&database, now).await.unwrap() != ForgetProgress::Idle {}
         scrub(&database).await;
@@ -67,7 +68,7 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
     check(seed, world, store, is_by_operator).await;
 }
 
-/// Removes what is left outside the tables.
+/// Removes leftovers outside the tables.
 pub async fn scrub(database: &DatabaseStore) {
     let mut job = ScrubJob::default();
     while job.step(database).await.unwrap() == ScrubProgress::Working {}
@@ -79,11 +80,11 @@ pub async fn generate(seed: u64, kind: StoreKind) -> (Random, World, TestStore) 
     let mut world = World::generate(&mut random);
     let store = kind.open().await;
     world.store(&mut random, &store).await;
-    // The fixtures have used numbers and revisions of the store's.
+    // The fixtures have used numbers and revisions that the store would assign.
     (random, world, store.restart().await)
 }
 
-/// Nothing of theirs is left in any byte, and everything of others is.
+/// Checks that no byte of theirs is left, and that everything of others is.
 async fn check(seed: u64, world: &World, store: &TestStore, is_by_operator: bool) {
     let dump = dump(store).await;
     let person = &world.users[world.person];
@@ -110,7 +111,7 @@ async fn check(seed: u64, world: &World, store: &TestStore, is_by_operator: bool
     }
 }
 
-/// Every value of every table and, of a file, every byte.
+/// Every value of every table and, for a file, every byte.
 pub async fn dump(store: &TestStore) -> String {
     let database = store.database.as_ref().unwrap();
     let mut connection = database.connect().await;
@@ -173,7 +174,7 @@ async fn forgetting_goes_on_where_a_crash_left_it() {
             while !is_done {
                 let database = store.database_store.clone().unwrap();
                 let mut job = ForgettingJob::with_characters_at_once(100);
-                // What the job knows is lost with the process.
+                // The job's state is lost with the process.
                 for _ in 0..1 + random.below(40) {
                     is_done = job.step(&database, now).await.unwrap() == ForgetProgress::Idle;
                 }
@@ -206,7 +207,7 @@ async fn others_are_heard_between_small_steps() {
             let after = (count(hidden).await, count(erased).await);
             assert!(after.0 - before.0 <= 25 && after.1 - before.1 <= 25, "{before:?} {after:?}");
             before = after;
-            // What the user says meanwhile is said after the order.
+            // What the user says in the meantime comes after the order.
             let user = if steps % 2 == 0 { "bob" } else { "alice" };
             store.hear_text(&format!("b{steps}"), 500 + steps, user, "a new day").await;
             steps += 1;
@@ -219,7 +220,7 @@ async fn others_are_heard_between_small_steps() {
     .await;
 }
 
-/// Prompts and pages do not show the messages as soon as the order is given, nor do they while it is carried out.
+/// The messages are hidden from prompts and pages as soon as the order is given, and while it is carried out.
 #[tokio::test]
 async fn the_newest_messages_are_gone_with_the_order() {
     on_every_database(async |store| {
@@ -239,7 +240,7 @@ async fn the_newest_messages_are_gone_with_the_order() {
     .await;
 }
 
-/// Whatever was made from the texts on the way: readings, links, prompts, an answer.
+/// Covers everything made from the texts on the way: readings, links, prompts, an answer.
 #[tokio::test]
 async fn no_cache_of_a_running_program_holds_what_was_forgotten() {
     on_every_database(async |store| {
@@ -265,7 +266,7 @@ async fn no_cache_of_a_running_program_holds_what_was_forgotten() {
     .await;
 }
 
-/// Whoever takes a common word for a name hits nobody else.
+/// Forgetting a user whose name is a common word affects no one else.
 #[tokio::test]
 async fn a_name_taken_to_be_forgotten_hits_nobody() {
     on_every_database(async |store| {
@@ -366,7 +367,7 @@ async fn what_is_left_outside_the_tables_goes_in_small_steps() {
         let cache = harness.inbox.channel_cache.clone();
         let mut forgetter = Forgetter::new(database.clone(), cache, harness.clock.clone(), None);
         let is_file = !harness.store.database.as_ref().unwrap().connect().await.is_postgres();
-        // Whoever reads an older state keeps it in the log.
+        // A reader of an older snapshot keeps it in the log.
         let mut reader = harness.store.database.as_ref().unwrap().connect().await;
         for statement in ["BEGIN", "SELECT count(*) AS n FROM messages"] {
             query(statement).fetch_all(&mut reader).await.unwrap();
@@ -385,7 +386,7 @@ async fn what_is_left_outside_the_tables_goes_in_small_steps() {
     .await;
 }
 
-/// A step must not read a whole workspace, however the statement is planned without statistics.
+/// A step must not scan a whole workspace, however the statement is planned without statistics.
 #[tokio::test]
 async fn no_step_reads_all_messages() {
     let store = TestStore::sqlite().await;
@@ -425,7 +426,7 @@ impl HearText for TestStore {
     }
 }
 
-/// As after the restore of a backup, or when `aizuchi forget` was interrupted: the name was loaded at the start.
+/// The name was loaded at startup, as after a restore from a backup, or when `aizuchi forget` was interrupted.
 #[tokio::test]
 async fn the_name_of_who_was_forgotten_by_the_operator_is_not_known_any_more() {
     on_every_database(async |store| {

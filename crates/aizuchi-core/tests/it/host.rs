@@ -1,5 +1,5 @@
-//! What the built-in mind says to people who talk with it as people do: fifty exchanges in each language, on the default
-//! settings, as transcripts. The texts in `host/` are what people say; a line `+3600` lets an hour pass.
+//! Conversations of the built-in mind with ordinary users: fifty exchanges in each language, on the default
+//! settings, as transcripts. The files in `host/` contain the users' messages; a line `+3600` lets an hour pass.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use insta::assert_snapshot;
 
-/// Between messages: not everything is said at once.
+/// The seconds between messages.
 const PAUSE: i64 = 20;
-/// Long enough for a question that nobody answers.
+/// Long enough for a question to be considered unanswered.
 const REST: i64 = 900;
 
 fn options(language: Language) -> HarnessOptions {
@@ -30,13 +30,13 @@ fn options(language: Language) -> HarnessOptions {
     }
 }
 
-/// What was said, one exchange after the other.
+/// The transcripts of all exchanges, one after the other.
 async fn transcripts(script: &str, language: Language) -> String {
     let mut text = String::new();
     for exchange in script.split("\n\n").filter(|exchange| !exchange.trim().is_empty()) {
         let (title, messages) = exchange.trim().split_once('\n').expect("an exchange has a title");
         let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(language));
-        // As on the platforms, where a post is hardly ever split.
+        // As on the platforms, where posts are hardly ever split.
         harness.platform.set_longest_post(2000);
         play(&harness, messages).await;
         let _ = writeln!(text, "{title}\n{}", shown(&harness).await);
@@ -44,8 +44,8 @@ async fn transcripts(script: &str, language: Language) -> String {
     text
 }
 
-/// The same with what came of each message by the ledger. A new store for each exchange takes long, so an ordinary run
-/// plays every fifth of them on every store.
+/// The transcripts with the outcome of each message in the ledger. A new store for each exchange takes long, so an
+/// ordinary run plays only every fifth one on every store.
 async fn accounts(script: &str, language: Language) -> String {
     let mut text = String::new();
     let exchanges = script.split("\n\n").filter(|exchange| !exchange.trim().is_empty());
@@ -61,7 +61,7 @@ async fn accounts(script: &str, language: Language) -> String {
 }
 
 async fn account(store: TestStore, messages: &str, language: Language) -> String {
-    // The volatile store keeps no memos.
+    // The volatile store does not keep memos.
     let tools = options(language).tools.filter(|_| store.database.is_some());
     let options = HarnessOptions { tools, ..options(language) };
     let harness = Harness::new(store).await.with_options(options);
@@ -83,7 +83,7 @@ async fn play(harness: &Harness, messages: &str) {
     harness.pass(REST).await;
 }
 
-/// What people saw, with reactions.
+/// What users saw, including reactions.
 async fn shown(harness: &Harness) -> String {
     let mut text = String::new();
     for stored in harness.messages("garden").await {
@@ -123,7 +123,7 @@ async fn what_newcomers_try_in_japanese() {
     assert_snapshot!(accounts(include_str!("host/newcomers_ja.txt"), Language::Ja).await);
 }
 
-/// What else a curious newcomer types in the first ten minutes.
+/// More of what a curious newcomer types in the first ten minutes.
 #[tokio::test]
 async fn the_first_minutes_in_english() {
     assert_snapshot!(transcripts(include_str!("host/first_minutes_en.txt"), Language::En).await);
@@ -134,7 +134,7 @@ async fn the_first_minutes_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/first_minutes_ja.txt"), Language::Ja).await);
 }
 
-/// What two more of them typed.
+/// What two more newcomers typed.
 #[tokio::test]
 async fn what_newcomers_try_later_in_english() {
     assert_snapshot!(transcripts(include_str!("host/later_en.txt"), Language::En).await);
@@ -145,7 +145,7 @@ async fn what_newcomers_try_later_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/later_ja.txt"), Language::Ja).await);
 }
 
-/// What it was asked to keep is found also where it has long left the newest messages. The volatile store has no memos.
+/// A kept text is found even after it has long left the newest messages. The volatile store has no memos.
 #[tokio::test]
 async fn what_it_was_asked_to_keep_is_found_much_later() {
     on_every_database(async |store| {
@@ -166,7 +166,7 @@ async fn what_it_was_asked_to_keep_is_found_much_later() {
     .await;
 }
 
-/// What others said stays when somebody is forgotten, also where the persona only reacted to it.
+/// Messages of others stay when a user is forgotten, even if the persona only reacted to them.
 #[tokio::test]
 async fn what_it_nodded_at_is_not_forgotten_with_somebody_else() {
     on_every_store(async |store| {
@@ -190,7 +190,7 @@ async fn what_it_nodded_at_is_not_forgotten_with_somebody_else() {
     .await;
 }
 
-/// The nod does not wait for the channel to rest, and its reason names what happened.
+/// The reaction does not wait for the channel to rest, and its reason names what happened.
 #[tokio::test]
 async fn thanks_by_name_get_a_nod_at_once() {
     let transcript = on_every_store(async |store| {
@@ -218,7 +218,7 @@ async fn thanks_by_name_get_a_nod_at_once() {
     "#);
 }
 
-/// The bot may have no right to react.
+/// The bot may lack the permission to react.
 #[tokio::test]
 async fn a_nod_that_the_platform_refuses_becomes_a_message() {
     let transcript = on_every_store(async |store| {
@@ -242,7 +242,7 @@ async fn reasons(harness: &Harness) -> String {
     decisions.map(reason).collect()
 }
 
-/// People who hear it in two channels do not hear the same one.
+/// People who read both channels do not see the same joke twice.
 #[tokio::test]
 async fn two_channels_are_told_two_jokes() {
     let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(Language::En));

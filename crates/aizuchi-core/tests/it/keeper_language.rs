@@ -1,5 +1,5 @@
-//! A keeper is asked about a channel in its language, reads there what became of it in the same, and finds it on the buttons
-//! and in the form. On every store.
+//! A keeper is asked about a channel in the channel's language, which is also that of the outcome, the buttons and
+//! the form. On every store.
 
 use aizuchi_core::chat::UserId;
 use aizuchi_core::persona::Language;
@@ -16,7 +16,7 @@ use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 
-/// The channel's language wins over that of the whole installation, in both directions.
+/// The channel's language takes precedence over the installation's, in both directions.
 #[tokio::test]
 async fn a_keeper_is_asked_in_the_language_of_the_channel() {
     let cases = [

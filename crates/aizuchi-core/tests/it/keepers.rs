@@ -1,5 +1,4 @@
-//! Whoever looks after a channel is asked in a private chat, decides there, and reads there what became of it. On every
-//! store.
+//! A channel's keeper is asked in a private chat, decides there, and sees the outcome there. On every store.
 
 use std::sync::Mutex;
 
@@ -24,7 +23,7 @@ use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// A private chat: what stands there.
+/// A private chat and its contents.
 #[derive(Default)]
 pub struct TestChat {
     texts: Mutex<Vec<String>>,
@@ -97,7 +96,7 @@ impl TestChat {
     }
 }
 
-/// A harness whose judge always wants to speak, and ren looks after all channels.
+/// A harness whose judge always wants to speak, and where ren is the keeper of all channels.
 async fn kept(store: TestStore) -> (Harness, Keepers) {
     let default_rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
     let keeper = Some(UserId::new("ren"));
@@ -116,7 +115,7 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
     (harness, keepers)
 }
 
-/// What is looked at after a start.
+/// Looks as after a start.
 pub async fn look(keepers: &Keepers, chat: &TestChat) {
     assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
 }

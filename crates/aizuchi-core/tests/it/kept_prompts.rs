@@ -1,4 +1,4 @@
-//! Prompts that are kept for the ledger: how long, and what removes a message or an order from them.
+//! Prompts that are kept for the ledger: for how long, and what removes a message or an order from them.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ async fn prompts_are_kept_until_they_expire() {
         store.complete(&claim, outcome, 61).await;
         let exchanges = || store.archive.exchanges(claim.decision);
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
-        // The ledger itself does not hold the text.
+        // The ledger itself does not contain the text.
         assert_eq!(store.decisions().await[0].attempts[1], attempt());
         store.store.drop_exchanges(at(60), u64::MAX).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
@@ -63,7 +63,7 @@ async fn the_oldest_prompts_go_when_they_take_too_much_room() {
             kept
         };
         let mut seen = vec![kept().await];
-        // How large an exchange is stored depends on the store.
+        // The stored size of an exchange depends on the store.
         for max_bytes in (0..=400).rev().step_by(8) {
             store.store.drop_exchanges(at(0), max_bytes).await.unwrap();
             seen.push(kept().await);
@@ -172,7 +172,7 @@ async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
     .await;
 }
 
-/// The words of a standing order go with whoever gave it, also out of a call that is in flight then.
+/// The text of a standing order is deleted with its author, including from a call that is in flight.
 #[tokio::test]
 async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
     on_every_store(async |store| {
@@ -189,7 +189,7 @@ async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
             (1, Order::Forget { workspace: workspace.clone(), user: ann, asked: at(61) }, false),
             (2, Order::OptOut { workspace: workspace.clone(), user: ben }, false),
             (3, Order::Redact { workspace: workspace.clone(), user: cleo }, false),
-            // Its words stay on record.
+            // Its text stays on record.
             (4, Order::DropStandingOrder { workspace: workspace.clone(), number: 4 }, true),
         ] {
             let second = number * 100;

@@ -1,4 +1,4 @@
-//! A database knows when its newest backup was made, whichever process made it.
+//! A database knows when its newest backup was made, by whichever process.
 
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::connection::query;
@@ -20,7 +20,7 @@ async fn a_database_and_its_backup_know_when_that_was_made() {
         assert!(before <= first && first <= Timestamp::now(), "{first}");
         back_up(&source, &folder.path().join("other.db")).await.unwrap();
         assert!(store.archive.last_backup().await.unwrap().unwrap() >= first);
-        // What is restored from it has one backup: that.
+        // A database that is restored from it has one backup: that one.
         let target = DatabaseLocation::Sqlite(folder.path().join("restored.db"));
         restore(&file, &target, IfOccupied::Refuse).await.unwrap();
         let (restored, writer) = target.open().await.unwrap();
@@ -30,7 +30,7 @@ async fn a_database_and_its_backup_know_when_that_was_made() {
     .await;
 }
 
-/// Somebody else writes, for longer than anybody waits.
+/// Another process holds the write lock for longer than the timeout.
 #[tokio::test]
 async fn a_backup_is_made_though_the_database_cannot_be_told() {
     let store = StoreKind::Sqlite.open().await;

@@ -1,5 +1,5 @@
-//! Commands that a backfill brings before their event, on every store: those that are only seconds old are carried out once,
-//! and in their order.
+//! Commands that a backfill delivers before their event, on every store: commands that are only seconds old are
+//! executed once, and in order.
 
 use aizuchi_core::chat::{Arrival, Heard, Message, Role, User, Visibility};
 use aizuchi_core::command::{Command, CommandRequest, MuteScope};
@@ -22,7 +22,7 @@ async fn harness(store: TestStore) -> Harness {
     harness
 }
 
-/// A message of now.
+/// A message at the current time.
 fn said(harness: &Harness, id: &str, text: &str) -> Message {
     message(top_level("garden"), id, harness.clock.now(), "alice", text)
 }
@@ -65,7 +65,7 @@ async fn a_command_whose_event_comes_after_the_backfill_is_carried_out_once() {
     .await;
 }
 
-/// Both orders of reading, and both of saying.
+/// Tests both orders of reading, and both of sending.
 #[tokio::test]
 async fn of_two_commands_the_later_one_wins() {
     on_every_store(async |store| {
@@ -108,7 +108,7 @@ async fn a_command_that_something_was_ordered_after_is_left_out_and_says_so() {
         assert!(told.starts_with(LEFT_OUT) && told.contains("I’m not muted any more."), "{told}");
         assert_eq!(mutes(&harness).await, 0);
 
-        // Somebody clicks on the console.
+        // A user clicks on the console.
         harness.pass(300).await;
         let mute = said(&harness, "m3", MUTE);
         harness.pass(10).await;
@@ -145,7 +145,7 @@ async fn only_a_recent_command_is_carried_out_late() {
     .await;
 }
 
-/// The process ends after the order is stored, and before the message is.
+/// The process ends after the order is stored, but before the message is.
 #[tokio::test]
 async fn a_command_is_not_repeated_over_a_later_one_after_a_restart() {
     on_every_store(async |store| {

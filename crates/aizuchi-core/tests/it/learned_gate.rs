@@ -1,4 +1,4 @@
-//! A gate learned from the ledger: a judge that always declines some moments is no longer asked about them.
+//! A gate learned from the ledger: a judge that always declines certain moments is no longer asked about them.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 const SHORT: &str = "is anyone there?";
 const LONG: &str =
     "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
-/// The judge wants to look once more, if nobody writes until then.
+/// The judge wants a second look, if no one writes until then.
 const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;
-/// Long enough that no other gate closes.
+/// Long enough that no other gate applies.
 const PAUSE: i64 = 4000;
 
 struct Story {
@@ -59,7 +59,7 @@ impl Story {
         self.learner().step().await.unwrap();
     }
 
-    /// The judge takes up long questions, and declines short ones.
+    /// Says a text. The judge takes up long ones, and declines short ones.
     async fn says(&self, text: &str) {
         let answer = if text == LONG { JOIN } else { SILENCE };
         self.harness.mind.script.set_default(PromptVerb::Judge, answer);
@@ -67,10 +67,10 @@ impl Story {
         self.harness.pass(PAUSE).await;
     }
 
-    /// As many verdicts as it learns from: some are a yes.
+    /// Collects as many verdicts as the gate needs; some are a yes.
     async fn live(&self) {
         for number in 0..MIN_VERDICTS {
-            // No other feature tells it: how long ago the last was differs.
+            // No other feature predicts the verdict: the time since the last message varies.
             let is_long = number * number % 11 < 4;
             self.says(if is_long { LONG } else { SHORT }).await;
         }
@@ -80,7 +80,7 @@ impl Story {
         self.harness.decisions("garden").await.pop().unwrap()
     }
 
-    /// What became of these many short questions: how many of them were judged, and how many skipped.
+    /// Says this many short texts. Returns how many were judged, and how many skipped.
     async fn judged_and_skipped(&self, count: usize) -> (usize, usize) {
         let (mut judged, mut skipped) = (0, 0);
         for _ in 0..count {
@@ -93,8 +93,8 @@ impl Story {
     }
 }
 
-/// One story, because what it learns from takes most of its time: the gate closes, learns the same after a restart, and
-/// opens after a reset.
+/// A single story, because collecting the verdicts takes most of its time: the gate starts to skip, learns the same
+/// after a restart, and stops skipping after a reset.
 #[tokio::test]
 async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
     let told = on_every_store(async |store| {
@@ -117,7 +117,7 @@ async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
         other.learn().await;
         assert_eq!(other.gates.read(&workspace()).unwrap(), learned);
 
-        // The restart kept what the story's gates had learned. A long question is judged, and answered.
+        // The story's gates kept what they had learned over the restart. A long question is judged, and answered.
         other.says(LONG).await;
         let asked = other.newest().await;
         assert_eq!(asked.ended, Some(DecisionResult::Spoke));
@@ -156,7 +156,7 @@ async fn words_that_are_often_unwelcome_are_held_back() {
     let told = on_every_store(async |store| {
         let rules = ChannelRules { tolerance: Some(0.05), ..ChannelRules::default() };
         let story = Story::from_rules(store, rules.clone()).await;
-        // The judge is as sure as this when it joins in.
+        // The judge's confidence when it joins in.
         let known = async |is_welcome: bool, count: usize| {
             let labels = vec![Label { confidence: 0.9, is_welcome }; count];
             let channels = ChannelLabels::from([(ChannelId::new("garden"), labels)]);
@@ -171,11 +171,11 @@ async fn words_that_are_often_unwelcome_are_held_back() {
         let held_back = known(false, 200).await;
         assert_eq!(held_back.ended, Some(DecisionResult::ChoseSilence));
         assert!(held_back.judgment.unwrap().should_respond);
-        // A mention is answered all the same.
+        // A mention is still answered.
         story.says("@Aizuchi are you there?").await;
         assert_eq!(story.newest().await.ended, Some(DecisionResult::Spoke));
 
-        // What is read of the ledger takes their place: three words that nobody said anything about.
+        // The ratings in the ledger replace them: three posts without any feedback.
         let rulebook = Rulebook { default_rules: rules, ..Rulebook::default() };
         let learner = Learner { miss: None, rulebook: rulebook.into(), ..story.learner() };
         learner.step().await.unwrap();
@@ -213,7 +213,7 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
     story.live().await;
     story.learn().await;
     assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
-    // From now on it wants to say something to short questions as well, which shows where it is asked all the same.
+    // From now on the judge wants to answer short questions as well, which shows where it is still asked.
     story.harness.mind.script.set_default(PromptVerb::Judge, JOIN);
     for _ in 0..500 {
         story.harness.says("alice", SHORT).await;
@@ -242,7 +242,7 @@ async fn a_verdict_is_that_of_the_model_that_gave_it() {
         story.harness.mind.script.push(PromptVerb::Judge, refusal());
         story.says(SHORT).await;
         story.says(SHORT).await;
-        // Also if it was another one that asked for a second look.
+        // Also if a different question asked for the second look.
         story.harness.mind.script.push(PromptVerb::Judge, Ok(LATER));
         story.harness.mind.script.push(PromptVerb::Judge, refusal());
         story.says(SHORT).await;
@@ -263,7 +263,7 @@ async fn facilitators_are_judged_without_it() {
     assert!(story.harness.step_of(&top_level("garden")).await.is_none());
 }
 
-/// A week of listening is for this, too: the gate has learned when it may speak.
+/// A week of listening serves this, too: the gate learns when it may speak.
 #[tokio::test]
 async fn where_it_only_observes_it_learns_and_skips_nothing() {
     let rules = ChannelRules { mode: Mode::Observe, ..ChannelRules::default() };

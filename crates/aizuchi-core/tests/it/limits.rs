@@ -1,4 +1,4 @@
-//! What a limit holds back: of the budget, of answers to one user, and of posts within an hour.
+//! The limits: the budget, answers per user, and posts per hour.
 
 use insta::assert_snapshot;
 

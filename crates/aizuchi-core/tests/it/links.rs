@@ -1,4 +1,5 @@
-//! What each message replies to is kept with it, so that a restart changes nothing, and goes with it.
+//! The links from each message to its parents are stored with it, so that a restart changes nothing, and are deleted
+//! with it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,8 @@ use aizuchi_harness::fixtures::{top_level, window, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Seconds since the message before, whether it is in the thread of the first question, author and text.
+/// The seconds since the previous message, whether it is in the thread of the first question, the author and the
+/// text.
 const TALK: [(i64, bool, &str, &str); 19] = [
     (0, false, "ann", "good morning"),
     (5, false, "bob", "hey ann"),
@@ -33,7 +35,7 @@ const TALK: [(i64, bool, &str, &str); 19] = [
     (10, false, "eve", "誰か直し方を知りませんか"),
 ];
 
-/// When each message's conversation is due to be judged, and what was decided in the end.
+/// When each message's conversation is due to be judged, and the final decisions.
 async fn played(mut harness: Harness, restarts: bool) -> (Vec<Option<Timestamp>>, String) {
     let mut due = Vec::new();
     for (seconds, in_thread, user, text) in TALK {

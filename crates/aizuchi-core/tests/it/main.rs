@@ -1,5 +1,5 @@
-//! The core from outside, in one binary: stories on every store, the contract of each port, and what
-//! was required of each way of deciding.
+//! Tests of the core's public interface, in one binary: stories on every store, the contract of each port, and the
+//! requirements of each way of deciding.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Memories, over days and on both databases, and what needs none of them on every store.
+//! Memories over several days, on both databases; tests that need no memories run on every store.
 
 mod versions;
 mod forgetting;
@@ -26,7 +26,7 @@ use aizuchi_harness::test_store::{TestStore, on_every_database};
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// A harness that remembers with the built-in model, and has a private channel besides.
+/// A harness that makes memories with the built-in mind, and also has a private channel.
 async fn harness(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.set_visibility("attic", Visibility::Private).await;
@@ -36,7 +36,7 @@ async fn harness(store: TestStore) -> Harness {
     })
 }
 
-/// A harness that remembers with a scripted model.
+/// A harness that makes memories with a scripted model.
 async fn scripted(store: TestStore) -> (Harness, Arc<TestMind>) {
     let memory = Arc::new(TestMind::default());
     let harness = Harness::new(store).await;
@@ -53,7 +53,7 @@ fn entries(text: &str) -> String {
     format!(r#"{{"entries":[{{"date":"2027-01-15","text":"{text}","sources":[1]}}]}}"#)
 }
 
-/// What these tests do with a harness.
+/// Test helpers for a harness.
 trait MemoryExt {
     async fn set_visibility(&self, channel: &str, visibility: Visibility);
     async fn context_of(&self, conversation: &ConversationId) -> Context;
@@ -84,7 +84,7 @@ impl MemoryExt for Harness {
         self.store.store.drop_exchanges(before, u64::MAX).await.unwrap();
     }
 
-    /// All memories that a prompt for this channel would hold.
+    /// All memories that a prompt for this channel would contain.
     async fn known_memories(&self, channel: &str) -> String {
         let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
@@ -143,7 +143,7 @@ async fn three_days(store: TestStore) -> Vec<String> {
     harness.pass(DAY).await;
     reports.push(format!("day 3, in the kitchen\n{}", harness.known_memories("kitchen").await));
     reports.push(format!("day 3, in the attic\n{}", harness.known_memories("attic").await));
-    // A reply sees the memories, without the private ones of other channels.
+    // A reply sees the memories, except for other channels' private ones.
     harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
     harness.pass(10).await;
     let prompt = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
@@ -284,7 +284,7 @@ async fn messages_heard_during_a_memory_job_are_for_the_next_one() {
     .await;
 }
 
-/// The own reply of myao2 froze its memory.
+/// In myao2, the persona's own reply froze its memory.
 #[tokio::test]
 async fn its_own_reply_does_not_freeze_the_memory() {
     on_every_database(async |store| {

@@ -1,5 +1,5 @@
-//! What people change about memories and memos: it outlives every fold, is on record, and is forgotten with the
-//! messages behind it.
+//! People's changes to memories and memos: they survive every fold, are on record, and are forgotten with the source
+//! messages.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ const HOUR: i64 = 3600;
 const BIRTHDAY: &str = "the birthday of Mia is on May 3rd";
 const BEANS: &str = "the beans are up";
 
-/// A harness that remembers with a scripted model.
+/// A harness that makes memories with a scripted model.
 async fn scripted(store: TestStore) -> (Harness, Arc<TestMind>) {
     let memory = Arc::new(TestMind::default());
     let options = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
     (Harness::new(store).await.with_options(options), memory)
 }
 
-/// What a model answers that remembers these, each from the first source.
+/// A model's answer that remembers these texts, each from the first source.
 fn entries(texts: &[&str]) -> String {
     let entry =
         |text: &&str| serde_json::json!({ "date": "2027-01-15", "text": text, "sources": [1] });
@@ -77,7 +77,7 @@ impl ChangesExt for Harness {
         self.inbox.apply_order(Order::ChangeMemory { key, version, change, by }).await
     }
 
-    /// What people changed, newest first.
+    /// People's changes, newest first.
     async fn journal(&self) -> Vec<(String, JournalKind, String)> {
         let journal = self.store.archive.memory_journal(&workspace(), None, None, 100).await;
         let by_people = journal.unwrap().into_iter().filter(|entry| !entry.by.is_empty());
@@ -107,7 +107,7 @@ async fn what_people_changed_outlives_the_next_folds() {
         assert!(matches!(harness.try_change(&long, edit).await, Err(StoreError::Refused(_))));
         let birthday = harness.entry(&long, BIRTHDAY).await;
         harness.try_change(&long, MemoryChange::Remove(birthday)).await.unwrap();
-        // Wherever it was said.
+        // In every memory that contained it.
         for term in [MemoryTerm::LongTerm, MemoryTerm::ShortTerm] {
             let memory = key(MemoryScope::Workspace, term);
             assert_eq!(harness.texts(&memory).await, ["the beans are eaten"], "{memory}");
@@ -137,7 +137,7 @@ async fn what_people_changed_outlives_the_next_folds() {
         };
         assert!(has("## Decided by people: this stays", "the beans are eaten"), "{asked:?}");
         assert!(has("## Decided by people: not to be remembered", BIRTHDAY), "{asked:?}");
-        // What is in prompts elsewhere is what people wanted.
+        // Prompts in other channels contain what people wanted.
         let window = ContextLimits::default().window(harness.clock.now());
         let context = harness.store.store.context(&top_level("garden"), &window).await.unwrap();
         let shown = format!("{:?}", context.channel_memories);
@@ -164,7 +164,7 @@ async fn a_change_is_undone_by_going_back_to_a_version() {
         let first = harness.versions(&long).await.pop().unwrap();
         let birthday = harness.entry(&long, BIRTHDAY).await;
         harness.try_change(&long, MemoryChange::Remove(birthday.clone())).await.unwrap();
-        // Somebody else looks at the version before.
+        // Another user looks at the previous version.
         let stale = Order::ChangeMemory {
             key: long.clone(),
             version: first.id,
@@ -186,7 +186,7 @@ async fn a_change_is_undone_by_going_back_to_a_version() {
         let pinned = MemoryEntry { pinned: true, ..birthday };
         harness.try_change(&long, MemoryChange::Unpin(pinned)).await.unwrap();
 
-        // It is made anew, from what was said.
+        // The memory is made again from its messages.
         let calls = mind.prompt_texts(PromptVerb::Remember).len();
         mind.script.set_default(PromptVerb::Remember, entries(&["alice said hello"]));
         harness.try_change(&long, MemoryChange::Regenerate).await.unwrap();
@@ -276,7 +276,7 @@ async fn a_memo_is_changed_and_removed() {
         assert_eq!(of("garden", Some(all[0].number)).await, all[1..]);
         assert!(of("kitchen", None).await.is_empty());
 
-        // What it was before each change is kept, and it is made that again.
+        // The previous content of each change is kept, and can be restored.
         let befores: Vec<MemoryId> = all.iter().filter_map(|change| change.before).collect();
         let kept = archive.memo_versions(&workspace(), &befores).await.unwrap();
         let contents: Vec<&str> = kept.iter().map(|(_, memo)| &*memo.content).collect();

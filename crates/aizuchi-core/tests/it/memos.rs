@@ -21,7 +21,7 @@ use aizuchi_harness::fixtures::{top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 
-/// Its persona may use tools, and remembers.
+/// A harness whose persona may use tools, and makes memories.
 async fn new_harness(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions {
         tools: Some(ToolSettings::new(TimeZone::UTC)),
@@ -30,7 +30,7 @@ async fn new_harness(store: TestStore) -> Harness {
     })
 }
 
-/// What these tests do with a harness.
+/// Test helpers for a harness.
 trait MemosExt {
     async fn set_visibility(&self, channel: &str, visibility: Visibility);
     async fn call_tools(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId;
@@ -76,7 +76,7 @@ impl MemosExt for Harness {
         self.memos(channel).await.into_iter().map(|(_, memo)| memo.name).collect()
     }
 
-    /// The stored prompts of a channel's decisions, with the memories they were made from.
+    /// The stored prompts of a channel's decisions, with their source memories.
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)> {
         let mut prompts = Vec::new();
         for decision in self.decisions(channel).await {
@@ -98,7 +98,7 @@ impl MemosExt for Harness {
             .unwrap()
     }
 
-    /// What changed memos, newest first.
+    /// The changes to memos, newest first.
     async fn memo_changes(&self) -> Vec<JournalEntry> {
         let journal = self.store.archive.memory_journal(&workspace(), None, None, 100).await;
         journal.unwrap().into_iter().filter(|change| change.key.is_none()).collect()
@@ -142,7 +142,7 @@ async fn memories_of_a_private_past_reach_no_public_memo() {
             .await;
         harness.pass(7200).await;
         harness.set_visibility("cellar", Visibility::Public).await;
-        // The message itself is in no stored prompt any more.
+        // No stored prompt contains the message itself any more.
         for number in 0..80 {
             harness.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
@@ -324,7 +324,7 @@ async fn what_a_memo_was_is_as_private_as_its_channel_and_goes_with_its_user() {
         };
         harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         harness.call_tools("garden", "change it", &[edit("tea", "content", "white")]).await;
-        // It goes after 90 days, also if nothing is changed any more.
+        // It is dropped after 90 days, even if nothing else changes.
         for (days, expected) in [(89, 1), (91, 0)] {
             let then = harness.clock.now() + SignedDuration::from_hours(24 * days);
             harness.store.store.drop_journals(then).await.unwrap();
@@ -435,7 +435,7 @@ async fn a_forgotten_user_leaves_no_memo() {
         database.forget("zebedee").await;
         assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
         assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
-        // What the tea was before they asked for it to be changed is not theirs.
+        // The tea's content before they asked for the change is not theirs.
         let kept = "SELECT count(*) AS n FROM old_memos WHERE memo LIKE '%green%'";
         assert_eq!(database.count(kept).await, 1);
         assert_eq!(database.count("SELECT count(*) AS n FROM old_memos").await, 1);
@@ -477,7 +477,7 @@ async fn a_prompts_lineage_is_the_memos_that_it_shows() {
     .await;
 }
 
-/// On SQLite alone, whose plans can be read: PostgreSQL plans by what is in the tables.
+/// Only on SQLite, whose plans can be read: PostgreSQL plans by the content of the tables.
 #[tokio::test]
 async fn memo_queries_use_indexes() {
     use aizuchi_core::store::database::sql::memory as sql;
@@ -508,7 +508,7 @@ async fn memo_queries_use_indexes() {
         let is_sorted_whole = plan
             .windows(2)
             .any(|steps| steps[0].starts_with("SEARCH memos ") && steps[1].starts_with("USE TEMP"));
-        // All memos visible from a channel are wanted, so that query may sort them all.
+        // This query returns all memos visible from a channel, so it may sort them all.
         assert!(!is_sorted_whole || statement == sql::MEMOS, "{statement}\n{plan:#?}");
         assert_eq!(plan.iter().find(is_scan), None, "{statement}\n{plan:#?}");
     }

@@ -1,4 +1,4 @@
-//! What becomes of a call that fails: each error is one sentence, retries keep to what the server says, and a fallback answers.
+//! Failing calls: each error is one sentence, retries honor the server's instructions, and a fallback answers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use aizuchi_harness::providers::{
 /// JSON that is malformed to a varying degree.
 const NO_ANSWER: &str = "busy: its answer is empty|its answer has an unknown shape";
 
-/// What a provider does, what is made of it, and how many requests that takes.
+/// What a provider does, the resulting error, and the number of requests.
 fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
     use ProviderResponse::{BreaksOff, Raw, Says, Status, Stops};
     let status = |status: u16, code: &str| {
@@ -82,7 +82,7 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
             3,
         ),
         (BreaksOff, "busy: the connection broke off", 3),
-        // These may be charged, so it is asked again only if the budget allows it.
+        // These may be charged, so they are retried only if the budget allows it.
         (Raw("text/html", format!("<p>{leak}</p>")), "busy: its answer is not JSON", 1),
         (
             Raw("application/json", format!("{{\"x\": \"{leak}")),
@@ -174,7 +174,7 @@ async fn retries_honor_retry_after() {
     }
 }
 
-/// Google's APIs say in the body how long to wait.
+/// Google's APIs put the retry delay into the body.
 #[tokio::test]
 async fn retries_honor_the_wait_in_a_body() {
     let server = Server::start(ServerLimits::default()).await;
@@ -224,7 +224,8 @@ async fn a_dropped_call_aborts_the_request() {
     server.abandoned(1).await;
 }
 
-/// What a client may have taken of a response that it gave up: its limit, and what waits in the buffers of the system.
+/// The maximum that a client may have read of an abandoned response: its limit, and the contents of the system's
+/// buffers.
 const MAX_TAKEN_BYTES: u64 = 32 * 1024 * 1024;
 
 #[tokio::test]
@@ -271,7 +272,7 @@ async fn a_failure_in_every_format_may_pass() {
     let mind = mind(Provider::OpenAi, &server, &clock);
     let body = json!({ "error": { "code": 500, "message": "tools param requires --jinja flag" } });
     let failure = ProviderResponse::Status(500, vec![], body.to_string());
-    // Two formats of a reply, three times.
+    // Two shapes of a reply's request, three times each.
     server.then(vec![failure; 6]);
     let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
     assert!(matches!(error, LlmError::Busy { .. }), "{error:?}");
@@ -294,7 +295,7 @@ async fn one_failure_does_not_change_the_format_for_ever() {
     assert_eq!(sent, [1, 2, 1]);
 }
 
-/// How many request formats without a schema there are to try.
+/// The number of request shapes without a schema.
 pub fn server_tries(provider: Provider) -> usize {
     if provider_api(provider) == ProviderApi::OpenAi { 2 } else { 1 }
 }
@@ -314,14 +315,14 @@ async fn the_fallback_model_answers_while_the_first_is_down() {
 
     server.then([down()]);
     assert_eq!(asks().await, "from the second");
-    // It is known to be down, and is not asked.
+    // It is known to be down, and is not called.
     clock.advance_to(at(30));
     assert_eq!(asks().await, "from the second");
     assert_eq!(server.requests().len(), 1);
-    // After a while it is asked again, and answers.
+    // After a while it is called again, and answers.
     clock.advance_to(at(61));
     assert_eq!(asks().await, "fine");
-    // A request that it refuses is sent to the fallback, but it does not count as down.
+    // A refused request is sent to the fallback, but the model does not count as down.
     server.then([ProviderResponse::Status(401, vec![], String::new())]);
     assert_eq!(asks().await, "from the second");
     assert_eq!(asks().await, "fine");
@@ -350,7 +351,7 @@ async fn when_all_models_fail_a_retryable_error_wins() {
         LlmError::Busy { why: why.to_owned(), retry_after, usage: Usage::default() }
     );
 
-    // While the first is known to be down it is asked last, but it is asked.
+    // While the primary is known to be down, it is called last, but it is called.
     refuses();
     server.then([ProviderResponse::Says("after all".to_owned())]);
     let answer = both.ask(&question, LIMIT, &clock).await.unwrap();

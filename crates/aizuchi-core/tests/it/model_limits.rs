@@ -1,4 +1,4 @@
-//! How long an answer may be: models that think, parameters that a model refuses, and limits that it names.
+//! The length of answers: models that think, parameters that a model refuses, and limits that it names.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn a_truncated_reply_is_marked() {
     assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "Once upon a…");
 }
 
-/// The limit of a request's output.
+/// The output limit in a request.
 pub fn limit(provider: Provider, request: &ProviderRequest) -> u64 {
     let body = &request.body;
     let limit = match provider_api(provider) {
@@ -63,7 +63,7 @@ async fn a_model_that_thinks_is_allowed_more_than_its_answer() {
     }
 }
 
-/// Nothing in its name tells that it thinks.
+/// Nothing in the model's name shows that it thinks.
 #[tokio::test]
 async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
     let server = Server::start(ServerLimits::default()).await;
@@ -79,7 +79,7 @@ async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
     };
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     let cut = |text: &str| ProviderResponse::Stops("length", text.to_owned());
-    // The beginning of JSON is no answer. It was only too long, so nothing more is allowed for it.
+    // Truncated JSON is no answer. It was only too long, so the limit is not raised.
     server.then([cut(&verdict[..20])]);
     let error = asks(&learning).await.unwrap_err().to_string();
     let expected =
@@ -87,13 +87,13 @@ async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
     assert_eq!(error, format!("the model's answer is of no use: {expected}"));
     server.then([cut("<think>Well, "), ProviderResponse::Says(verdict.to_owned())]);
     assert_eq!(asks(&learning).await.unwrap().text, verdict);
-    // That is remembered, and more than that is not allowed.
+    // The raised limit is kept, and not raised again.
     server.then([cut("<think>Well, ")]);
     let error = asks(&learning).await.unwrap_err().to_string();
     let advice = "openai/large-1: its answer was cut off by the limit of 16099 tokens, thinking included; \
                   params.thinking_tokens allows it more, and params.reasoning_effort makes it think less";
     assert_eq!(error, format!("the model's answer is of no use: {advice}"));
-    // What the settings say is not changed.
+    // A limit in the settings is not changed.
     let params = ModelParams { thinking_tokens: Some(7), ..settings.params.clone() };
     let fixed = models(&ProviderSettings { params, ..settings });
     server.then([cut("")]);
@@ -180,7 +180,7 @@ async fn a_parameter_that_a_model_refuses_is_left_out_from_then_on() {
     }
 }
 
-/// What does not help was not the reason.
+/// If leaving out a parameter does not help, the parameter was not the cause.
 #[tokio::test]
 async fn a_refusal_that_goes_on_teaches_nothing() {
     let server = Server::start(ServerLimits::default()).await;

@@ -1,4 +1,4 @@
-//! What is known of models without asking them, why one does not answer, and how one takes another's place.
+//! What is known about models without calling them, why one does not answer, and how one replaces another.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ async fn a_list_of_models_tells_problems_and_costs_nothing() {
     assert_eq!(probe(&away).await, Some(ModelProblem::Unreachable));
     assert!(server.requests().is_empty());
 
-    // That it cannot be reached is over as soon as its server answers.
+    // An unreachable model counts as fixed as soon as its server answers.
     let once = settings(Provider::OpenAi, &server.base);
     let once = ProviderSettings { max_attempts: 1, ..once };
     let model = ProviderMind::new(&once, clock.clone()).unwrap();
@@ -115,7 +115,7 @@ async fn servers_are_found_and_others_are_no_hindrance() {
         let address: SocketAddr = base.trim_start_matches("http://").parse().unwrap();
         ServerEndpoint { server, address }
     };
-    // It accepts connections and never answers.
+    // A server that accepts connections and never answers.
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mute = format!("{}", mute.local_addr().unwrap());
     let strict = Server::start(ServerLimits::default()).await;

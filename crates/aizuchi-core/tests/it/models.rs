@@ -1,5 +1,5 @@
-//! The APIs of real models, in each provider's format: what is sent, what is made of the answer, and what happens if
-//! there is none.
+//! The APIs of real models, in each provider's format: the request, the parsed answer, and the behavior if there is
+//! none.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
 };
 
-/// A secret that must appear in no error.
+/// A secret that no error may contain.
 pub const KEY: &str = "sk-test-0123456789abcdef";
 pub const CHAT: &str = "the treasure is under the old oak";
 
@@ -101,10 +101,10 @@ pub fn context() -> Context {
     }
 }
 
-/// Longer than any model takes here.
+/// Longer than any model takes in these tests.
 pub const LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
-/// Advances the clock past every wait that ends before `limit`, so that no test really waits.
+/// Advances the clock past every wait that ends before `limit`, so that no test actually waits.
 pub async fn advance_while<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
     let advance = async {
         loop {
@@ -178,7 +178,7 @@ async fn every_provider_is_asked_in_its_own_format() {
     }
 }
 
-/// Only what was sent shortly before: it costs a quarter more to keep it.
+/// Only what was sent shortly before is marked: caching it costs a quarter more.
 #[tokio::test]
 async fn anthropic_is_told_what_to_keep_in_its_cache() {
     let server = Server::start(ServerLimits::default()).await;
@@ -326,7 +326,7 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
             },
             [3, 4, 5],
         ),
-        // As llama.cpp does. Such a failure has to come twice.
+        // As in llama.cpp. Such a failure must occur twice.
         (
             ServerLimits {
                 wants_user_turn: true,
@@ -347,7 +347,7 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
         for expected in calls {
             server.then([ProviderResponse::Says(verdict.to_owned())]);
             assert_eq!(ask(&mind, &clock, PromptVerb::Judge).await.unwrap().text, verdict);
-            // The format that the server accepted is remembered.
+            // The shape that the server accepted is remembered.
             assert_eq!(server.requests().len(), expected, "{limits:?}");
         }
     }
@@ -361,7 +361,7 @@ async fn a_check_costs_one_token() {
         let mind = mind(provider, &server, &clock);
         server.then([ProviderResponse::Stops("length", String::new())]);
         mind.check().await.unwrap();
-        // A reasoning model refuses a limit of one token, and then gets more.
+        // A reasoning model refuses a limit of one token, and then gets a higher one.
         let refusal = || ProviderResponse::Status(400, vec![], String::new());
         server.then((0..server_tries(provider)).map(|_| refusal()));
         mind.check().await.unwrap();
@@ -371,7 +371,7 @@ async fn a_check_costs_one_token() {
         });
         let limits: Vec<Value> = limits.collect();
         assert_eq!((&limits[0], limits.last()), (&json!(1), Some(&json!(99))), "{provider:?}");
-        // There are no retries, since a user waits.
+        // There are no retries, since a user is waiting.
         server.then([ProviderResponse::Status(503, vec![], String::new())]);
         let error = mind.check().await.unwrap_err().to_string();
         assert!(error.ends_with("it is in trouble itself (503)"), "{error}");
@@ -439,7 +439,7 @@ async fn parameters_have_the_names_that_a_provider_has_for_them() {
     }
 }
 
-/// Loading takes longer than answering, and Ollama unloads what nobody asks.
+/// Loading takes longer than answering, and Ollama unloads idle models.
 #[tokio::test]
 async fn a_model_that_may_be_unloaded_has_more_time() {
     let server = Server::start(ServerLimits::default()).await;

@@ -1,4 +1,4 @@
-//! What a channel's mode, a mute, an opt-out and quiet hours hold back.
+//! What a channel's mode, a mute, an opt-out and quiet hours prevent.
 
 use std::sync::Arc;
 
@@ -308,7 +308,7 @@ async fn withheld_texts_are_not_remembered() {
 
 #[tokio::test]
 async fn quiet_hours_span_midnight_and_mentions_are_answered_in_them() {
-    // The stories start at five in the afternoon in Tokyo.
+    // The stories start at 17:00 in Tokyo.
     let quiet_hours = Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) });
     let mut options =
         HarnessOptions::from_rules(ChannelRules { quiet_hours, ..ChannelRules::default() });

@@ -1,4 +1,4 @@
-//! The threshold of `response.tolerance` moves by a small step a day, also when the labels are gone, and over a
+//! The threshold of `response.tolerance` moves by a small step a day, even after the labels are gone, and across a
 //! restart. On every store.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn rules() -> ChannelRules {
     ChannelRules { mode: Mode::Propose, tolerance: Some(0.05), ..ChannelRules::default() }
 }
 
-/// The learner of a program that has just started.
+/// The learner of a newly started program.
 fn learner(harness: &Harness) -> Learner {
     let rulebook = Rulebook { default_rules: rules(), ..Rulebook::default() };
     Learner {
@@ -37,17 +37,17 @@ fn learner(harness: &Harness) -> Learner {
     }
 }
 
-/// Where the threshold stands after the learner has looked, in hundredths.
+/// The threshold after the learner has run, in hundredths.
 async fn threshold(learner: &Learner) -> i64 {
     learner.step().await.unwrap();
-    // Of a workspace from which nothing was heard nothing is known.
+    // Nothing is known about a workspace from which nothing was heard.
     let least = rules().min_confidence;
     let known = learner.gates.labels.read(&workspace());
     let threshold = known.map_or(least, |it| it.threshold(&ChannelId::new("garden"), least, 0.05));
     (threshold * 100.0).round() as i64
 }
 
-/// A person declines as many proposals as labels are needed.
+/// A person declines as many proposals as the learner needs labels.
 async fn declines(harness: &Harness) {
     for _ in 0..MIN_LABELS {
         harness.says("alice", "when do I cut the roses?").await;
@@ -74,7 +74,8 @@ async fn a_threshold_moves_by_a_step_a_day_over_restarts_and_without_labels() {
         assert_eq!(threshold(&first).await, 75);
         harness.pass(HOUR).await;
         assert_eq!(threshold(&first).await, 75, "it moved an hour ago");
-        // A program that starts goes on where it stands, and so does another one on the same database.
+        // A newly started program continues from the current threshold, and so does another one on the same
+        // database.
         let second = learner(&harness);
         assert_eq!(threshold(&second).await, 75);
         harness.pass(DAY).await;
@@ -82,7 +83,7 @@ async fn a_threshold_moves_by_a_step_a_day_over_restarts_and_without_labels() {
         assert_eq!(threshold(&first).await, 80);
         harness.pass(DAY).await;
         assert_eq!(threshold(&first).await, 85);
-        // The labels age out while it looks once a day: it comes back as it went.
+        // The labels age out while the learner runs once a day: the threshold returns the way it came.
         let mut before = 85;
         for _ in 0..120 {
             harness.pass(DAY).await;

@@ -1,4 +1,5 @@
-//! Orders of users: they apply at once, also to work in flight, are visible to every process, and survive a restart.
+//! Users' orders: they apply immediately, even to work in flight, are visible to every process, and survive a
+//! restart.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ struct Running {
     _folder: TempDir,
 }
 
-/// Polls it as far as it gets by itself.
+/// Polls a future once.
 fn begin<T>(work: &mut Pin<Box<impl Future<Output = T>>>) {
     let mut context = task::Context::from_waker(Waker::noop());
     assert!(work.as_mut().poll(&mut context).is_pending());
@@ -118,7 +119,7 @@ async fn of_two_concurrent_orders_the_stored_one_applies() {
     begin(&mut one);
     begin(&mut other);
     let _running = run();
-    // Whichever caller first learns that its order is stored.
+    // Poll the caller first that learns that its order is stored.
     let (other, one) = tokio::join!(biased; other, one);
     one.and(other).unwrap();
     let channel = top_level("garden").channel;

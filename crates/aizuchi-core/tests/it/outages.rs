@@ -48,7 +48,7 @@ async fn a_mention_while_a_reply_fails_for_good_is_answered() {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.says("alice", "@Aizuchi when does it rain?").await;
         let there = harness.clone();
-        // This uses up the one redraft.
+        // This uses up the only redraft.
         harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("bob", "@Aizuchi and where?").await;
         });
@@ -98,8 +98,8 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
     ");
 }
 
-/// Nothing is decided or posted while a platform is disconnected, however long that takes, and waiting costs no attempt
-/// (invariant 13).
+/// Nothing is decided or posted while a platform is disconnected, however long that takes, and waiting uses up no
+/// attempt (invariant 13).
 #[tokio::test]
 async fn all_steps_wait_while_a_platform_is_disconnected() {
     let transcript = on_every_store(async |store| {
@@ -133,8 +133,8 @@ async fn all_steps_wait_while_a_platform_is_disconnected() {
     ");
 }
 
-/// The history of the channel cannot be read. A user who asked waits for a while and is then answered from what is known,
-/// and nothing else is decided. After another gap, the same wait begins again.
+/// The history of the channel cannot be read. A user who asked waits for a while and is then answered from what is
+/// known, and nothing else is decided. After another gap, the same wait begins again.
 #[tokio::test]
 async fn an_owed_answer_waits_for_a_backfill_only_so_long() {
     let transcript = on_every_store(async |store| {
@@ -147,7 +147,7 @@ async fn an_owed_answer_waits_for_a_backfill_only_so_long() {
         assert_eq!(harness.platform.posted_texts().len(), 0);
         harness.pass(2).await;
         assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 1);
-        // Another one does not wait again.
+        // A second mention does not wait again.
         harness.says_in(top_level("kitchen"), "bob", "@Aizuchi and for supper?").await;
         harness.pass(1).await;
         assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 2);
@@ -209,7 +209,7 @@ async fn a_mention_during_typing_is_answered_by_the_redraft() {
     ");
 }
 
-/// The step knows that its outcome is not committed, so nobody waits for the lease to end.
+/// The step knows that its outcome is not committed, so there is no need to wait for the lease to expire.
 #[tokio::test]
 async fn an_answer_is_committed_as_soon_as_the_store_is_back() {
     on_every_database(async |store| {
@@ -245,7 +245,7 @@ async fn an_answer_is_committed_as_soon_as_the_store_is_back() {
     .await;
 }
 
-/// The typing that comes before a request is no part of the time in which its post may still arrive.
+/// The typing before a request does not count towards the time in which its post may still arrive.
 #[tokio::test]
 async fn a_request_after_long_typing_has_its_time_to_arrive() {
     let waited = on_every_store(async |store| {
@@ -279,7 +279,7 @@ async fn a_request_after_long_typing_has_its_time_to_arrive() {
     assert!(waited >= SETTLE, "asked again after {waited:#}");
 }
 
-/// What arrives live is new, whatever the machine's clock says.
+/// Live messages are new, whatever the machine's clock says.
 #[tokio::test]
 async fn a_clock_that_is_a_day_ahead_leaves_nobody_unanswered() {
     let ended = on_every_store(async |store| {

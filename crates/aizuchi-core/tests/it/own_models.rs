@@ -1,4 +1,4 @@
-//! Models of a channel's or a workspace's own: what is said there goes to them, and the ledger says so, on every store.
+//! Models for a channel or a workspace: its messages go to them, and the ledger records it, on every store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "conf
 const DECLINE: &str =
     r#"{"should_respond": false, "reason": "they talk", "confidence": 0.9, "delay_seconds": null}"#;
 
-/// A model by another name.
+/// A model with another name.
 #[derive(Default)]
 struct OwnModel(TestMind);
 
@@ -49,7 +49,7 @@ fn in_garden(models: ModelRules) -> Rulebook {
     Rulebook { channels: [("#garden".to_owned(), rules)].into(), ..Rulebook::default() }
 }
 
-/// The models that were asked about the newest decision of a channel.
+/// The models that were called for the newest decision of a channel.
 async fn asked(harness: &Harness, channel: &str) -> Vec<String> {
     let decision = harness.decisions(channel).await.pop().unwrap();
     decision.attempts.iter().map(|attempt| attempt.model.to_string()).collect()
@@ -91,7 +91,7 @@ async fn an_agent_may_have_a_model_of_its_own_there() {
     .await;
 }
 
-/// The harness's workspace is named by its id; a channel's own model takes precedence.
+/// The harness's workspace is identified by its id; a channel's own model takes precedence.
 #[tokio::test]
 async fn a_workspace_has_a_model_of_its_own() {
     on_every_store(async |store| {
@@ -99,7 +99,7 @@ async fn a_workspace_has_a_model_of_its_own() {
         own.0.script.set_default(PromptVerb::Judge, DECLINE);
         let workspace = aizuchi_harness::fixtures::workspace();
         let workspace_models = [(workspace.to_string(), all("own"))].into();
-        // A name that nobody has is as if there were none: the config refuses it.
+        // An unknown name counts as none, since the config rejects it.
         let rulebook = Rulebook { workspace_models, ..in_garden(all("gone")) };
         let harness = Harness::new(store).await.with_options(options(rulebook, &own));
         harness.mind.script.set_default(PromptVerb::Judge, DECLINE);

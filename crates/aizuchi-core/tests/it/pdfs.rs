@@ -1,4 +1,4 @@
-//! PDFs: what their reader tells is kept, and nothing of what it does delays or ends an answer.
+//! PDFs: their reader's result is kept, and the reader can neither delay nor prevent an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use aizuchi_harness::fixtures::{message, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Says the same of every PDF.
+/// Returns the same result for every PDF.
 struct Reader {
     says: Result<String, DocumentError>,
     asked: AtomicUsize,
@@ -81,9 +81,9 @@ async fn what_no_reader_can_read_is_asked_about_once() {
     for (says, id, asked, expected) in [
         (Err(DocumentError::Unreadable), "P1", 1, Some(AttachmentContent::Unreadable)),
         (Ok(" \u{200b}\n"), "P1", 1, Some(AttachmentContent::Unreadable)),
-        // It only calls itself a PDF.
+        // It only claims to be a PDF.
         (Ok("never"), "H1", 0, Some(AttachmentContent::Unreadable)),
-        // Another time may do.
+        // A retry may succeed.
         (Err(unavailable()), "P1", 2, None),
     ] {
         on_every_store(async |store| {

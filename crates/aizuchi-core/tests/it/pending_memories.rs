@@ -1,4 +1,4 @@
-//! A memory that is not made is known, with the reason and since when.
+//! A memory that cannot be made is reported, with the reason and the time since when.
 
 use std::sync::Arc;
 
@@ -46,13 +46,13 @@ async fn a_memory_whose_answers_are_unusable_waits_with_its_reason() {
         assert_eq!(first.len(), 1, "{waiting:?}");
         let failure = waiting.iter().find_map(|memory| memory.failure.as_ref()).unwrap();
         assert!(failure.error.is_some(), "{failure:?}");
-        // It is tried again each hour, and fails since then.
+        // It is retried each hour, and has been failing since then.
         harness.pass(3 * HOUR).await;
         assert_eq!(since(&pending(&harness).await), first);
         memory.script.set_default(PromptVerb::Remember, ENTRIES.to_owned());
         harness.pass(24 * HOUR).await;
         assert_eq!(since(&pending(&harness).await), [Timestamp::UNIX_EPOCH; 0]);
-        // What fails anew, fails since now.
+        // A new failure starts a new period.
         memory.script.set_default(PromptVerb::Remember, "I would rather not.".to_owned());
         harness.says("alice", "and the peas").await;
         harness.pass(2 * HOUR).await;

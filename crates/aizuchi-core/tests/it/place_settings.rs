@@ -1,5 +1,5 @@
-//! Settings that people order for a thread, a channel or the workspace: what they change there and nowhere else, who may, and
-//! how they end, on every store.
+//! Settings that users change for a thread, a channel or the workspace: their effect there and nowhere else, who may
+//! change them, and how they end, on every store.
 
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ async fn settings_are_changed_in_japanese() {
     }
 }
 
-/// A member makes it quieter where they are, and lifts nothing that an admin has ordered.
+/// A member makes the persona quieter in a channel, and cannot lift an admin's order.
 #[tokio::test]
 async fn members_only_narrow() {
     let transcript = on_every_store(async |store| {
@@ -184,7 +184,7 @@ async fn members_only_narrow() {
             harness.pass(5).await;
             assert_eq!(rules(&harness, "garden").min_confidence, expected, "{text}");
         }
-        // An admin's word is the last one.
+        // An admin's order takes precedence.
         harness.says("alice", "@Aizuchi set confidence 0.99").await;
         harness.pass(5).await;
         admin_says(&harness, top_level("garden"), "a2", "@Aizuchi set confidence 0.6").await;
@@ -199,7 +199,7 @@ async fn members_only_narrow() {
     }
 }
 
-/// It may have been taken back since, so nothing is changed, and nobody is told otherwise.
+/// It may have been revoked since, so nothing is changed, and no answer claims otherwise.
 #[tokio::test]
 async fn what_was_ordered_while_it_was_away_is_not_said_to_hold() {
     on_every_store(async |store| {
@@ -226,7 +226,7 @@ async fn what_was_ordered_while_it_was_away_is_not_said_to_hold() {
     .await;
 }
 
-/// Two who talk in private choose how it speaks with them, and lift nothing that an admin has said.
+/// Two users in a direct message choose how the persona talks to them, and cannot lift an admin's order.
 #[tokio::test]
 async fn a_direct_message_has_settings_of_its_own() {
     on_every_store(async |store| {
@@ -259,7 +259,7 @@ async fn a_direct_message_has_settings_of_its_own() {
         ] {
             assert_eq!(says(text).await, expected, "{text}");
         }
-        // An admin's word is the last one here, too.
+        // An admin's order takes precedence here, too.
         assert_eq!(says("set confidence 0.5").await, (None, 0.5));
         harness.order(set(here(), confidence(0.9), SettingRole::Admin)).await;
         assert_eq!(rules(&harness, "dm").min_confidence, 0.9);
@@ -267,7 +267,7 @@ async fn a_direct_message_has_settings_of_its_own() {
     .await;
 }
 
-/// The next judgment needs the confidence that was ordered, without a restart.
+/// The next judgment uses the new confidence, without a restart.
 #[tokio::test]
 async fn an_ordered_confidence_holds_at_the_next_judgment() {
     on_every_store(async |store| {
@@ -310,7 +310,7 @@ async fn tools_are_narrowed_in_the_next_reply() {
     .await;
 }
 
-/// What is said after it is in no memory, and what was remembered before is in no prompt there.
+/// Later messages are in no memory, and earlier memories are in no prompt there.
 #[tokio::test]
 async fn a_memory_is_switched_off() {
     on_every_database(async |store| {
@@ -365,7 +365,7 @@ async fn settings_outlive_the_process_and_name_nobody_who_was_forgotten() {
             at: at(5),
         };
         harness.order(order.signed("u-alice 5000")).await;
-        // Whatever the process knew of them is gone.
+        // The process's cached settings are gone.
         harness.options.settings.rulebook.replace(Rulebook::default());
         let harness = harness.restart().await;
         let found = rules(&harness, "garden");
@@ -380,7 +380,7 @@ async fn settings_outlive_the_process_and_name_nobody_who_was_forgotten() {
     .await;
 }
 
-/// A config that is loosened or tightened while orders stand.
+/// A config that is loosened or tightened while orders are in force.
 fn configured() -> impl Strategy<Value = ChannelRules> {
     let tools = prop_oneof![
         Just(ToolRule::All),
@@ -440,7 +440,7 @@ fn ordered() -> impl Strategy<Value = SettingOverride> {
     })
 }
 
-/// What an order may not touch at all.
+/// The rules that an order must not change.
 fn untouched(rules: &ChannelRules) -> ChannelRules {
     let plain = ChannelRules::default();
     ChannelRules {
@@ -455,7 +455,7 @@ fn untouched(rules: &ChannelRules) -> ChannelRules {
     }
 }
 
-/// Every tool that anybody names.
+/// Every tool that is named in a rule.
 const TOOLS: [&str; 4] = ["web_search", "web_fetch", "get_memo", "search_messages"];
 
 proptest! {
@@ -495,7 +495,7 @@ proptest! {
                 prop_assert_eq!((&before.language, &before.models), (&after.language, &after.models));
             }
         }
-        // Other workspaces are as they were.
+        // Other workspaces are unchanged.
         let other = aizuchi_core::chat::WorkspaceId::new("other");
         let id = ChannelId::new("garden");
         let place = Place::new(&other, &id, "garden", Visibility::Public);

@@ -22,7 +22,7 @@ fn with_persona(text: &str) -> ChannelRules {
     ChannelRules { persona, ..ChannelRules::default() }
 }
 
-/// A persona of the workspace, of one of its channels, and of a thread there.
+/// Options with a persona for the workspace, for one of its channels, and for a thread there.
 fn options(key: &str) -> HarnessOptions {
     let of_thread = BTreeMap::from([("m000".to_owned(), with_persona("Be brief."))]);
     let rules = WorkspaceRules {
@@ -34,7 +34,7 @@ fn options(key: &str) -> HarnessOptions {
     HarnessOptions::from_rulebook(Rulebook { workspaces, ..Rulebook::default() })
 }
 
-/// A mention, and the prompt of its reply.
+/// Mentions the persona, and returns the prompt of its reply.
 async fn reply(harness: &Harness, conversation: ConversationId) -> Prompt {
     harness.says_in(conversation.clone(), "alice", "@Aizuchi hello").await;
     harness.pass(60).await;
@@ -90,7 +90,7 @@ async fn an_order_for_a_thread_holds_in_it_alone() {
     .await;
 }
 
-/// What is ordered while a judge is asked holds for the next question.
+/// An order during a judge call applies to the next question.
 #[tokio::test]
 async fn a_step_keeps_the_rules_with_which_it_began() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! The day of a post: errors, retries, lost answers, several parts, and crashes.
+//! The life of a post: errors, retries, lost answers, several parts, and crashes.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
         let there = harness.clone();
-        // During the post, Bob mentions it; then the platform refuses the post for now.
+        // During the post, Bob mentions the persona; then the platform refuses the post for now.
         harness.platform.meanwhile(|| async move {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
@@ -190,7 +190,7 @@ async fn a_lost_request_is_retried() {
         harness.platform.fails(&[Fault::LostRequest]);
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(20).await;
-        // Until the request is surely lost, it is not retried.
+        // It is not retried before the request is certainly lost.
         assert_eq!(harness.platform.calls.load(Ordering::SeqCst), 1);
         harness.pass(120).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -203,7 +203,7 @@ async fn a_lost_request_is_retried() {
     ");
 }
 
-/// It waits behind others for longer than attempts would last.
+/// It waits behind others for longer than its attempts would last.
 #[tokio::test]
 async fn a_post_queued_behind_others_costs_no_attempt() {
     let transcript = on_every_store(async |store| {
@@ -310,7 +310,7 @@ async fn an_answer_survives_many_crashes() {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         for _ in 0..20 {
-            // A process claims the step and crashes; its lease ends.
+            // A process claims the step and crashes; its lease expires.
             let lease = jiff::SignedDuration::from_secs(10);
             harness.store.store.claim(harness.clock.now(), lease, 1).await.unwrap();
             harness.clock.advance_to(harness.clock.now() + lease);

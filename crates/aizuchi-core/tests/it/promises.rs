@@ -1,4 +1,4 @@
-//! The contract of every store. A new store joins by one more variant of `StoreKind`.
+//! The contract of every store. A new store is added as a variant of `StoreKind`.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -86,7 +86,7 @@ async fn a_claim_hides_a_step_until_its_lease_ends() {
         let second = store.claim(160).await.remove(0);
         assert_eq!((first.attempt, second.attempt), (1, 2));
         assert_ne!(first.token, second.token);
-        // A claim whose lease was lost changes nothing any more.
+        // A claim whose lease was lost no longer changes anything.
         store.complete(&first, silent("too late"), 161).await;
         assert_eq!(store.steps().await, 1);
         store.complete(&second, silent("they get along"), 161).await;
@@ -157,7 +157,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         let post = store.claim(1000).await.remove(0);
         assert!(!store.hear_human("3", 1001, "well").await.has_superseded);
         store.complete(&post, said("p1", 1002), 1002).await;
-        // A message during the post is judged afterwards, in a decision of its own.
+        // A message during the post is judged afterwards, in a separate decision.
         let next = store.claim(2000).await.remove(0);
         assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
         let rows = store.decisions().await;
@@ -184,7 +184,7 @@ async fn claiming_a_post_commits_its_item_as_sending() {
         let again = store.claim(100).await.remove(0);
         let item = store.item(&again);
         assert_eq!((item.id, item.key, item.dispatched_at), (first.id, first.key, Some(at(0))));
-        // It surely was not posted: it is a draft again, and sent again.
+        // It certainly was not posted: it becomes a draft again, and is sent again.
         let not_said = Outcome::new(StepResult::RetryUnsent { due: at(101) });
         store.complete(&again, not_said, 100).await;
         let anew = store.claim(101).await.remove(0);
@@ -337,7 +337,7 @@ async fn only_an_admin_undoes_an_admins_mute() {
         (vec![mute(None, 100, Admin), unmute(Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), unmute(Admin)], None),
         (vec![mute(None, 100, Member), unmute(Admin)], None),
-        // Each order keeps what the other ordered, and members can undo their own.
+        // Each order keeps what the other one ordered, and members can undo their own.
         (vec![mute(None, 100, Member), mute(None, 60, Admin)], silence(100, Member)),
         (vec![mute(None, 100, Admin), mute(None, 50, Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), mute(None, 200, Member)], silence(200, Member)),
@@ -410,7 +410,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         let garden = ("- 2027-01-05: roses".to_owned(), "green".to_owned());
         assert_eq!(seen("garden").await, garden);
         assert_eq!(seen("kitchen").await, Default::default());
-        // Importing again changes nothing, nor does another memo of the same name.
+        // Importing again changes nothing, nor does another memo with the same name.
         let revision = *store.store.revisions().borrow();
         let others = [import_memory("garden", "weeds"), import_memo("garden", Private, "black")];
         for order in orders.into_iter().chain(others) {
@@ -418,7 +418,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         }
         assert_eq!(*store.store.revisions().borrow(), revision);
         assert_eq!(seen("garden").await, garden);
-        // A public memo of that name is another memo.
+        // A public memo with that name is another memo.
         store.store.order(import_memo("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
         assert_eq!(store.store.next_memory_job().await.unwrap(), None);
@@ -426,7 +426,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
     .await;
 }
 
-/// On the volatile store alone: a database keeps both.
+/// Only on the volatile store: a database keeps both.
 #[tokio::test]
 async fn the_volatile_store_refuses_memories_and_memos() {
     let store = TestStore::volatile();
@@ -589,7 +589,7 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
         let both = futures_util::future::join_all(both).await;
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
         assert_eq!(store.texts().await, ["2", "3"]);
-        // Of two stored copies, deleting one leaves the other.
+        // If there are two stored copies, deleting one leaves the other.
         let rest = Disposition::Judge(until(at(100)));
         store.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
         assert!(store.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);

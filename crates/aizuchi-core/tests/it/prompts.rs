@@ -19,7 +19,7 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::Timestamp;
 
-/// The thread of the required layouts.
+/// The thread in the required layouts.
 pub const THREAD: &str = "1709280000.000001";
 
 /// Noon on the day of the required example prompt.
@@ -50,7 +50,7 @@ pub fn conversation(thread: Option<&str>) -> ConversationId {
     }
 }
 
-/// A message, this many minutes after ten o'clock.
+/// A message this many minutes after 10:00.
 pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Message> {
     let ten: Timestamp = "2024-03-01T10:00:00Z".parse().unwrap();
     let kind = if who == "(persona)" { AuthorKind::Persona } else { AuthorKind::Human };
@@ -66,7 +66,7 @@ pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Mes
     })
 }
 
-/// A context that holds nothing but these messages of #general.
+/// A context with only these messages of #general.
 pub fn talk(target: Option<&str>, messages: Vec<Arc<Message>>) -> Context {
     let history =
         ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), messages);

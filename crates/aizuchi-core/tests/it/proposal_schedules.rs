@@ -1,5 +1,5 @@
-//! Random schedules where words are approved first: people ask, mention, edit and delete, click late and twice, change
-//! modes and orders, and the process crashes. What is proposed is said at most once, only if somebody approved it in
+//! Random schedules where posts need approval: people ask, mention, edit and delete, click late and twice, change
+//! modes and orders, and the process crashes. A proposal is posted at most once, and only if it was approved in
 //! time.
 
 use std::sync::atomic::Ordering;
@@ -27,17 +27,17 @@ enum Action {
     Mention(u8),
     Edit(u8),
     Delete(u8),
-    /// Somebody decides one of the newest proposals, in time or late.
+    /// A keeper decides one of the newest proposals, in time or late.
     Click {
         back: u8,
         choice: u8,
     },
-    /// Of those in which nothing is said unasked without approval.
+    /// One of the modes in which nothing is posted unasked without approval.
     Mode(u8),
     GiveOrder,
     DropOrder(u8),
     Wait(u16),
-    /// What is claimed now is never completed.
+    /// What is claimed at this point is never completed.
     Crash,
 }
 
@@ -60,9 +60,9 @@ fn action() -> impl Strategy<Value = Action> {
 struct Simulation {
     harness: Harness,
     messages: Vec<MessageId>,
-    /// How often somebody approved the words as they were, in time.
+    /// How often the unchanged words were approved in time.
     approved: usize,
-    /// The words that were said in place of others.
+    /// The words that replaced proposed ones.
     edited: Vec<String>,
     number: usize,
 }
@@ -114,12 +114,12 @@ impl Simulation {
                 let text = StandingOrderText::parse(&format!("say it {number} times")).unwrap();
                 let (workspace, by) = (workspace(), format!("olga {number}").into());
                 let give = Order::GiveStandingOrder { workspace, scope, text, by };
-                // There may be as many as there can be.
+                // The maximum number of orders may have been reached.
                 let _ = simulation.harness.inbox.apply_order(give).await;
             }
             Action::DropOrder(number) => {
                 let (workspace, number) = (workspace(), i64::from(*number));
-                // There may be none of this number.
+                // There may be no order with this number.
                 let drop = Order::DropStandingOrder { workspace, number };
                 let _ = simulation.harness.inbox.apply_order(drop).await;
             }
@@ -180,7 +180,7 @@ impl Simulation {
         }
     }
 
-    /// What must hold at any moment.
+    /// Checks the invariants.
     fn check(&self) {
         let posted = self.harness.platform.posted.lock().unwrap();
         let unasked: Vec<&str> = posted
@@ -214,7 +214,7 @@ async fn run(kind: StoreKind, actions: &[Action]) {
     let calls = simulation.harness.platform.calls.load(Ordering::SeqCst);
     let left = simulation.proposals().await;
     assert!(left.iter().all(|it| it.state != ProposalState::Open), "{left:?}");
-    // Nothing of it comes back later.
+    // Nothing of it returns later.
     simulation.harness.pass(100_000).await;
     assert_eq!(simulation.harness.platform.calls.load(Ordering::SeqCst), calls);
 }

@@ -1,5 +1,5 @@
-//! In a channel of mode `propose` somebody approves what the persona would say unasked: exactly once, and only while its
-//! moment lasts. On every store.
+//! In a channel with mode `propose`, a keeper approves the persona's unsolicited posts: exactly once, and only while
+//! the moment lasts. On every store.
 
 use aizuchi_core::chat::{ChannelId, MessageId};
 use aizuchi_core::decision::DecisionResult;
@@ -17,7 +17,7 @@ use aizuchi_harness::fixtures::{JOIN, SILENCE, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// A harness whose judge always wants to speak, and somebody has to approve it.
+/// A harness whose judge always wants to speak, and where posts need approval.
 async fn proposing(store: TestStore) -> Harness {
     let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
     let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
@@ -163,7 +163,7 @@ async fn a_proposal_lapses_with_its_time() {
         let late = decide(&harness, lapsed.id, ProposalChoice::SayIt).await;
         assert_eq!(refusal(late), RefusalReason::ProposalLapsed);
         assert_eq!(marks(&harness).await, []);
-        // Its words are gone for good.
+        // Its words are erased.
         harness.store.store.drop_exchanges(harness.clock.now(), u64::MAX).await.unwrap();
         let late = decide(&harness, lapsed.id, ProposalChoice::SayIt).await;
         assert_eq!(refusal(late), RefusalReason::ProposalLapsed);
@@ -190,7 +190,7 @@ async fn what_somebody_took_up_is_not_said() {
         assert!(lapsed.why.unwrap().starts_with("bob responded"), "{transcript}");
         let rows = harness.decisions("garden").await;
         assert_eq!(rows[0].ended, Some(DecisionResult::Dropped), "{transcript}");
-        // What came meanwhile is judged by itself.
+        // Messages in between are judged separately.
         let covered: Vec<_> = rows.iter().map(|row| row.messages.clone()).collect();
         assert_eq!(covered, [[MessageId::new("m000")], [MessageId::new("m001")]]);
         assert!(rows.iter().all(|row| row.closed.is_some()), "{transcript}");

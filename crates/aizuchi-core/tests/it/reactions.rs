@@ -30,7 +30,7 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
             (5, "u-bob", "🎉", Added, true, "🎉 Bob"),
             (5, "u-bob", "🎉", Added, false, "🎉 Bob"),
             (9, "persona", "👀", Added, true, "🎉 Bob; 👀 Aizuchi*"),
-            // Her name is not known.
+            // Her name is unknown.
             (7, "u-carol", "👀", Added, true, "🎉 Bob; 👀 u-carol, Aizuchi*"),
             (8, "u-carol", "🎉", Added, true, "🎉 Bob, u-carol; 👀 u-carol, Aizuchi*"),
             // An older event.
@@ -114,7 +114,7 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
     .await;
 }
 
-/// It is not known which messages will come. An early reaction expires after a day, and once prompts are dropped.
+/// It is unknown which messages will arrive. An early reaction expires after a day, once prompts are dropped.
 #[tokio::test]
 async fn an_early_reaction_expires() {
     on_every_store(async |store| {
@@ -135,7 +135,7 @@ async fn an_early_reaction_expires() {
         assert_eq!(store.reactions(&known.id).await, "🎉 u-bob");
         let Some(database) = &store.database else { return };
         let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
-        // The young one is looked at next time.
+        // The newer one is checked next time.
         assert_eq!(database.count(early).await, 1);
         store.store.drop_exchanges(at(DAY + 2), u64::MAX).await.unwrap();
         assert_eq!(database.count(early).await, 0);
@@ -186,7 +186,7 @@ async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
         let receipt = store.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
         assert!(!receipt.has_superseded);
         assert_eq!(since(before, 9).await, (vec![first.clone()], vec![before + 1]));
-        // Each message once, at its last change, however short a page is.
+        // Each message once, at its last change, however small a page is.
         let all = since(0, 9).await;
         assert_eq!(all.0, [second.clone(), third.clone(), first.clone()]);
         assert_eq!(since(0, 2).await.0, all.0[..2]);
@@ -244,7 +244,7 @@ async fn reactions_do_not_cancel_work_in_flight() {
     assert_eq!(transcripts[0], transcripts[1]);
 }
 
-/// On SQLite alone: the test looks into its file.
+/// Only on SQLite: the test reads its file.
 #[tokio::test]
 async fn a_forgotten_users_reactions_are_deleted() {
     let store = TestStore::sqlite().await;
@@ -293,7 +293,7 @@ fn sentence(id: &str) -> Message {
     message(top_level("garden"), id, at(0), "alice", "the roses bloom")
 }
 
-/// What these tests do with a store.
+/// Test helpers for a store.
 trait ReactionStoreExt {
     async fn reacts(&self, reaction: Reaction) -> HearReceipt;
     async fn names(&self, id: &str, name: &str, kind: AuthorKind);
@@ -336,7 +336,7 @@ impl ReactionStoreExt for TestStore {
     }
 }
 
-/// What these tests do with a harness.
+/// Test helpers for a harness.
 trait ReactionExt {
     async fn reacts(&self, message: &MessageId, user: &str, emoji: &str);
 }

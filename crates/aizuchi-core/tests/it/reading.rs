@@ -1,4 +1,4 @@
-//! What is read of a store: contexts, users, pages of messages, decisions, usage, threads and cursors.
+//! What is read from a store: contexts, users, pages of messages, decisions, usage, threads and cursors.
 
 use jiff::SignedDuration;
 
@@ -103,7 +103,7 @@ async fn a_context_begins_with_the_same_message_for_a_while() {
         }
         firsts.dedup();
         assert!(firsts.len() < 20, "{firsts:?}");
-        // What is said in a thread moves nothing at the top level.
+        // Messages in a thread do not move the top level.
         let before = read(&store).await;
         for second in 300..305 {
             let id = format!("t{second}");
@@ -138,7 +138,7 @@ async fn usage_is_summed_for_a_day_and_a_month() {
             store.complete(&claim, outcome, second).await;
         }
         let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
-        // The calls and what they cost, and those whose price is not known.
+        // The calls and their cost, and the calls whose price is unknown.
         let used = |channel: Option<&str>, day: (u64, u64, u64), month: (u64, u64, u64)| Spending {
             channel: channel.map(ChannelId::new),
             spent: BudgetUsage {
@@ -240,7 +240,7 @@ async fn decisions_are_found_by_their_channel_and_messages() {
         assert_eq!(find(since(at(0))).await, [first, second]);
         assert_eq!(find(since(opened)).await, [second]);
         assert_eq!(find(since(opened + SignedDuration::from_secs(1))).await, []);
-        // A decision is found by what it was about, and by what it posted.
+        // A decision is found by the messages that it was about, and by its posts.
         let of_message = |id: &str| {
             let message = MessageId::new(id);
             DecisionQuery::Message { workspace: workspace(), message }
@@ -299,7 +299,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);
-        // A message that is known already moves the cursor as well.
+        // A message that is already known moves the cursor as well.
         assert!(!store.store.hear(heard("2", "9")).await.unwrap().is_new);
         assert_eq!(so_far().await, ["9"]);
         assert_eq!(store.texts().await, ["1", "2"]);

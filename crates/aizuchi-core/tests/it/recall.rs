@@ -20,10 +20,10 @@ use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{at, message, thread, top_level, until, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// How often a search is tried.
+/// The maximum number of attempts per search.
 const MAX_SEARCHES: usize = 5;
 
-/// On every store, before and after messages are indexed.
+/// Runs a test on every store, with messages that are indexed and with messages that are not.
 async fn with_and_without_index(promise: impl AsyncFn(TestStore, Indexing)) {
     for indexing in [Indexing::Never, Indexing::AtOnce] {
         on_every_store(async |store| promise(store, indexing).await).await;
@@ -76,7 +76,7 @@ async fn messages_are_found_by_their_words() {
     .await;
 }
 
-/// Also a message without a text is found by the names of its files, as long as it has them.
+/// A message is found by the names of its files, even without a text, as long as it has them.
 #[tokio::test]
 async fn files_are_found_by_their_names() {
     with_and_without_index(async |store, indexing| {
@@ -109,7 +109,7 @@ async fn files_are_found_by_their_names() {
     .await;
 }
 
-/// The indexes have languages of their own for queries. Nothing that a member writes is read as one.
+/// The indexes have query languages of their own. Users' input is never interpreted as such.
 #[tokio::test]
 async fn no_query_is_more_than_its_words() {
     with_and_without_index(async |store, indexing| {
@@ -224,7 +224,7 @@ async fn an_edited_message_is_found_by_its_new_text() {
     .await;
 }
 
-/// On SQLite alone: the test looks into its file.
+/// Only on SQLite: the test reads its file.
 #[tokio::test]
 async fn a_deleted_message_is_gone_from_the_file() {
     let store = TestStore::sqlite().await;
@@ -256,13 +256,13 @@ async fn private_messages_are_found_only_in_their_channel() {
         store.set_visibility("garden", Visibility::Public).await;
         store.set_visibility("secret", Visibility::Private).await;
         store.set_visibility("alice", Visibility::Direct).await;
-        // A channel of which the platform has told nothing is private, and so are messages heard while it was.
+        // A channel about which the platform has sent nothing is private, and so are messages heard during that time.
         for channel in ["garden", "secret", "alice", "unknown", "late"] {
             store.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
         }
         store.set_visibility("late", Visibility::Public).await;
         store.says(top_level("late"), "later", "the canary sings").await;
-        // A public channel that becomes private takes all its messages along.
+        // If a public channel becomes private, so do all its messages.
         store.set_visibility("closed", Visibility::Public).await;
         store.says(top_level("closed"), "in closed", "the canary sings").await;
         store.set_visibility("closed", Visibility::Private).await;
@@ -447,7 +447,7 @@ fn ids(found: &[RecalledMessage]) -> Vec<&str> {
     found.iter().map(|found| found.message.id.as_str()).collect()
 }
 
-/// What these tests do with a store.
+/// Test helpers for a store.
 trait RecallExt {
     async fn hear(&self, heard: Heard);
     async fn set_visibility(&self, channel: &str, visibility: Visibility);
@@ -474,7 +474,7 @@ impl RecallExt for TestStore {
         self.hear(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
     }
 
-    /// Posted at the second that its id names, if the id is a number.
+    /// Posts a message at the second that its id names, if the id is a number.
     async fn says(&self, conversation: ConversationId, id: &str, text: &str) {
         self.says_at(conversation, id, id.parse().unwrap_or(0), text).await;
     }
@@ -505,7 +505,7 @@ impl RecallExt for TestStore {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
-        // A search has a time limit, which a busy machine may exceed; then it is to be tried again.
+        // A search has a time limit, which a busy machine may exceed; then it must be retried.
         for _ in 0..MAX_SEARCHES {
             match self.store.recall(query).await {
                 Err(StoreError::Busy(_)) => {}

@@ -1,4 +1,4 @@
-//! Voice messages and other recordings: known by their names, heard when somebody needs what is said in them.
+//! Voice messages and other recordings: known by their names, transcribed only when needed.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use crate::models::{advance_while, prompt, settings};
 
-/// A voice message of this length, as far as anybody can tell without playing it.
+/// A voice message that appears to have this length unless it is played.
 fn ogg(seconds: u64) -> Vec<u8> {
     [&b"OggS\0\x04"[..], &(seconds * 48_000).to_le_bytes(), b"sound"].concat()
 }
@@ -37,7 +37,7 @@ fn note(id: &str) -> Attachment {
     Attachment::new(id, "voice-message.ogg", "audio/ogg", 19).with_seconds(Some(3.0))
 }
 
-/// A harness with a model that hears, and the voice messages V1 and V2 on its platform.
+/// A harness with a model that can hear, and the voice messages V1 and V2 on its platform.
 async fn hearing(store: TestStore) -> (Harness, Arc<TestMind>) {
     hearing_with(store, HarnessOptions::default()).await
 }
@@ -76,7 +76,8 @@ async fn stored(harness: &Harness) -> Vec<Vec<Attachment>> {
     stored.iter().map(|stored| stored.message.attachments.clone()).collect()
 }
 
-/// What is known of the recording in this message. The answer may stand before it, since both can be of one moment.
+/// What is known about the recording in this message. The answer may come before it, since both can have the same
+/// time.
 async fn known(harness: &Harness, id: &str) -> Option<AttachmentContent> {
     let stored = harness.messages("garden").await;
     let stored = stored.iter().find(|stored| stored.message.id == MessageId::new(id)).unwrap();
@@ -109,7 +110,7 @@ async fn without_a_model_that_hears_nobody_has_listened() {
     .await;
 }
 
-/// The rules have no ears, and say so, in both languages.
+/// The rules cannot hear, and say so, in both languages.
 #[tokio::test]
 async fn the_built_in_mind_says_that_it_hears_no_recordings() {
     for (language, expected, question) in [
@@ -140,7 +141,7 @@ async fn a_voice_message_is_heard_once_when_it_is_needed() {
         let (harness, ears) = hearing(store).await;
         sends(&harness, "v1", "", vec![note("V1")]).await;
         harness.pass(300).await;
-        // Judging needs no ears.
+        // Judging needs no transcript.
         assert_eq!((ears.verbs(), fetched(&harness)), (String::new(), Vec::new()));
         for question in ["v2", "v3"] {
             sends(&harness, question, "@Aizuchi what does she say?", Vec::new()).await;
@@ -165,7 +166,7 @@ async fn a_voice_message_is_heard_once_when_it_is_needed() {
             .map(|call| call.usage.input_tokens)
             .collect();
         assert_eq!(tokens, [30]);
-        // The message that goes takes along what was said.
+        // Deleting the message deletes the transcript.
         harness.deletes(&MessageId::new("v1")).await;
         assert_eq!(stored(&harness).await[0], []);
         for decision in harness.decisions("garden").await {
@@ -178,7 +179,7 @@ async fn a_voice_message_is_heard_once_when_it_is_needed() {
     .await;
 }
 
-/// The recordings of private channels and direct messages, and of users who opted out, go nowhere.
+/// Recordings from private channels, direct messages, and users who opted out are sent nowhere.
 #[tokio::test]
 async fn private_recordings_are_heard_only_where_that_is_allowed() {
     on_every_store(async |store| {
@@ -216,7 +217,7 @@ async fn private_recordings_are_heard_only_where_that_is_allowed() {
     .await;
 }
 
-/// Each kind of trouble has its reason, which is kept, and nothing is asked twice for what was paid or refused.
+/// Each failure has a reason, which is kept, and nothing that was paid or refused is requested twice.
 #[tokio::test]
 async fn what_cannot_be_heard_is_kept_with_its_reason() {
     let busy = |usage| LlmError::Busy { why: "no".to_owned(), retry_after: None, usage };
@@ -228,7 +229,7 @@ async fn what_cannot_be_heard_is_kept_with_its_reason() {
     for (file, bytes, answer, expected, calls) in [
         (long(), ogg(3), Ok("hi"), Some(UnheardReason::TooLong), 0),
         (large(), ogg(3), Ok("hi"), Some(UnheardReason::TooLong), 0),
-        // It says that it is short.
+        // It claims to be short.
         (note("V1"), ogg(301), Ok("hi"), Some(UnheardReason::TooLong), 0),
         (note("V1"), b"<html>".to_vec(), Ok("hi"), Some(UnheardReason::NoRecording), 0),
         (note("V1"), ogg(3), Ok(" \u{200b}\n"), Some(UnheardReason::NoWords), 1),
@@ -241,9 +242,9 @@ async fn what_cannot_be_heard_is_kept_with_its_reason() {
         ),
         (note("V1"), ogg(3), Err(unusable.clone()), Some(UnheardReason::Failed), 1),
         (note("V1"), ogg(3), Err(busy(charged)), Some(UnheardReason::Failed), 1),
-        // It has probably been paid.
+        // It has probably been charged.
         (note("V1"), ogg(3), Err(late), Some(UnheardReason::Failed), 1),
-        // What cost nothing is tried again with the next answer.
+        // A free failure is retried with the next answer.
         (note("V1"), ogg(3), Err(busy(Usage::default())), None, 1),
     ] {
         on_every_store(async |store| {
@@ -295,7 +296,7 @@ async fn few_recordings_are_heard_for_a_reply_and_from_the_same_budget() {
         let limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
         let rulebook = Rulebook { workspace_limits: limits, ..Rulebook::default() };
         let (harness, ears) = hearing_with(store, HarnessOptions::from_rulebook(rulebook)).await;
-        // The first call may go over the limit.
+        // The first call may exceed the limit.
         harness.says("bob", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         sends(&harness, "v1", "@Aizuchi listen", vec![note("V1")]).await;
@@ -333,7 +334,7 @@ async fn a_recording_goes_to_the_address_for_recordings() {
         });
         assert_eq!(request.body, expected);
         assert_eq!(mind.problem(), None);
-        // What the operator adds is a hint.
+        // The operator's additional text is a hint.
         let hint = Prompt { text: "Aizuchi, Mio".to_owned(), ..asked() };
         advance_while(&clock, at(59), mind.ask(&hint)).await.unwrap();
         assert_eq!(server.requests()[1].body["prompt"], "Aizuchi, Mio");
@@ -341,7 +342,7 @@ async fn a_recording_goes_to_the_address_for_recordings() {
     }
 }
 
-/// How a server fails says what to do next, and no error holds what it wrote.
+/// The kind of a server's failure determines what to do next, and no error contains the server's text.
 #[tokio::test]
 async fn the_failures_of_a_server_that_hears_are_told_apart() {
     let status = |code| {
@@ -364,7 +365,7 @@ async fn the_failures_of_a_server_that_hears_are_told_apart() {
         let clock = Clock::manual(at(0));
         let mind = transcription(Provider::OpenAi, &server, &clock);
         server.then(responses.clone());
-        // Only one that never answers is waited for.
+        // Only a server that never answers causes a wait.
         let limit = if problem == Some(ModelProblem::TimedOut) { 61 } else { 59 };
         let error = advance_while(&clock, at(limit), mind.ask(&asked())).await.unwrap_err();
         let sentence = error.to_string();
@@ -372,7 +373,7 @@ async fn the_failures_of_a_server_that_hears_are_told_apart() {
         assert!(!sentence.contains("secret") && !sentence.contains("sk-test"), "{sentence}");
         assert_eq!(mind.problem(), problem, "{responses:?}");
     }
-    // An overload passes.
+    // An overload is temporary.
     let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = transcription(Provider::OpenAi, &server, &clock);

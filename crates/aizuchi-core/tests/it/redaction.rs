@@ -1,4 +1,4 @@
-//! Withholding much: what an opted-out user wrote, and what stood in a reset conversation, page by page.
+//! Withholding many messages, page by page: those of an opted-out user, and those in a reset conversation.
 
 use aizuchi_core::chat::{Arrival, Heard, UserId};
 use aizuchi_core::decision::gate::Gate;
@@ -31,7 +31,7 @@ async fn talk(store: &TestStore) {
     }
 }
 
-/// Withholds the rest as small pages, and starts anew in between. Returns how many pages it took.
+/// Withholds the rest in small pages, and restarts in between. Returns the number of pages.
 async fn withhold_all(mut store: TestStore) -> (TestStore, usize) {
     let mut pages = 0;
     loop {
@@ -59,7 +59,7 @@ async fn opting_out_withholds_in_small_pages() {
         let order = Order::OptOut { workspace: workspace.clone(), user: user.clone() };
         store.store.order(order, at(MESSAGES)).await.unwrap();
         assert_eq!(withheld(&store, "alice").await, 50);
-        // What is said after the user is back is not withheld.
+        // What the user says after opting in again is not withheld.
         store.store.order(Order::OptIn { workspace, user }, at(MESSAGES)).await.unwrap();
         let (store, pages) = withhold_all(store).await;
         assert_eq!((withheld(&store, "alice").await, withheld(&store, "bob").await), (600, 0));
@@ -98,7 +98,7 @@ async fn what_is_withheld_already_is_skipped() {
     .await;
 }
 
-/// Whoever pages through revisions sees the oldest message first, on every store.
+/// A reader that pages through revisions sees the oldest message first, on every store.
 #[tokio::test]
 async fn a_reset_thread_changes_in_the_order_of_its_messages() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! What members see of memories in the chat, and how they have one of them forgotten.
+//! What members see of memories in the chat, and how they make the persona forget one.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const DAY: i64 = 24 * 3600;
 
-/// A harness that remembers with the built-in mind and has a private channel.
+/// A harness that makes memories with the built-in mind and has a private channel.
 async fn harness(store: TestStore, language: Language) -> Harness {
     let harness = Harness::new(store).await;
     let attic = Channel {
@@ -40,7 +40,7 @@ async fn harness(store: TestStore, language: Language) -> Harness {
     })
 }
 
-/// A memo that everybody may know.
+/// A memo that everyone may see.
 fn memo(name: &str, content: &str) -> Order {
     let memo = Memo {
         name: name.to_owned(),
@@ -68,7 +68,7 @@ async fn talk(harness: &Harness, [glass, water, party, oven]: [&str; 4]) -> Conv
     thread
 }
 
-/// What is answered to a message.
+/// The answer to a message.
 async fn answer(harness: &Harness, place: &ConversationId, name: &str, text: &str) -> String {
     let before = harness.platform.posted_texts().len();
     harness.says_in(place.clone(), name, text).await;
@@ -162,7 +162,7 @@ async fn memory_in_japanese() {
     ");
 }
 
-/// Of much, the newest of each place is shown, and how much more there is.
+/// If there is too much, the newest entries of each place are shown, with the number of the others.
 #[tokio::test]
 async fn much_is_cut_where_a_screen_ends() {
     let told = on_every_database(async |store| {
@@ -194,7 +194,7 @@ async fn much_is_cut_where_a_screen_ends() {
     assert!(told.contains(" more)"), "{told}");
 }
 
-/// The texts of all current memories that hold a word: of the channels, their threads and the workspace.
+/// The texts of all current memories that contain a word: of the channels, their threads and the workspace.
 async fn holding(harness: &Harness, word: &str) -> Vec<String> {
     let mut memories = harness.store.store.memories(&workspace()).await.unwrap();
     for channel in ["garden", "kitchen", "attic"] {
@@ -209,14 +209,14 @@ async fn holding(harness: &Harness, word: &str) -> Vec<String> {
     found.collect()
 }
 
-/// Who had what removed, newest first.
+/// The authors of removals, newest first.
 async fn removals(harness: &Harness) -> Vec<String> {
     let journal = harness.store.archive.memory_journal(&workspace(), None, None, 99).await.unwrap();
     let removed = journal.iter().filter(|change| change.kind == JournalKind::Removed);
     removed.map(|change| signer(&change.by).unwrap_or(&change.by).to_owned()).collect()
 }
 
-/// What is answered to an admin.
+/// The answer to an admin.
 async fn answer_to_admin(harness: &Harness, place: &ConversationId, text: &str) -> String {
     let before = harness.platform.posted_texts().len();
     let message = message(place.clone(), "admin", harness.clock.now(), "root", text);
@@ -244,10 +244,10 @@ async fn what_is_quoted_is_forgotten_for_good() {
         harness.pass(DAY).await;
         assert_eq!(holding(&harness, "glazier").await, [""; 0]);
         assert!(!holding(&harness, "roses").await.is_empty());
-        // Who is forgotten is in no journal.
+        // A forgotten user is in no journal.
         answer(&harness, &top_level("kitchen"), "dora", "@Aizuchi forget me, yes").await;
         assert!(removals(&harness).await.iter().all(|by| by == "forgotten"));
-        // What else was said is remembered as before.
+        // Everything else is still remembered.
         assert!(!holding(&harness, "oven").await.is_empty());
         told
     });
@@ -272,7 +272,7 @@ async fn what_was_just_said_is_forgotten() {
         assert_eq!(asked, said);
         let mut told = vec![answer(&harness, &kitchen, "bob", "@Aizuchi forget that").await];
         assert_eq!(holding(&harness, "oven").await, [""; 0]);
-        // What the persona said last tells of what is gone by now.
+        // The persona's last post was about something that is gone by now.
         told.push(answer(&harness, &kitchen, "bob", "@Aizuchi forget that").await);
         told
     })
@@ -335,7 +335,7 @@ async fn of_several_one_has_to_be_quoted() {
     ");
 }
 
-/// Nothing is remembered in a store without memories, and a command says so.
+/// A store without memories has nothing to forget, and the command says so.
 #[tokio::test]
 async fn where_nothing_is_remembered_nothing_is_forgotten() {
     let told = on_every_store(async |store| {
@@ -404,7 +404,7 @@ async fn what_is_pinned_is_for_admins_to_forget() {
     .await;
 }
 
-/// Each command has an answer of its own, though both have the same words.
+/// Each command gets its own answer, though both have the same text.
 #[tokio::test]
 async fn who_asks_twice_at_once_is_told_what_was_forgotten() {
     on_every_database(async |store| {
@@ -424,7 +424,7 @@ async fn who_asks_twice_at_once_is_told_what_was_forgotten() {
     .await;
 }
 
-/// On platforms where a message replies to another, that one is meant, and not the newest post.
+/// On platforms with replies, a reply refers to its parent, and not to the newest post.
 #[tokio::test]
 async fn a_reply_names_the_message_that_is_meant() {
     on_every_database(async |store| {

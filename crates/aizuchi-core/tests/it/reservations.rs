@@ -1,4 +1,4 @@
-//! The port's promises about reservations: what a process that dies leaves behind, and how long judge calls count.
+//! The port's contract for reservations: what a process that dies leaves behind, and how long judge calls count.
 
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::limit::Limit;
@@ -40,8 +40,8 @@ fn planned(token: i64, until: i64) -> PlannedCall {
     }
 }
 
-/// A process that dies leaves its reservations behind: its calls may have been made. They are booked once it is sure
-/// that nobody else books them.
+/// A process that dies leaves its reservations behind, since its calls may have been made. They are recorded as
+/// spent once it is certain that no process will settle them.
 #[tokio::test]
 async fn a_reservation_outlives_its_process_and_is_booked() {
     for kind in StoreKind::ALL {
@@ -58,17 +58,17 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         let store = store.restart().await;
         let busy = ReservationResult::Busy(Limit::TokensPerDay);
         assert_eq!(reserve(&store, planned(3, 300), 99).await, busy, "{kind:?}");
-        // Its own reservation does not stand in a claim's way.
+        // A claim's own reservation does not block it.
         assert_eq!(reserve(&store, planned(2, 200), 99).await, ReservationResult::Admitted);
         assert!(booked(&store).await.is_empty());
-        // The first claim never ended. That of a claim that goes on counts once.
+        // The first claim never ended. The reservation of a claim that continues counts once.
         assert_eq!(reserve(&store, planned(2, 400), 201).await, ReservationResult::Admitted);
         assert_eq!(booked(&store).await, [60, 60], "{kind:?}");
         assert_eq!(reserve(&store, planned(3, 300), 201).await, busy, "{kind:?}");
         let elsewhere = CallOwner { workspace: WorkspaceId::new("else"), ..planned(4, 300).owner };
         let other = PlannedCall { owner: elsewhere, ..planned(4, 300) };
         assert_eq!(reserve(&store, other, 201).await, ReservationResult::Admitted);
-        // What its earlier calls have used counts.
+        // The usage of its earlier calls counts.
         let spent = CallCost { tokens: 100, micros: 0 };
         let second = PlannedCall { spent, calls_made: 1, ..planned(2, 400) };
         let refused = ReservationResult::Refused(Limit::TokensPerDay);
@@ -85,7 +85,7 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         let unfinished = calls.iter().filter(|sum| sum.kind == CallKind::Unfinished);
         assert_eq!(unfinished.map(|sum| sum.usage.input_tokens).sum::<u64>(), 120, "{calls:?}");
         assert_eq!(calls.iter().map(|sum| sum.price.micros).sum::<u64>(), 12, "{calls:?}");
-        // Each counts when it lapsed, and not when that was noticed.
+        // Each counts from when it lapsed, not from when that was detected.
         let period = WorkspacePeriod { until: at(101), ..period };
         let calls = store.archive.calls_by_day(&period).await.unwrap();
         assert_eq!(calls.iter().map(|sum| sum.usage.input_tokens).sum::<u64>(), 60, "{calls:?}");
@@ -143,7 +143,7 @@ async fn a_call_without_a_claim_is_booked_in_the_place_of_its_reservation() {
         };
         store.store.book(&call(Some("garden"), 100, true, Some(-7))).await.unwrap();
         store.store.book(&call(None, 30, false, None)).await.unwrap();
-        // After the reservation's time would be over: it is not booked, too.
+        // After the reservation would have expired: it must not be recorded in addition.
         store.store.reserve(&planned(-8, 5), at(3)).await.unwrap();
         let spending = store.archive.spending(&workspace(), at(3)).await.unwrap();
         let spending: Vec<_> = spending

@@ -1,4 +1,4 @@
-//! Resets: what was said before is in no prompt and no memory, and stays visible to users.
+//! Resets: earlier messages are in no prompt and no memory, but stay visible to users.
 
 use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility};
 use aizuchi_core::prompt::PromptVerb;
@@ -55,7 +55,7 @@ async fn only_an_admin_resets_what_others_have_said() {
     ");
 }
 
-/// What was asked before a reset is not answered after it.
+/// A question from before a reset is not answered after it.
 #[tokio::test]
 async fn a_reset_drops_the_pending_step() {
     let transcript = on_every_store(async |store| {
@@ -153,7 +153,7 @@ async fn resetting_a_thread_leaves_the_channel_alone() {
     .await;
 }
 
-/// It covers what was said before the order, however late it is heard.
+/// A backfilled reset covers the messages before the order, however late it is heard.
 #[tokio::test]
 async fn a_backfilled_reset_affects_earlier_messages_only() {
     on_every_store(async |store| {
@@ -172,7 +172,7 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
             context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
-        // A message from before the reset that is backfilled later still.
+        // A message from before the reset that is backfilled even later.
         let later = message(
             top_level("dm"),
             "later",

@@ -1,5 +1,5 @@
-//! After an older backup is restored, no number comes again that was given out since: a question that still stands in a
-//! keeper's chat names its matter by it, and a click there must decide nothing else.
+//! After an older backup is restored, numbers that were assigned since the backup are not assigned again: a question
+//! in a keeper's chat refers to its subject by number, and a click on it must not decide anything else.
 
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
@@ -32,7 +32,7 @@ async fn numbers_of_the_lost_time_do_not_come_again() {
         assert!(decided > 5, "{decided}");
         let target = place(&harness.store);
         let store = harness.store.clone();
-        // Nothing may use the database that is replaced.
+        // Nothing may use the database while it is replaced.
         drop(harness);
         store.stop().await;
         restore(&file, &target, IfOccupied::Replace).await.unwrap();

@@ -1,4 +1,4 @@
-//! Rooms of their own: what the rules of a channel change there, and nowhere else.
+//! Rules of a channel: what they change there, and nowhere else.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn garden(rules: ChannelRules) -> HarnessOptions {
     HarnessOptions::from_rulebook(Rulebook { channels, ..Rulebook::default() })
 }
 
-/// A memo of what was said in a public channel.
+/// A memo from a public channel.
 fn import_memo(channel: &str, content: &str) -> Order {
     let memo = Memo {
         name: content.to_owned(),
@@ -45,7 +45,7 @@ fn import_memo(channel: &str, content: &str) -> Order {
     Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
 }
 
-/// A mention in `garden` and one in `kitchen`, and the prompts of the replies.
+/// Mentions the persona in `garden` and in `kitchen`, and returns the prompts of the replies.
 async fn replies(harness: &Harness) -> [Prompt; 2] {
     harness.says("alice", "@Aizuchi how are the roses?").await;
     harness.says_in(top_level("kitchen"), "alice", "@Aizuchi how is the soup?").await;
@@ -129,7 +129,7 @@ async fn a_channel_is_judged_and_answered_in_its_own_time() {
     .await;
 }
 
-/// With `memory: off` nothing is kept, and nothing that is kept is told.
+/// With `memory: off`, nothing is stored, and nothing stored is shown.
 #[tokio::test]
 async fn a_channel_is_left_out_of_memory() {
     let rules = ChannelRules { memory: MemoryRule::Off, ..ChannelRules::default() };
@@ -141,7 +141,7 @@ async fn a_channel_is_left_out_of_memory() {
         let options =
             HarnessOptions { memory: Some(memory.clone()), tools, ..garden(rules.clone()) };
         let harness = Harness::new(store).await.with_options(options);
-        // Noted before it was left out.
+        // Noted before memory was turned off.
         harness.order(import_memo("garden", "the hose is blue")).await;
         harness.order(import_memo("kitchen", "the pot is red")).await;
         harness.says("alice", "the roses are ill").await;
@@ -176,7 +176,7 @@ async fn a_channel_is_told_nothing_of_joining() {
         }
         harness.pass(5).await;
         let posts = ["garden", "kitchen"].map(|it| harness.platform.posts_in(&top_level(it)));
-        // In the harness a long post is several.
+        // In the harness, a long post is split into several.
         assert_eq!(posts.map(|posts| posts > 0), [false, true]);
     })
     .await;

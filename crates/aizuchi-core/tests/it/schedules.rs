@@ -33,7 +33,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::{Fault, TestPlatform};
 use aizuchi_harness::test_store::TestStore;
 
-/// How many steps a schedule may take until nothing is pending.
+/// The maximum number of steps of a schedule until nothing is pending.
 const MOST_STEPS: usize = 500;
 
 /// A random event.
@@ -67,7 +67,7 @@ enum Action {
 #[derive(Clone, Debug)]
 struct Schedule {
     actions: Vec<Action>,
-    /// For each model call in turn: how long it takes, what it answers, and what happens meanwhile.
+    /// For each model call in turn: its duration, its answer, and what happens in the meantime.
     model_calls: Vec<(u8, u8, Option<Action>)>,
     /// What happens during each post, in turn.
     meanwhile: Vec<Option<Action>>,
@@ -161,18 +161,18 @@ fn run(schedule: &Schedule, store: fn() -> TestStore) {
     runtime.block_on(run_schedule(schedule, store()));
 }
 
-/// What the test records of a schedule, to check it.
+/// What the test records about a schedule, to check it.
 #[derive(Default)]
 struct Log {
-    /// Every message that asked for an answer, by its conversation.
+    /// Every message that was owed an answer, with its conversation.
     asked: BTreeMap<MessageId, ConversationId>,
-    /// How often a message became a mention by an edit, after it had been answered or had asked nothing.
+    /// How often an edit turned a message into a mention after it had been answered or was not one.
     anew: BTreeMap<MessageId, usize>,
-    /// The mode that was ordered last, if any.
+    /// The last mode that was ordered, if any.
     ordered: Option<Mode>,
     muted: bool,
     messages: Vec<(MessageId, ConversationId)>,
-    /// What was posted, and the state of things then.
+    /// The posts, with the state at the time.
     posts: Vec<Post>,
     number: usize,
 }
@@ -219,7 +219,7 @@ impl Simulation {
         options
     }
 
-    /// A process around a store that may have been used before.
+    /// Starts a process on a store that may have been used before.
     async fn start(&self, store: TestStore, clock: Clock) {
         let harness = Harness::from_parts(store, clock, Arc::default(), self.platform.clone());
         let (llm, platform) = (Arc::new(self.clone()), Arc::new(self.clone()));
@@ -236,7 +236,7 @@ impl Simulation {
         self.log.lock().unwrap().ordered.unwrap_or(self.schedule.mode)
     }
 
-    /// Users do something, or order it.
+    /// Applies an action of the users.
     async fn apply(&self, action: &Action) {
         let harness = self.harness();
         match action {
@@ -277,7 +277,7 @@ impl Simulation {
                     *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
                     log.asked.insert(id, conversation);
                 } else {
-                    // It is a mention no longer, or too late.
+                    // It is no longer a mention, or too late.
                     log.asked.remove(&id);
                 }
             }
@@ -310,7 +310,7 @@ impl Simulation {
         }
     }
 
-    /// What happens during a model call or a post.
+    /// Applies an action during a model call or a post.
     fn apply_meanwhile(&self, action: Action) -> BoxFuture<'static, ()> {
         let simulation = self.clone();
         Box::pin(async move { simulation.apply(&action).await })
@@ -383,7 +383,7 @@ impl Simulation {
         store.context(conversation, &window(500)).await.unwrap().owed
     }
 
-    /// Advances the clock and handles what falls due. Model calls take time of their own.
+    /// Advances the clock and handles due steps. Model calls take additional time.
     async fn pass(&self, seconds: i64) {
         let until = self.harness().clock.now() + SignedDuration::from_secs(seconds);
         for _ in 0..MOST_STEPS {
@@ -403,7 +403,7 @@ impl Simulation {
         panic!("it never comes to rest: {}", self.harness().transcript().await);
     }
 
-    /// What is claimed now is never completed.
+    /// What is claimed at this point is never completed.
     async fn crash(&self) {
         let Harness { store, clock, inbox, runner, .. } = self.harness();
         let lease = SignedDuration::from_secs(100);
@@ -414,7 +414,7 @@ impl Simulation {
         self.start(store, clock).await;
     }
 
-    /// The invariants that can be checked at any moment.
+    /// Checks the invariants that hold at any moment.
     async fn check(&self) {
         let harness = self.harness();
         let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
@@ -442,7 +442,7 @@ impl Simulation {
         assert_eq!(open.count(), steps.len(), "each open decision waits for a step: {rows:#?}");
     }
 
-    /// What must hold for every post.
+    /// Checks the invariants of every post.
     fn check_posts(&self) {
         let log = self.log.lock().unwrap();
         let mut drafts: BTreeSet<_> = BTreeSet::new();
@@ -462,12 +462,12 @@ impl Simulation {
                 continue;
             }
             assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.item);
-            // A draft that has not seen the newest message was redrafted for the one before it, where work in flight
-            // goes on; elsewhere it is dropped.
+            // A draft that has not seen the newest message was redrafted for the previous one, if work in flight
+            // continues; otherwise it is dropped.
             let is_blind = post.context.newest_message_revision > notes.seen_revision;
             let goes_on =
                 post.mode == Mode::Facilitator || self.schedule.wait == WaitStrategy::Adaptive;
-            // A reaction stays right when others answer the message.
+            // A reaction remains appropriate if others answer the message.
             let is_nod = post.item.reaction_to.is_some();
             let may_be_blind = goes_on && (post.redrafts > 0 || is_nod);
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
@@ -475,7 +475,7 @@ impl Simulation {
             let is_open = || match is_blind {
                 true => match ConversationAnalysis::new(&post.context).standing(about) {
                     Standing::Open => true,
-                    // Where the judge does not look again, the more probable counts.
+                    // If the judge takes no second look, the more probable status counts.
                     Standing::ProbablyOpen => {
                         post.second_looks > 0 || post.mode == Mode::Facilitator
                     }
@@ -612,7 +612,7 @@ impl Llm for Simulation {
 #[async_trait]
 impl Platform for Simulation {
     async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        // The state of things once the last check is over.
+        // The state after the last check.
         let harness = self.harness();
         let context = harness.store.store.context(&item.conversation, &window(50)).await.unwrap();
         let step = harness.step_of(&item.conversation).await;

@@ -1,4 +1,4 @@
-//! The schema is written twice, once for each database. Both must say the same.
+//! The schema is written twice, once per database. Both versions must be equivalent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, query
 
 use aizuchi_harness::postgres;
 
-/// What only one of them needs: for its full-text index and its row numbers.
+/// What only PostgreSQL needs: for its full-text index and its row numbers.
 const OF_POSTGRES: &[&str] = &[
     "messages.rowid",
     "recall_postings.ahead",
@@ -74,7 +74,7 @@ async fn text_columns_are_sorted_by_bytes() {
     assert_eq!(sorted, [""; 0]);
 }
 
-/// Calls for memories as an earlier version recorded them, which did not say whose they were.
+/// Calls for memories as an earlier version recorded them, without their owners.
 const EARLIER_CALLS: &str = "
     INSERT INTO channels (workspace, id, name, visibility)
     VALUES ('T1', 'C1', 'garden', 'public'), ('T2', 'C2', 'lobby', 'public');
@@ -89,14 +89,14 @@ const EARLIER_CALLS: &str = "
 const OWNERS_OF_CALLS: &str =
     "SELECT chore || ' ' || workspace || ' ' || channel AS owner FROM attempts ORDER BY chore";
 
-/// The memory that a call was for names its channel, and that its workspace.
+/// The memory that a call was for determines its channel, and the channel its workspace.
 #[tokio::test]
 async fn earlier_calls_for_memories_get_their_owners() {
     let expected = [
         "channel/long_term/C2 T2 C2",
         "channel/short_term/C1 T1 C1",
         "thread/short_term/C1/12.5 T1 C1",
-        // There are two workspaces, and nothing tells them apart.
+        // There are two workspaces, and nothing distinguishes them.
         "workspace/long_term  ",
         "workspace/short_term T2 ",
     ];
@@ -124,7 +124,7 @@ fn migrations(database: &str) -> String {
     migrations_around(database, "").concat()
 }
 
-/// The migrations of a database before that with this number, and the others.
+/// The migrations of a database before the one with this number, and the others.
 fn migrations_around(database: &str, number: &str) -> [String; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

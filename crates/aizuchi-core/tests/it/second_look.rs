@@ -1,4 +1,4 @@
-//! Verdicts that are not the last word: an unsure yes, and a silence that asks to look again. Transcripts on every
+//! Verdicts that are not final: an unsure yes, and a silence that asks for a second look. Transcripts on every
 //! store.
 
 use aizuchi_core::decision::AttemptResult;
@@ -13,12 +13,12 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 const UNSURE: &str = r#"{"should_respond": true, "reason": "they may still answer", "confidence": 0.5, "delay_seconds": 60}"#;
 const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;
 
-/// Alice asks, and the judge is called after 90 seconds. It answers with these in turn.
+/// Alice asks, and the judge is called after 90 seconds. It gives these answers in turn.
 async fn asked(store: TestStore, answers: &[&str]) -> Harness {
     said(store, "does anyone have a ladder?", answers).await
 }
 
-/// Alice writes, and the judge answers with these in turn.
+/// Alice writes, and the judge gives these answers in turn.
 async fn said(store: TestStore, text: &str, answers: &[&str]) -> Harness {
     let harness = Harness::new(store).await;
     for answer in answers {
@@ -42,7 +42,7 @@ async fn an_unsure_yes_is_looked_at_once_more_after_its_delay() {
         let harness = asked(store, &[UNSURE, JOIN]).await;
         harness.pass(100).await;
         assert!(harness.platform.posted_texts().is_empty());
-        // It is a row: a restart does not lose it.
+        // The second look is stored: a restart does not lose it.
         let harness = harness.restart().await;
         harness.pass(1000).await;
         assert_eq!(judged_at(&harness).await, [90, 150]);
@@ -85,7 +85,7 @@ async fn without_a_delay_it_is_looked_at_after_one_more_wait() {
     }
 }
 
-/// At first others may still comfort her. Later nobody has, and nobody has written anything.
+/// At first others may still comfort her. Later no one has, and no one has written anything.
 #[tokio::test]
 async fn sympathy_comes_though_nobody_writes_again() {
     for text in ["our cat is at the vet, I am so worried", "うちの猫が入院していて、とても心配です"]
@@ -107,7 +107,7 @@ async fn a_silence_may_ask_to_look_again_once() {
         harness.mind.script.set_default(PromptVerb::Judge, LATER);
         harness.pass(10_000).await;
         assert_eq!(judged_at(&harness).await, [90, 210]);
-        // What is new opens a decision of its own, which may be looked at again, too.
+        // A new message opens a separate decision, which may get a second look, too.
         harness.mind.script.push(PromptVerb::Judge, Ok(LATER));
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("bob", "does anyone have a spade?").await;

@@ -1,9 +1,9 @@
 //! Deterministic simulation: the real inbox, runner and agent live virtual days among people, models, platforms and
-//! stores that do everything they may do, and some things that they should not. All of it is drawn from one seed, so a
-//! day that breaks a promise can be lived again.
+//! stores that do everything they may do, and some things that they should not. Everything is drawn from one seed,
+//! so a day that violates an invariant can be repeated.
 //!
 //! `AIZUCHI_SIMULATION_DAYS` sets the number of days, `AIZUCHI_SIMULATION_FIRST` the first of them, and
-//! `AIZUCHI_SIMULATION_SEED` names the only one, whose transcript is printed.
+//! `AIZUCHI_SIMULATION_SEED` runs a single day and prints its transcript.
 
 mod day;
 mod life;
@@ -24,12 +24,12 @@ use aizuchi_harness::effort::cases;
 use crate::simulation::day::{DayReport, live};
 use crate::simulation::world::Broken;
 
-/// Whether the day is lived twice, to see that it is the same one: some on each store.
+/// Whether the day is run twice to check determinism: some days on each store.
 fn is_lived_twice(seed: u64) -> bool {
     seed.is_multiple_of(20) || seed % 100 == 19
 }
 
-/// What all days came to.
+/// The totals of all days.
 #[derive(Default)]
 struct Summary {
     days: u64,
@@ -63,7 +63,7 @@ fn number_from(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// One line that repeats the day, and what broke on it.
+/// One line with the command that repeats the day, and the violation.
 fn failure(seed: u64, promise: &str, how: &str) -> String {
     format!(
         "AIZUCHI_SIMULATION_SEED={seed} cargo test -p aizuchi-core --test it simulation -- --nocapture # {promise}: {how}"
@@ -127,7 +127,7 @@ fn live_and_compare(seed: u64, summary: &Mutex<Summary>) {
     summary.lock().unwrap().add(seed, &report, took);
 }
 
-/// A day on which something panics is one more that breaks a promise.
+/// Lives a day. A panic counts as a violation.
 fn live_or_panic(seed: u64) -> DayReport {
     std::panic::catch_unwind(|| live(seed, false)).unwrap_or_else(|_| DayReport {
         broken: Some(Broken { promise: "nothing panics", how: "see above".to_owned() }),

@@ -1,4 +1,4 @@
-//! Drafts of standing orders: nobody follows one until somebody keeps it, on every store.
+//! Drafts of standing orders: none is followed until it is kept, on every store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Says that it would have kept three of twelve words to itself.
+/// Reports that the order would have silenced three of twelve posts.
 struct Foreseeing;
 
 #[async_trait]
@@ -47,7 +47,7 @@ impl StandingOrderTrial for Foreseeing {
     }
 }
 
-/// Orders of the chat are drafts at first, and are tried.
+/// Options where orders in the chat begin as drafts, and are tried.
 fn drafting(language: Language) -> HarnessOptions {
     let rulebook = Rulebook { drafts_standing_orders: true, ..Rulebook::default() };
     let options = HarnessOptions::default();
@@ -90,7 +90,7 @@ fn told(orders: &[StandingOrder]) -> Vec<(i64, i64, String)> {
     orders.iter().map(told).collect()
 }
 
-/// What is in force, and the drafts.
+/// The orders in force, and the drafts.
 async fn orders(store: &TestStore) -> [Vec<(i64, i64, String)>; 2] {
     let orders = store.store.orders(&workspace()).await.unwrap();
     [told(&orders.standing), told(&orders.drafts)]
@@ -123,7 +123,7 @@ async fn an_order_is_tried_before_it_holds() {
         admin_says(&harness, "a3", "@Aizuchi keep order 1").await;
         assert_eq!(followed(&harness.store, "garden").await, ["say xyzzy"]);
         admin_says(&harness, "a4", "@Aizuchi order 1: say plugh").await;
-        // What it changes is in force until then.
+        // The changed order stays in force until then.
         let expected = [vec![row(1, 1, "say xyzzy")], vec![row(1, 2, "say plugh")]];
         assert_eq!(orders(&harness.store).await, expected);
         admin_says(&harness, "a5", "@Aizuchi drop draft 1").await;
@@ -173,7 +173,7 @@ async fn drafts_are_answered_in_japanese() {
     }
 }
 
-/// By default an order holds at once, and `try` makes a draft of it.
+/// By default an order applies immediately, and `try` makes it a draft.
 #[tokio::test]
 async fn whoever_wants_a_draft_asks_for_one() {
     let transcript = on_every_store(async |store| {
@@ -191,7 +191,7 @@ async fn whoever_wants_a_draft_asks_for_one() {
     assert!(transcript.contains("the console can tell"), "{transcript}");
 }
 
-/// A draft goes with whoever made it, turns private with its channel, and lapses.
+/// A draft is deleted with its author, turns private with its channel, and lapses.
 #[tokio::test]
 async fn a_draft_is_as_private_and_as_forgotten_as_an_order() {
     on_every_store(async |store| {
@@ -201,7 +201,7 @@ async fn a_draft_is_as_private_and_as_forgotten_as_an_order() {
         for (words, by) in words {
             harness.order(draft(DraftTarget::New(garden()), words, by)).await;
         }
-        // A command that is carried out again drafts nothing more.
+        // A command that is executed again creates no second draft.
         harness.order(draft(DraftTarget::New(garden()), "say xyzzy", "u-alice 1000")).await;
         let now = harness.clock.now();
         let (alice, cleo) = (UserId::new("u-alice"), UserId::new("u-cleo"));
@@ -252,7 +252,7 @@ async fn a_draft_is_refused_where_its_order_would_be() {
         for number in 1..=MAX_PER_SCOPE {
             store.store.order(keep(number as i64), at(1)).await.unwrap();
         }
-        // A change takes the place of its order, so it is kept although the scope is full.
+        // A change replaces its order, so it is kept although the scope is full.
         let change = draft(DraftTarget::Change(1), "be kinder", "olga");
         store.store.order(change, at(2)).await.unwrap();
         store.store.order(keep(1), at(3)).await.unwrap();
@@ -261,7 +261,7 @@ async fn a_draft_is_refused_where_its_order_would_be() {
     .await;
 }
 
-/// What is followed, by number: only what somebody gave, kept or changed.
+/// The orders that should be followed, by number: only what users gave, kept or changed.
 #[derive(Default)]
 struct Expected {
     in_force: BTreeMap<i64, (String, &'static str)>,
@@ -269,8 +269,8 @@ struct Expected {
     last: i64,
 }
 
-/// Whatever is drafted, kept and dropped in whatever order, no prompt anywhere holds a draft, and none reaches another
-/// channel.
+/// Whatever is drafted, kept and dropped, and in whatever order, no prompt contains a draft, and none reaches
+/// another channel.
 #[tokio::test]
 async fn a_draft_takes_no_effect_whatever_happens() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! Drafts of orders tried for the answer in the chat, while time passes and people go on talking, on every store.
+//! Trials of draft orders for the answer in the chat, while time passes and people go on talking, on every store.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -20,14 +20,14 @@ use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Takes its time, in which somebody may say something.
+/// A trial that takes its time, during which a user may say something.
 struct Slow {
     takes: SignedDuration,
-    /// What it lives in.
+    /// The clock and the inbox that it uses.
     place: OnceLock<(Clock, Arc<Inbox>)>,
-    /// Said during the first trial.
+    /// The message that comes during the first trial.
     meanwhile: Mutex<Option<Message>>,
-    /// The numbers of the drafts, and whether their trial was to stop.
+    /// The numbers of the drafts, and whether their trial was stopped.
     tried: Mutex<Vec<(i64, bool)>>,
 }
 
@@ -74,7 +74,7 @@ impl StandingOrderTrial for Slow {
     }
 }
 
-/// A room in which orders are drafts at first, and are tried with this.
+/// A harness in which orders begin as drafts, and are tried with this trial.
 async fn room(store: TestStore, trial: &Arc<Slow>) -> Harness {
     let rulebook = Rulebook { drafts_standing_orders: true, ..Rulebook::default() };
     let options = HarnessOptions::default();
@@ -96,7 +96,7 @@ async fn admin_says(harness: &Harness, id: &str, text: &str) {
     harness.hear(message).await;
 }
 
-/// What was posted, without its line breaks.
+/// The posts, without line breaks.
 fn told(harness: &Harness) -> String {
     let posts = harness.platform.posted_texts().join(" ");
     posts.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -125,7 +125,7 @@ async fn a_trial_takes_no_longer_than_its_step_may() {
     .await;
 }
 
-/// What makes the answer obsolete stops the trial, and the answer comes once.
+/// A message that makes the answer obsolete stops the trial, and the answer comes once.
 #[tokio::test]
 async fn a_new_message_stops_a_trial() {
     on_every_store(async |store| {
@@ -143,7 +143,7 @@ async fn a_new_message_stops_a_trial() {
     .await;
 }
 
-/// Many orders at once hold up the conversation no longer than one does.
+/// Many orders at once delay the conversation no longer than one does.
 #[tokio::test]
 async fn one_draft_of_a_step_is_tried() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! Standing orders: given, followed, listed, changed and revoked, where they hold and nowhere else, on every store.
+//! Standing orders: given, followed, listed, changed and revoked, where they apply and nowhere else, on every store.
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
@@ -139,7 +139,7 @@ async fn orders_are_answered_in_japanese() {
     }
 }
 
-/// An order is in the prompts of where it was given, and the verdict says when it rests on one.
+/// An order is in the prompts of its place, and the verdict says if it relies on one.
 #[tokio::test]
 async fn an_order_is_followed_where_it_was_given() {
     on_every_store(async |store| {
@@ -186,7 +186,7 @@ async fn an_order_is_followed_where_it_was_given() {
     .await;
 }
 
-/// A verdict cannot rest on an order that does not hold there.
+/// A verdict cannot rely on an order that does not apply there.
 #[tokio::test]
 async fn a_verdict_names_only_orders_that_hold() {
     on_every_store(async |store| {
@@ -205,7 +205,7 @@ async fn a_verdict_names_only_orders_that_hold() {
     .await;
 }
 
-/// What is said in private is no order for others, however it is put.
+/// A private message is not an order for other channels, however it is worded.
 #[tokio::test]
 async fn an_order_reaches_no_further_than_where_it_is_given() {
     on_every_store(async |store| {
@@ -216,7 +216,7 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
         }
         admin_says(&harness, top_level("attic"), "a1", "@Aizuchi everywhere: say xyzzy").await;
         admin_says(&harness, top_level("attic"), "a2", "@Aizuchi in this channel: say plugh").await;
-        // In a direct message everybody orders, and for all channels only admins.
+        // In a direct message everyone may give orders, and for all channels only admins.
         harness.says_in(top_level("dm"), "alice", "in this channel: be brief").await;
         harness.says_in(top_level("dm"), "alice", "everywhere: be rude").await;
         harness.pass(5).await;
@@ -235,7 +235,7 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
             let orders = context.standing_orders.iter().map(|order| order.text.as_str());
             assert_eq!(orders.collect::<Vec<_>>(), ["be kind"]);
         }
-        // Where everybody reads it, the same admin may.
+        // In a channel where everyone reads it, the same admin may.
         admin_says(&harness, top_level("garden"), "a5", "@Aizuchi order 3: be merry").await;
         let changed = (3, 2, "be merry".to_owned());
         assert_eq!(in_force(&harness.store).await.pop(), Some(changed));
@@ -243,7 +243,7 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
     .await;
 }
 
-/// What was ordered while a channel was private is not shown to those who join when it has become public.
+/// Orders from when a channel was private are not shown to users who join after it became public.
 #[tokio::test]
 async fn an_order_of_a_private_channel_stays_private() {
     on_every_store(async |store| {
@@ -271,12 +271,12 @@ async fn an_order_of_a_private_channel_stays_private() {
         assert_eq!(shown().await, ["be kind"]);
         harness.order(give(scope, "be brief", "olga")).await;
         assert_eq!(shown().await, ["be kind", "be brief"]);
-        // It takes its orders along.
+        // If the channel turns private, so do its orders.
         turn(Visibility::Private).await;
         assert_eq!(shown().await, ["never name the buyer", "be kind", "be brief"]);
         turn(Visibility::Public).await;
         assert_eq!(shown().await, ["be kind"]);
-        // One that is given in new words is given where all read them.
+        // An order that is reworded counts as given where it was reworded.
         let change = Order::ChangeStandingOrder {
             workspace: workspace(),
             number: 1,
@@ -289,7 +289,7 @@ async fn an_order_of_a_private_channel_stays_private() {
     .await;
 }
 
-/// Nothing but prompts reads an order: whatever it says, tools, budget, mode, memory and other channels are as without it.
+/// Only prompts use an order: whatever it says, tools, budget, mode, memory and other channels are unaffected.
 #[tokio::test]
 async fn an_order_changes_nothing_but_prompts() {
     const DEMANDS: [&str; 8] = [
@@ -362,13 +362,13 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
         let orders = in_force(&store).await;
         assert_eq!(orders[0], (2, 2, "another text".to_owned()));
         assert_eq!(orders.len(), MAX_PER_SCOPE - 1);
-        // A command of the chat that is carried out twice gives one order.
+        // A command in the chat that is executed twice gives one order.
         let command = give(StandingOrderScope::Workspace, "be kind", "u-alice 5000");
         for second in [5, 6] {
             store.store.order(command.clone(), at(second)).await.unwrap();
         }
         assert_eq!(in_force(&store).await.len(), MAX_PER_SCOPE);
-        // What was revoked long ago is dropped, and its number names nothing else.
+        // An order that was revoked long ago is dropped, and its number is not reused.
         let newest = MAX_PER_SCOPE as i64 + 1;
         store.store.order(drop(newest), at(10)).await.unwrap();
         let numbers = async || -> Vec<i64> {
@@ -386,8 +386,8 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
     .await;
 }
 
-/// What somebody ordered ends when they are forgotten or opt out, in every version, with the prompts that held it. What
-/// others ordered stays.
+/// A user's orders end when they are forgotten or opt out, in every version, with the prompts that contained them.
+/// Other users' orders stay.
 #[tokio::test]
 async fn orders_go_with_who_gave_them() {
     on_every_store(async |store| {
@@ -435,7 +435,7 @@ async fn orders_go_with_who_gave_them() {
     .await;
 }
 
-/// Orders are commands: they are answered while it is muted, and no model is asked.
+/// Orders are commands: they are answered while the persona is muted, and without a model call.
 #[tokio::test]
 async fn an_order_is_a_command() {
     let transcript = on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! Short ways to hear, claim, complete and order, and outcomes to complete with, for the tests of the stores.
+//! Helpers to hear, claim, complete and order, and outcomes to complete with, for the tests of the stores.
 
 use aizuchi_core::chat::Visibility::Public;
 use aizuchi_core::chat::{ChannelId, Deletion, Edit, Heard, Message, MessageId, Visibility};
@@ -15,7 +15,7 @@ use aizuchi_core::store::HearReceipt;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, top_level, workspace};
 
-/// What these tests do with a store.
+/// Test helpers for a store.
 pub trait PromisesExt {
     async fn hear(&self, message: Message, follows: Disposition) -> HearReceipt;
     async fn hear_human(&self, id: &str, second: i64, text: &str) -> HearReceipt;

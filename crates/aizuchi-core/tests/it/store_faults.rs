@@ -1,4 +1,4 @@
-//! A database that fails: nothing is acknowledged that is not committed, and the store says that it is not well.
+//! A failing database: nothing is acknowledged that is not committed, and the store reports that it is unhealthy.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ async fn what_was_acknowledged_before_a_session_was_lost_is_stored() {
         }
         drop(hearing);
         drop(store);
-        // Either the writer has noticed, or there is nobody left to write for.
+        // Either the writer has noticed, or no requests are left.
         let _ = writing.await.unwrap();
     }
     assert!(lost > 0 && acknowledged.len() > 100, "{lost} {}", acknowledged.len());

@@ -1,4 +1,4 @@
-//! A database under load and in trouble: groups of writes, restarts, locks, and a store that has stopped.
+//! A database under load and in trouble: groups of writes, restarts, locks, and a stopped store.
 
 use crate::store_commands::{PromisesExt, silent};
 use aizuchi_core::chat::{Arrival, Heard};
@@ -61,7 +61,7 @@ async fn every_statement_can_be_prepared() {
     .await;
 }
 
-/// On SQLite alone: on no other store can a process lock the whole database.
+/// Only on SQLite: on no other store can a process lock the whole database.
 #[tokio::test]
 async fn a_locked_out_writer_reports_busy_and_recovers() {
     use sqlx::{ConnectOptions, Executor};

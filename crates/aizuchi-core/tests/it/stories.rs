@@ -1,4 +1,4 @@
-//! What users see, as transcripts on every store. Below the messages stands the ledger: the messages that a decision
+//! What users see, as transcripts on every store. The ledger is below the messages: the messages that a decision
 //! covers, how it ended and why, and its model calls.
 
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// A fixed wait, for the stories in which each new message starts it again: by default, work in flight goes on.
+/// A fixed wait, for the stories in which each new message restarts it: by default, work in flight continues.
 async fn fixed_wait(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions::fixed_wait())
 }
@@ -122,7 +122,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Judge, || async move {
             there.says("bob", "all day, they say").await;
-            // The dropped call never takes its answer.
+            // The canceled call never takes its answer.
             there.mind.script.push(PromptVerb::Judge, Ok(aizuchi_harness::fixtures::SILENCE));
         });
         harness.pass(1000).await;
@@ -290,7 +290,7 @@ async fn two_mentions_while_busy_are_both_answered() {
             there.says("carol", "@Aizuchi and the daisies?").await;
         });
         harness.pass(1).await;
-        // Bob's mention came in time for the one redraft. Carol's has an answer of its own.
+        // Bob's mention came in time for the only redraft. Carol's gets a separate answer.
         assert_eq!(harness.platform.calls.load(Ordering::SeqCst), 2);
         let answered =
             |post: usize| harness.platform.posted.lock().unwrap()[post].0.metadata.owed.clone();

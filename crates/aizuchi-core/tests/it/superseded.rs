@@ -1,4 +1,4 @@
-//! Decisions of which a call was superseded are found, however they ended.
+//! Decisions with a superseded call are found, however they ended.
 
 use crate::store_commands::{PromisesExt, attempt, silent};
 use aizuchi_core::chat::{ChannelId, UserId};
@@ -31,7 +31,7 @@ async fn found(
 async fn what_was_superseded_is_found_however_it_ended() {
     on_every_store(async |store| {
         let (superseded, anybody) = (DecisionFilter::Superseded, MessageFilter::default());
-        // One that nothing came between.
+        // A decision without an interruption.
         store.hear_human("0", 0, "good morning").await;
         let claim = store.claim(60).await.remove(0);
         let kept = Outcome { attempts: vec![attempt()], ..silent("they get along") };

@@ -1,4 +1,5 @@
-//! The memory of a thread: off, nothing of it is remembered anywhere; and a model of its own makes it.
+//! The memory of a thread: if it is off, nothing in the thread is remembered anywhere; and it may have its own
+//! model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use aizuchi_harness::test_store::{on_every_database, on_every_store};
 const HOUR: i64 = 3600;
 const ENTRY: &str = r#"{"entries":[{"date":"2027-01-15","text":"noted","sources":[1]}]}"#;
 
-/// A model by another name.
+/// A model with another name.
 #[derive(Default)]
 struct OwnModel(TestMind);
 
@@ -40,7 +41,7 @@ impl Llm for OwnModel {
     }
 }
 
-/// Something is said in `garden`, and more in the threads under it.
+/// A user posts in `garden`, or in a thread under it.
 async fn says(harness: &Harness, parent: Option<&str>, id: &str, name: &str, text: &str) {
     let place = match parent {
         Some(parent) => thread("garden", parent),
@@ -49,7 +50,7 @@ async fn says(harness: &Harness, parent: Option<&str>, id: &str, name: &str, tex
     harness.hear(message(place, id, harness.clock.now(), name, text)).await;
 }
 
-/// Whether what is said in a thread of `garden` is remembered, or at the channel's top level.
+/// Whether messages in a thread of `garden`, or at its top level, are remembered.
 fn remembers(harness: &Harness, parent: Option<&str>) -> bool {
     let (workspace, garden) = (workspace(), ChannelId::new("garden"));
     let thread = parent.map(MessageId::new);
@@ -57,7 +58,7 @@ fn remembers(harness: &Harness, parent: Option<&str>) -> bool {
     harness.options.settings.rulebook.read().remembers(&Place { thread: thread.as_ref(), ..place })
 }
 
-/// The threads of `garden` of which anything is remembered.
+/// The threads of `garden` that have memories.
 async fn remembered_threads(harness: &Harness) -> Vec<String> {
     let archive = &harness.store.archive;
     let memories = archive.thread_memories(&workspace(), &ChannelId::new("garden"), 9).await;
@@ -91,19 +92,19 @@ async fn nothing_of_a_thread_without_memory_is_remembered() {
         says(&harness, Some("t2"), "a2", "bob", "the tap is shut").await;
         harness.pass(3 * HOUR).await;
         let folded = memory.prompt_texts(PromptVerb::Remember).join("\n");
-        // Its first message is said in the channel.
+        // The thread's first message belongs to the channel.
         for (text, is_folded) in
             [("roses", true), ("hose", true), ("tap is shut", true), ("wheelbarrow", false)]
         {
             assert_eq!(folded.contains(text), is_folded, "{text}: {folded}");
         }
         assert_eq!(remembered_threads(&harness).await, ["t2"]);
-        // Nothing that is remembered is told there.
+        // No memory is shown there.
         says(&harness, Some("t1"), "a3", "bob", "@Aizuchi who is it for?").await;
         harness.pass(60).await;
         let there = harness.mind.prompts(PromptVerb::Reply).pop().unwrap();
         assert!(!there.text.contains("noted") && there.tools.is_empty(), "{}", there.text);
-        // Elsewhere nothing is found of what was said there, unlike of other threads.
+        // In other places, nothing from this thread is found, unlike from other threads.
         for (id, question, text, is_found) in [
             ("k1", "@Aizuchi is the tap shut?", "the tap is shut", true),
             ("k2", "@Aizuchi who has a wheelbarrow?", "the gift is", false),
@@ -120,7 +121,7 @@ async fn nothing_of_a_thread_without_memory_is_remembered() {
     .await;
 }
 
-/// What was remembered of a thread before is not shown while nothing is remembered there.
+/// Earlier memories of a thread are not shown while its memory is off.
 #[tokio::test]
 async fn what_was_remembered_of_a_thread_is_shown_no_more() {
     on_every_database(async |store| {
@@ -176,7 +177,7 @@ async fn a_threads_memory_is_made_by_its_own_model() {
         let mut threads = remembered_threads(&harness).await;
         threads.sort();
         assert_eq!(threads, ["t1", "t2"]);
-        // The channel's memory takes in both.
+        // The channel's memory includes both.
         let by_usual = usual.prompt_texts(PromptVerb::Remember).join("\n");
         assert!(by_usual.contains("it is mildew") && by_usual.contains("the tap is shut"));
     })
@@ -185,7 +186,7 @@ async fn a_threads_memory_is_made_by_its_own_model() {
 
 #[tokio::test]
 async fn the_memory_of_a_thread_is_switched_in_the_chat() {
-    // Whatever the order is written in, it is answered in the channel's language.
+    // Whatever language the order is written in, the answer is in the channel's.
     let why = "nobody joins a thread";
     for (off, on, refused) in [
         (
@@ -221,7 +222,7 @@ async fn the_memory_of_a_thread_is_switched_in_the_chat() {
     }
 }
 
-/// No order in a thread has something remembered where the config says that nothing is.
+/// No order in a thread turns on memory where the config has turned it off.
 #[tokio::test]
 async fn a_thread_is_not_remembered_where_its_channel_is_not() {
     let rules = ChannelRules { memory: MemoryRule::Off, ..ChannelRules::default() };

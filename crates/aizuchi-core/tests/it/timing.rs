@@ -1,4 +1,4 @@
-//! When unsolicited posts are made: with the delay of a user of the channel. Stories on every store.
+//! When unsolicited posts are made: with the delay of a user in the channel. Stories on every store.
 
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::decision::DecisionResult;
@@ -12,12 +12,12 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
-/// How a prompt names the first message of a story, which Alice posts.
+/// How a prompt labels the first message of a story, which Alice posts.
 const ALICE: &str = "2027-01-15 08:00:00 alice";
-/// When it judges: a minute and a half after the only message, which is a question to the channel.
+/// The time of the judgment: a minute and a half after the only message, which is a question to the channel.
 const JUDGED: i64 = 90;
 
-/// `wait: fixed`, but posts are timed as by default.
+/// `wait: fixed`, but with the default timing of posts.
 fn fixed_wait() -> HarnessOptions {
     let mut options = HarnessOptions::fixed_wait();
     options.settings.timing = PostTiming::HumanLike;
@@ -173,7 +173,7 @@ async fn a_workspace_may_have_a_timing_of_its_own() {
     .await;
 }
 
-/// Alice asks, and others post on until the reply. Returns how long after the judgment it is posted.
+/// Alice asks, and others go on posting until the reply. Returns the time from the judgment to the post.
 async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
     let mut options = HarnessOptions::default();
     options.settings.max_delay_seconds = 200.0;
@@ -216,7 +216,7 @@ async fn the_delay_does_not_depend_on_the_age_of_the_question() {
 
 #[tokio::test]
 async fn it_answers_before_the_question_scrolls_away() {
-    // Sixteen messages stand below the question when it is judged, and each takes this long.
+    // Sixteen messages are below the question when it is judged, with this many seconds between them.
     for gap in [2, 4, 6] {
         let after = answers_after(gap, Some(ALICE)).await;
         assert!(

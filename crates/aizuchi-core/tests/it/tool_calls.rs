@@ -147,7 +147,7 @@ async fn signed_thoughts_are_returned_to_their_provider_only() {
         let tea = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
         for calls in [
             vec![tea.clone()],
-            // A malformed call beside it, which `genai` cannot read.
+            // A malformed call next to it, which `genai` cannot read.
             vec![tea.clone(), written("toolu_2", "get_memo", "{")],
         ] {
             let server = Server::start(ServerLimits::default()).await;
@@ -168,7 +168,7 @@ async fn signed_thoughts_are_returned_to_their_provider_only() {
     }
 }
 
-/// Results are matched to calls by their ids, so the calls get others. The signatures stay.
+/// Results are matched to calls by their ids, so the calls get new ones. The signatures stay.
 #[tokio::test]
 async fn signed_thoughts_are_returned_with_calls_that_have_no_ids() {
     for (provider, signature) in [

@@ -1,4 +1,4 @@
-//! Replies that use tools: memos, searches, and what becomes of them.
+//! Replies that use tools: memos, searches, and their outcomes.
 
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ async fn search_results_are_public_and_fenced() {
     .await;
 }
 
-/// It must not be told that there is nothing.
+/// The tool must not claim that it found nothing.
 #[tokio::test]
 async fn what_the_prompt_holds_already_is_not_printed_again() {
     for (said, query, question) in [
@@ -176,7 +176,7 @@ async fn what_the_prompt_holds_already_is_not_printed_again() {
     }
 }
 
-/// A prompt may repeat a search result, so it is deleted with it.
+/// A prompt may repeat a search result, so it is deleted with the result's message.
 #[tokio::test]
 async fn a_prompt_with_a_search_result_is_deleted_with_its_message() {
     on_every_store(async |store| {
@@ -232,7 +232,7 @@ async fn a_memo_made_in_a_private_channel_stays_there() {
 async fn a_superseded_reply_changes_no_memo() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;
-        // By default, a new message leaves work in flight alone.
+        // By default, a new message does not interrupt work in flight.
         let harness = harness.with_options(with_tools().with_fixed_wait());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let add = || {

@@ -1,4 +1,4 @@
-//! Databases that are taken elsewhere: into a backup, back from it, and from one kind to the other.
+//! Moving databases: into a backup, back from it, and from one kind to the other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::forgetting::{HearText, generate};
 
-/// A place without a database, of either kind.
+/// A location without a database, of either kind.
 fn empty_place(kind: StoreKind, folder: &TempDir) -> DatabaseLocation {
     match kind {
         StoreKind::Postgres => {
@@ -59,7 +59,7 @@ async fn connect(location: &DatabaseLocation) -> Connection {
     }
 }
 
-/// What every table holds.
+/// The digest of every table.
 async fn digests(location: &DatabaseLocation) -> Vec<(String, TableDigest)> {
     let mut connection = connect(location).await;
     let mut digests = Vec::new();
@@ -75,7 +75,7 @@ fn without_counters(digests: Vec<(String, TableDigest)>) -> Vec<(String, TableDi
     digests.into_iter().filter(|(table, _)| table != "counters").collect()
 }
 
-/// What a restore leaves as it is.
+/// The tables that a restore leaves unchanged.
 fn without_posts(digests: Vec<(String, TableDigest)>) -> Vec<(String, TableDigest)> {
     without_counters(digests).into_iter().filter(|(table, _)| table != "outbox").collect()
 }
@@ -98,7 +98,7 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
         let (_, _, store) = generate(7, from).await;
         let source = place(&store);
         let before = digests(&source).await;
-        // Beside the process that uses it.
+        // While another process uses it.
         let file = folder.path().join("backup.db");
         let report = back_up(&source, &file).await.unwrap();
         assert!(report.rows() > 150 && report.rows_of("messages") > 30, "{report:?}");
@@ -118,7 +118,7 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
             let unsent = "SELECT count(*) AS n FROM outbox WHERE state = 'draft'";
             assert!(count(&source, unsent).await > 0);
             assert_eq!(count(&target, unsent).await, 0, "what may have been posted is looked for");
-            // It is a database that can be used at once, and whose messages are found.
+            // The restored database can be used immediately, and its messages are found.
             let (restored, writer) = target.open().await.unwrap();
             drop((restored, writer));
             std::fs::remove_dir_all(folder.path().join("elsewhere")).ok();
@@ -160,7 +160,7 @@ async fn who_was_forgotten_stays_forgotten_when_an_older_backup_is_restored() {
         assert_eq!(database.count(left).await, 0);
         let bobs = "SELECT count(*) AS n FROM messages WHERE text = 'hm'";
         assert_eq!(database.count(bobs).await, 1);
-        // The same backup once more: she is known as forgotten there.
+        // The same backup again: she is known as forgotten there.
         store.stop().await;
         assert_eq!(restore(&file, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
     })
@@ -204,7 +204,7 @@ async fn a_moved_database_is_used_in_its_new_place_only() {
     }
 }
 
-/// From the moment that the old one is closed to everybody, a move that was stopped is done by the next call.
+/// Once the old database is closed to all processes, the next call completes an interrupted move.
 #[tokio::test]
 async fn a_move_that_was_stopped_is_done_by_the_next_call() {
     for (from, to) in
@@ -216,7 +216,7 @@ async fn a_move_that_was_stopped_is_done_by_the_next_call() {
         let _folder = store.database.clone();
         store.stop().await;
         let before = digests(&old).await;
-        // Dropped at more and more of its await points.
+        // Dropped at later and later await points.
         let mut polls = 1;
         loop {
             if let Some(moved) = move_within(polls, &old, &new, IfOccupied::Refuse).await {
@@ -232,7 +232,7 @@ async fn a_move_that_was_stopped_is_done_by_the_next_call() {
     }
 }
 
-/// The new database of a move that did not finish is empty. It must not be moved back over what it should have become.
+/// The new database of an unfinished move is empty. It must not be moved back over its source.
 #[tokio::test]
 async fn an_unfinished_move_cannot_be_turned_back_over_its_source() {
     on_every_database(async |store| {
@@ -242,7 +242,7 @@ async fn an_unfinished_move_cannot_be_turned_back_over_its_source() {
         store.hear_text("a1", 1, "alice", "the pump key hangs behind the green door").await;
         store.stop().await;
         let before = digests(&old).await;
-        // A move that was stopped after its first step.
+        // A move that was interrupted after its first step.
         let mut connection = connect(&old).await;
         set_moved_to(&mut connection, &new.to_string()).await.unwrap();
         connection.close().await.unwrap();
@@ -278,7 +278,7 @@ async fn a_move_that_is_repeated_days_later_changes_nothing() {
     .await;
 }
 
-/// SQLite would replay a log that is left into the file that takes the place.
+/// SQLite would replay a leftover log into the file that replaces the old one.
 #[tokio::test]
 async fn a_log_that_is_left_is_not_put_beside_a_restored_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -292,10 +292,10 @@ async fn a_log_that_is_left_is_not_put_beside_a_restored_file() {
     let error = restore(&file, &target, IfOccupied::Replace).await.unwrap_err().to_string();
     assert!(error.contains("new.db-wal is left of another database"), "{error}");
     std::fs::remove_file(folder.path().join("new.db-wal")).unwrap();
-    // An empty file that is there already is in nobody's way.
+    // An empty file at the target is no obstacle.
     std::fs::write(&path, "").unwrap();
     restore(&file, &target, IfOccupied::Refuse).await.unwrap();
-    // And while somebody reads it, what would be replaced stays.
+    // While another process reads it, the file to replace stays.
     let before = digests(&target).await;
     let used = TestStore::reopen(&target).await;
     used.hear_text("a2", 2, "alice", "and it is red").await;
@@ -323,7 +323,7 @@ async fn who_was_forgotten_stays_so_over_two_restores() {
         let target = place(&store);
         let _folder = store.database.clone();
         store.hear_text("a1", 1, "alice", "hm").await;
-        // Somebody who wrote nothing is on record, too.
+        // A user who wrote nothing is on record, too.
         let carol = UserId::new("u-carol");
         let opt_out = Order::OptOut { workspace: workspace(), user: carol.clone() };
         store.store.order(opt_out, at(1)).await.unwrap();
@@ -342,8 +342,8 @@ async fn who_was_forgotten_stays_so_over_two_restores() {
     .await;
 }
 
-/// Moves, after so many polls of an earlier call at most. A server ends the session of a dropped call only a moment
-/// later, and until then the database is in use.
+/// Moves, unless that takes more than this many polls. Retries while the database is in use, since a server ends the
+/// session of a dropped call only a moment later.
 async fn move_within(
     polls: usize,
     from: &DatabaseLocation,
@@ -359,7 +359,7 @@ async fn move_within(
     }
 }
 
-/// Why it cannot be opened, if it cannot.
+/// Why the database cannot be opened. `None` if it can.
 async fn refusal(location: &DatabaseLocation) -> Option<String> {
     loop {
         match location.open().await.err().map(|error| error.to_string()) {
@@ -476,7 +476,8 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
             until(&["aizuchi-20270115T080000Z.db", "aizuchi-20270116T090000Z.db"]).await;
             clock.advance_to(at(50 * 3600));
             until(&["aizuchi-20270116T090000Z.db", "aizuchi-20270117T100000Z.db"]).await;
-            // What a killed process left goes with the next one, and a clock that was ahead keeps no place.
+            // Leftovers of a killed process are deleted with the next backup, and a backup with a date in the future
+            // does not count.
             std::fs::write(folder.join("aizuchi-20270101T000000Z.db.77.part"), "half").unwrap();
             std::fs::write(folder.join("aizuchi-20290101T000000Z.db"), "of a wrong clock").unwrap();
             clock.advance_to(at(75 * 3600));
@@ -490,7 +491,7 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
         ran.unwrap();
         let made = format!("aizuchi_last_backup_timestamp_seconds {}.0", at(75 * 3600).as_second());
         assert!(metrics.to_openmetrics(None).contains(&made));
-        // A process that starts anew knows of it at once.
+        // A newly started process knows about it immediately.
         let metrics = Arc::new(Metrics::default());
         let restarted = ScheduledBackup { metrics: metrics.clone(), ..schedule };
         restarted.run(shutdown).await.unwrap();
@@ -505,7 +506,7 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
     .await;
 }
 
-/// Whoever reads a backup cannot tell by one hash for each id who was forgotten, nor compare two installations.
+/// A reader of a backup cannot tell from a plain hash of an id who was forgotten, nor compare two installations.
 #[tokio::test]
 async fn who_was_forgotten_is_kept_with_the_salt_of_the_installation() {
     on_every_database(async |store| {
@@ -531,13 +532,14 @@ async fn who_was_forgotten_is_kept_with_the_salt_of_the_installation() {
         let (salt, alice) = (kept[0].1.clone(), plain_hash("u-alice"));
         assert!(salt.len() == 32 && kept.len() == 2 && kept[1].1 == salt, "{kept:?}");
         assert!(kept.iter().all(|(hash, _)| *hash != alice), "{kept:?}");
-        // It goes with the database, wherever that is taken.
+        // The salt moves with the database.
         let elsewhere = DatabaseLocation::Sqlite(elsewhere);
         assert_eq!(restore(&after, &elsewhere, IfOccupied::Refuse).await.unwrap().forgotten, 0);
         let restored = TestStore::reopen(&elsewhere).await;
         assert_eq!(forgotten_users(&restored).await, kept);
         restored.stop().await;
-        // An older version kept the bare hash. It gets the salt, and is understood until then, also in a backup.
+        // An older version stored the hash without a salt. The salt is added, and until then the plain hash is
+        // understood, even in a backup.
         let database = store.database.clone().unwrap();
         let mut connection = database.connect().await;
         let bare = format!("UPDATE forgotten_users SET salt = '', user_hash = '{alice}'");
@@ -554,13 +556,14 @@ async fn who_was_forgotten_is_kept_with_the_salt_of_the_installation() {
         assert!(kept.iter().all(|(hash, salt)| salt.len() == 32 && *hash != alice), "{kept:?}");
         assert_eq!(kept.len(), 1, "{kept:?}");
         store.stop().await;
-        // She was forgotten after the backup, so she is again; once in it, she may come back.
+        // She was forgotten after the backup, so she is forgotten again; if that is in the backup, she may come
+        // back.
         assert_eq!(restore(&before, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
     })
     .await;
 }
 
-/// The hashes of those who were forgotten, with their salts.
+/// The hashes of the forgotten users, with their salts.
 async fn forgotten_users(store: &TestStore) -> Vec<(String, String)> {
     let mut connection = store.database.as_ref().unwrap().connect().await;
     let rows = query("SELECT user_hash, salt FROM forgotten_users ORDER BY user_hash");
@@ -570,7 +573,7 @@ async fn forgotten_users(store: &TestStore) -> Vec<(String, String)> {
     rows.iter().map(|row| (text(row, "user_hash"), text(row, "salt"))).collect()
 }
 
-/// What a version before the salt kept of a user.
+/// The hash of a user as stored before there were salts.
 fn plain_hash(user: &str) -> String {
     let mut hash = Sha256::new();
     for part in [workspace().as_str(), user] {
@@ -618,7 +621,7 @@ async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
     .await;
 }
 
-/// What the machine had before is lost: the orders of the backup are the newest that there are.
+/// The machine's previous data is lost: the backup's orders are the newest ones.
 #[tokio::test]
 async fn a_new_database_takes_no_orders_from_a_backup() {
     for kind in StoreKind::DATABASES {
@@ -636,7 +639,7 @@ async fn a_new_database_takes_no_orders_from_a_backup() {
         drop(target.open().await.unwrap());
         restore(&file, &target, IfOccupied::Refuse).await.unwrap();
         assert_eq!(count(&target, "SELECT count(*) AS n FROM mutes").await, 2);
-        // What is replaced knows better.
+        // The replaced database is newer.
         let unmute = Order::Unmute { workspace: workspace(), channel: None, by: Role::Admin };
         store.store.order(unmute, at(400)).await.unwrap();
         let own = place(&store);
@@ -652,7 +655,7 @@ async fn what_a_process_left_that_died_while_it_wrote_a_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = TestStore::sqlite().await;
     let file = folder.path().join("backup.db");
-    // No process has this number, and this one lives.
+    // No process has this id, and the other one is alive.
     let of_the_dead = folder.path().join("backup.db.4194305.part");
     let of_the_living =
         folder.path().join(format!("backup.db.{}.part", std::os::unix::process::parent_id()));
@@ -681,7 +684,7 @@ async fn the_file_is_kept_as_the_earlier_version_left_it() {
     assert_eq!(count(&copy, newest).await, 10);
     assert!(count(&location, newest).await > 10);
     drop(location.open().await.unwrap());
-    // Who goes back and upgrades again later finds what was there then.
+    // A user who downgrades and upgrades again later finds the copy from the first time.
     let kept = folder.path().join("aizuchi.db.before-11");
     std::fs::write(&kept, "of the first upgrade").unwrap();
     let own = folder.path().join("aizuchi.db.before-20260101");

@@ -1,5 +1,5 @@
-//! After enough clicks the persona asks once whether it may speak by itself from some confidence on. A yes orders the mode
-//! and the confidence; “not yet” is heard until as many clicks have followed. On every store.
+//! After enough clicks the persona asks once whether it may speak without asking from some confidence on. A yes
+//! orders the mode and the confidence; “not yet” holds until as many clicks have followed. On every store.
 
 use aizuchi_core::chat::{ChannelId, UserId};
 use aizuchi_core::decision::proposal::ProposalId;
@@ -22,10 +22,10 @@ use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// Below the confidence from which on nearly all was approved, and above what is configured.
+/// Below the confidence from which nearly all proposals were approved, and above the configured one.
 const LESS_SURE: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.8, "delay_seconds": 0}"#;
 
-/// The garden, which ren looks after.
+/// The garden, whose keeper is ren.
 struct Story {
     harness: Harness,
     keepers: Keepers,
@@ -63,7 +63,7 @@ impl Story {
         self.harness.pass(400).await;
     }
 
-    /// Something is proposed, and ren clicks.
+    /// Makes a proposal, and ren clicks.
     async fn clicks(&self, number: usize, button: KeeperButton) {
         self.asks(number).await;
         let subject = QuestionSubject::Proposal(self.newest_proposal().await);
@@ -94,7 +94,7 @@ impl Story {
         self.keepers.answer(Click { workspace: workspace(), subject, user, button }).await
     }
 
-    /// The questions whether it may speak by itself.
+    /// The questions about speaking without asking.
     async fn offers(&self) -> Vec<(QuestionSubject, String)> {
         for _ in 0..2 {
             look(&self.keepers, &self.chat).await;
@@ -152,7 +152,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             let subject = offers[0].0;
             let refused = story.answer(subject, "alice", KeeperButton::ByItself).await;
             assert!(matches!(refused, ClickAnswer::Tell(_)));
-            // Another button of another question means nothing.
+            // A button of another kind of question is ignored.
             let refused = story.answer(subject, "ren", KeeperButton::Say).await;
             assert!(matches!(refused, ClickAnswer::Tell(_)));
             assert_eq!(story.mode(), Mode::Propose);
@@ -176,7 +176,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
                 (record.kind, record.value.as_deref()),
                 (OrderKind::Mode, Some("companion"))
             );
-            // What is configured would let this pass; what was agreed on does not, and no member lifts it.
+            // The configured confidence would let this pass, but the agreed one does not, and no member can lift it.
             story.harness.says("alice", "@Aizuchi reset settings").await;
             story.harness.pass(5).await;
             let posts = story.posts();
@@ -188,7 +188,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             story.asks(101).await;
             story.harness.pass(4_000).await;
             assert_eq!(story.posts(), posts + 1, "nobody is asked");
-            // Another mode takes the confidence away.
+            // Another mode removes the confidence.
             let (workspace, channel) = (workspace(), garden());
             let mode = Some(Mode::Companion);
             story.harness.order(Order::Mode { workspace, channel, mode }).await;
@@ -238,7 +238,7 @@ async fn an_offer_is_withdrawn_where_it_does_not_hold_any_more() {
     .await;
 }
 
-/// Whoever chose another mode meanwhile has answered, too.
+/// Choosing another mode in the meantime also answers the question.
 #[tokio::test]
 async fn an_offer_holds_where_words_are_proposed() {
     on_every_store(async |store| {
@@ -256,7 +256,7 @@ async fn an_offer_holds_where_words_are_proposed() {
     .await;
 }
 
-/// Back in the old mode, nobody is asked the same again until as many clicks have followed.
+/// Back in the old mode, the question is not repeated until as many clicks have followed.
 #[tokio::test]
 async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
     on_every_store(async |store| {
@@ -264,7 +264,7 @@ async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
         story.clicks_often(30, KeeperButton::Say).await;
         assert_eq!(story.offers().await.len(), 1);
         let order = |mode| Order::Mode { workspace: workspace(), channel: garden(), mode };
-        // It is in this mode already.
+        // It is already in this mode.
         story.harness.order(order(None)).await;
         assert_eq!(story.stored().await.state, TrustState::Open);
         for mode in [Some(Mode::Observe), None, Some(Mode::MentionOnly), Some(Mode::Propose)] {

@@ -1,5 +1,5 @@
-//! What the rules without a model quote unasked: no quote twice a day in a channel, and nothing to a question of long ago.
-//! On every store, also after a restart.
+//! Unsolicited quotes of the built-in rules: no quote twice a day in a channel, and no answer to an old question. On
+//! every store, also after a restart.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 
-/// Long enough for a question that nobody answers.
+/// Long enough for a question to be considered unanswered.
 const REST: i64 = 900;
 const HOUR: i64 = 3600;
 
-/// What is known, and the question that it helps with.
+/// A known fact, and the question that it answers.
 const ENGLISH: (&str, &str) =
     ("The attic window opens with the long hook.", "Does anyone know how the attic window opens?");
 const JAPANESE: (&str, &str) =
@@ -27,7 +27,7 @@ fn options(language: Language) -> HarnessOptions {
     HarnessOptions { llm: Some(Arc::new(BuiltinMind)), language, ..HarnessOptions::default() }
 }
 
-/// Why it said nothing, of all decisions so far.
+/// Whether any decision so far was silent for this reason.
 async fn has_reason(harness: &Harness, reason: &str) -> bool {
     let decisions = harness.decisions("garden").await;
     decisions.iter().any(|decision| decision.why.as_deref() == Some(reason))
@@ -51,23 +51,23 @@ async fn the_same_is_not_quoted_twice_a_day() {
             harness.pass(REST).await;
             assert_eq!(harness.platform.posted_texts().len(), 1, "{question}");
             assert!(!has_reason(&harness, reason).await);
-            // What was posted is a row: a restart forgets none of it.
+            // Posts are stored: a restart forgets none of them.
             let harness = harness.restart().await;
             harness.pass(HOUR).await;
             harness.says("Ken", question).await;
             harness.pass(REST).await;
             assert_eq!(harness.platform.posted_texts().len(), 1, "{question}");
             assert!(has_reason(&harness, reason).await, "{question}");
-            // Whoever asks it directly is told.
+            // A user who asks the persona directly is told.
             harness.says("Ken", &format!("@Aizuchi {question}")).await;
             harness.pass(REST).await;
             assert_eq!(harness.platform.posted_texts().len(), 2, "{question}");
-            // So is, a day later, whoever asks the others.
+            // A day later, so is a user who asks the others.
             harness.pass(24 * HOUR).await;
             harness.says("Ida", question).await;
             harness.pass(REST).await;
             let posted = harness.platform.posted_texts();
-            // The platform splits what is longer than its posts.
+            // The platform splits texts that are longer than its limit.
             assert!(posted.len() > 2, "{posted:#?}");
         })
         .await;
@@ -95,7 +95,7 @@ async fn a_question_is_helped_with_once_though_something_stands_between() {
     .await;
 }
 
-/// A client may send what somebody writes in two messages of one second.
+/// A client may split a text into two messages within one second.
 #[tokio::test]
 async fn a_link_that_comes_with_a_question_is_not_taken_for_it() {
     on_every_store(async |store| {
@@ -113,7 +113,7 @@ async fn a_link_that_comes_with_a_question_is_not_taken_for_it() {
     .await;
 }
 
-/// What was asked in another channel has nothing to do with it.
+/// Questions in another channel are unrelated.
 #[tokio::test]
 async fn another_channel_is_told_the_same() {
     on_every_store(async |store| {
@@ -130,7 +130,7 @@ async fn another_channel_is_told_the_same() {
     .await;
 }
 
-/// The process is away for a while, just after somebody asked.
+/// The process is down for a while, right after a question.
 #[tokio::test]
 async fn a_question_of_long_ago_is_left_alone() {
     for (language, (known, question), reason) in [

@@ -1,4 +1,4 @@
-//! The files of the local room, on every store: they go where their messages go.
+//! The files of the local room, on every store: they are deleted with their messages.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ async fn has(harness: &Harness, message: &str, id: &str) -> bool {
     content.is_some()
 }
 
-/// How many files are kept, and in how many parts, where that is a database.
+/// The number of stored files and of their parts, if the store is a database.
 async fn kept(harness: &Harness) -> Option<(i64, i64)> {
     let database = harness.store.database.as_ref()?;
     let files = database.count("SELECT count(*) AS n FROM uploads").await;
@@ -88,7 +88,7 @@ async fn a_file_belongs_to_the_message_that_was_sent_with_it() {
         sends(&harness, "m-1", vec![one.clone(), two]).await;
         assert_eq!(unsent(&harness).await, Vec::<String>::new());
         assert!(has(&harness, "m-1", "one").await && has(&harness, "m-1", "other").await);
-        // Another message that names it has nothing of it.
+        // Another message that names the file does not get it.
         sends(&harness, "m-2", vec![one]).await;
         assert!(!has(&harness, "m-2", "one").await && has(&harness, "m-1", "one").await);
         // An edit of the text leaves the files.
@@ -157,7 +157,7 @@ async fn a_file_that_is_never_sent_is_dropped() {
     .await;
 }
 
-/// The oldest give way, by their number and by their size, and what exceeds the whole is not kept.
+/// The oldest files are dropped, by number and by size, and a file that exceeds the whole limit is not stored.
 #[tokio::test]
 async fn files_take_no_more_room_than_they_may() {
     on_every_store(async |store| {
@@ -176,7 +176,7 @@ async fn files_take_no_more_room_than_they_may() {
         let small = UploadLimits { max_unsent_bytes: 2 * SIZE as u64, ..ROOM_ENOUGH };
         assert!(put("four", 3, small).await);
         assert_eq!(unsent(&harness).await, ["three", "four"]);
-        // What was sent stays.
+        // Sent files stay.
         let sent = uploads(&harness, "sent", 4).await;
         sends(&harness, "m-1", vec![sent]).await;
         let full = UploadLimits { max_unsent: 1, max_total_bytes: 3 * SIZE as u64, ..ROOM_ENOUGH };
@@ -191,7 +191,7 @@ async fn files_take_no_more_room_than_they_may() {
     .await;
 }
 
-/// Eight parts go into one statement, and a file need not be a multiple of that.
+/// Eight parts are written per statement, and the number of a file's parts need not be a multiple of that.
 #[tokio::test]
 async fn a_large_file_is_read_as_a_whole_and_part_by_part() {
     on_every_store(async |store| {

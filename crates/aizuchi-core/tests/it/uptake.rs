@@ -1,4 +1,4 @@
-//! It does not speak over what was answered, whether or not the answer names anybody: the default wait, on every
+//! The persona does not talk over an answer, whether or not the answer names anyone: the default wait, on every
 //! store, with a judge that always wants to speak.
 
 use std::path::Path;
@@ -12,7 +12,8 @@ use aizuchi_harness::fixtures::{JOIN_IN_60, START, message, thread};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// A channel in which these users write, each so many seconds after the one before. The judge always says yes, with a delay.
+/// A channel in which these users write, each this many seconds after the previous one. The judge always says yes,
+/// with a delay.
 async fn after_messages(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
@@ -147,7 +148,7 @@ async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
         ("it rains again", false),
         ("ok", false),
         ("了解です", false),
-        // A mark in code, in an address or in a quotation asks nothing.
+        // A question mark in code, in a link or in a quotation is not a question.
         ("the pattern is `a?b` there", false),
         ("https://example.org/?page=2", false),
         ("> who has the key?\nit hangs by the door", false),
@@ -184,7 +185,7 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
     for (asked, answer, is_owed) in [
         ("Is it on the hook by the door?", "yes, there it is", true),
         ("入り口のフックに掛かっていませんか？", "はい、ありました", true),
-        // Not to the persona, and not surely to it.
+        // Not, or not certainly, to the persona.
         ("Is it on the hook by the door?", "bob: did you take it?", false),
         ("Is it on the hook by the door?", "does anyone want tea?", false),
     ] {
@@ -226,7 +227,7 @@ async fn an_answer_in_the_thread_of_the_personas_own_question_is_owed_a_reply() 
     }
 }
 
-/// A question and what was written in its thread by (seconds later, author, text): what became of it.
+/// The outcome of a question with replies in its thread, given as (seconds later, author, text).
 async fn asked_in_thread(store: TestStore, replies: &[(i64, &str, &str)]) -> String {
     let harness = after_messages(store, &[]).await;
     let question = harness.says("ann", "where is the key for the shed?").await;
@@ -255,7 +256,7 @@ async fn a_question_with_a_thread_is_judged_there_alone() {
         let replies = [(10, "bob", "which shed?"), (20, "ann", "the one by the pond")];
         asked_in_thread(store, &replies).await
     });
-    // Whoever asks back deals with it.
+    // A user who asks back takes the question up.
     assert_snapshot!(transcript.await, @"
        0s ann: where is the key for the shed?
       10s   bob: which shed?
@@ -275,7 +276,7 @@ async fn a_japanese_question_and_its_thread_get_one_verdict() {
             harness.says_in(thread("garden", "m000"), "ann", "古いほうです").await;
             harness.pass(2000).await;
             assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{seconds}");
-            // What was judged at the top level is judged once more, where it stands now.
+            // A question that was judged at the top level is judged again in its thread.
             assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), calls, "{seconds}");
         })
         .await;
@@ -296,7 +297,7 @@ async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
     ");
 }
 
-/// A question to the channel with an answer there, and what its asker writes in its thread then.
+/// A question to the channel with an answer there, and its asker's next message in its thread.
 #[tokio::test]
 async fn what_was_answered_in_the_channel_is_not_open_in_its_thread() {
     on_every_store(async |store| {
@@ -402,7 +403,7 @@ async fn a_name_that_a_user_has_calls_that_user() {
     .await;
 }
 
-/// What the persona did in channels that were written for this by writers who did not know the models.
+/// The persona's behavior in channels that were written for this test by authors who did not know the models.
 #[derive(Debug, Default, PartialEq)]
 struct Count {
     answered: usize,
@@ -413,7 +414,7 @@ struct Count {
     dropped: usize,
 }
 
-/// The judge always says yes with a delay, and the reply never chooses silence, so that the structure decides alone.
+/// The judge always says yes with a delay, and the reply never chooses silence, so only the structure decides.
 #[tokio::test]
 async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     let folder =
@@ -425,7 +426,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
             let channel: Value = serde_json::from_str(line).unwrap();
             let is_plain = channel["plain"] == true;
             if let Some(answer) = answered_by(&channel) {
-                // What was said before anybody answered talks over nobody.
+                // Speaking before the first answer is not speaking over it.
                 let spoke = speaks_after(&channel, answer).await;
                 count.answered += 1;
                 count.spoken_over += usize::from(spoke);
@@ -438,7 +439,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
             }
         }
     }
-    // What was measured: see docs/internals/eval.md. A change of the models changes it.
+    // The measured values: see docs/internals/eval.md. A change of the models changes them.
     assert_snapshot!(
         format!("{count:?}"),
         @"Count { answered: 240, spoken_over: 74, plainly_answered: 150, plainly_spoken_over: 47, open: 160, dropped: 33 }"
@@ -449,7 +450,7 @@ fn asked(channel: &Value) -> usize {
     channel["asked"].as_u64().unwrap() as usize
 }
 
-/// Which message is the first to answer the question of a channel, as its writer or a reader said.
+/// The first message that answers a channel's question, according to its author or a reader.
 fn answered_by(channel: &Value) -> Option<usize> {
     let by_writer = || {
         let mut messages = channel["messages"].as_array().unwrap().iter();
@@ -460,7 +461,7 @@ fn answered_by(channel: &Value) -> Option<usize> {
     is_answered.then(|| by_reader().or_else(by_writer).unwrap())
 }
 
-/// Whether it speaks after a message of a channel.
+/// Whether the persona speaks after a message of a channel.
 async fn speaks_after(channel: &Value, index: usize) -> bool {
     let harness = Harness::new(TestStore::volatile()).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);

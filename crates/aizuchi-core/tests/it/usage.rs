@@ -1,4 +1,4 @@
-//! What a call cost, for servers that do not say so plainly: budgets count every call.
+//! The cost of calls to servers that do not report it plainly: budgets count every call.
 
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::Usage;
@@ -52,7 +52,7 @@ fn estimated(output_tokens: u64) -> Usage {
 
 #[tokio::test]
 async fn usage_is_read_or_estimated_but_never_nothing() {
-    // LiteLLM before Anthropic names what is written to the cache twice.
+    // LiteLLM in front of Anthropic reports cache writes under two names.
     let litellm = json!({
         "prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
         "prompt_tokens_details": {
@@ -83,7 +83,7 @@ async fn usage_is_read_or_estimated_but_never_nothing() {
     }
 }
 
-/// Whoever asks decides whether a charged request is followed by another.
+/// The caller decides whether a charged request is followed by another.
 #[tokio::test]
 async fn an_empty_answer_is_charged_and_not_asked_for_again() {
     let usage = json!({ "prompt_tokens": 120, "completion_tokens": 9, "total_tokens": 129 });
@@ -124,7 +124,7 @@ async fn a_response_of_no_use_is_charged() {
     ] {
         let what = format!("{response:?}");
         let error = answer(provider, vec![response]).await.unwrap_err();
-        // A model that seems to think is allowed more, and asked again later.
+        // The limit is raised for a model that seems to think, and it is asked again later.
         let (LlmError::Unusable { usage, .. } | LlmError::Busy { usage, .. }) = error else {
             panic!("{what}: {error}")
         };

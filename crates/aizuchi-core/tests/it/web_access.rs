@@ -1,4 +1,4 @@
-//! What is read on the web, and what never is: with servers, names and redirects that are as hostile as they can be.
+//! What is read from the web, and what never is: with servers, names and redirects that are as hostile as possible.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write as _};
@@ -23,12 +23,12 @@ use serde_json::{Value, json};
 use crate::web_server::{WebServer, page, redirect, response};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Where the tests' own server is. It plays a public one.
+/// The address of the tests' own server. It stands in for a public one.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// What must never be reached.
+/// An address that must never be reached.
 const INTERNAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-/// Names whose addresses are others with each lookup. The last ones stay.
+/// Names that resolve to different addresses with each lookup. The last ones stay.
 #[derive(Default)]
 struct HostileNames(Mutex<HashMap<String, Vec<Vec<Ipv4Addr>>>>);
 
@@ -62,7 +62,7 @@ struct World {
 }
 
 impl World {
-    /// With a server whose answers may name the port.
+    /// Creates a world with a server whose responses may contain the port.
     async fn new(respond: impl Fn(&str, u16) -> Vec<u8> + Clone + Send + 'static) -> Self {
         loop {
             let sentinel = TcpListener::bind((INTERNAL, 0)).unwrap();
@@ -70,7 +70,7 @@ impl World {
             let port = sentinel.local_addr().unwrap().port();
             let respond = respond.clone();
             let respond = move |path: &str| respond(path, port);
-            // Another program may have the same port there.
+            // Another program may use the same port there.
             let Ok(server) = WebServer::start_at(PUBLIC.into(), port, respond).await else {
                 continue;
             };
@@ -94,7 +94,7 @@ impl World {
     }
 }
 
-/// Takes the address of the server for a public one, and allows its port.
+/// Treats the server's address as public, and allows its port.
 fn guard(port: u16) -> AddressGuard {
     let public = IpNetwork::from(IpAddr::V4(PUBLIC));
     AddressGuard::new(vec![public], &[port])
@@ -141,7 +141,7 @@ async fn no_spelling_and_no_name_leads_to_an_internal_address() {
     assert_eq!(world.server.requests().len(), 2);
 }
 
-/// The address that was checked is the one that is connected to, however soon the name changes.
+/// The connection goes to the address that was checked, however soon the name changes.
 #[tokio::test]
 async fn a_name_that_is_bound_anew_leads_nowhere_else() {
     let world = World::new(|path, _| match path {
@@ -155,7 +155,7 @@ async fn a_name_that_is_bound_anew_leads_nowhere_else() {
         assert_eq!(read.is_ok(), expected, "{read:?}");
         assert!(expected || read == REFUSED);
     }
-    // Also between a redirect and where it leads.
+    // Even between a redirect and its target.
     world.names.set("flip.example", &[&[PUBLIC], &[INTERNAL]]);
     assert_eq!(world.read("flip.example", "/away").await, REFUSED);
     world.assert_sentinel_is_untouched();
@@ -206,7 +206,7 @@ async fn no_redirect_leads_to_an_internal_address() {
         Page { address, title: Some("Here".to_owned()), text: "at last".to_owned(), is_cut: false };
     assert_eq!(page, expected);
     world.assert_sentinel_is_untouched();
-    // Nothing is told of where a request comes from, and no cookie is kept.
+    // Requests do not reveal where they come from, and no cookie is stored.
     for request in world.server.requests() {
         let request = request.to_lowercase();
         for header in ["cookie:", "referer:", "authorization:"] {
@@ -265,7 +265,7 @@ async fn pages_text_and_json_are_read_in_any_encoding() {
         let read = world.read("public.example", path).await.map(|page| page.text);
         assert_eq!(read.as_deref(), expected.as_ref().copied(), "{path}");
     }
-    // A page without end is read as far as any page.
+    // An endless page is read up to the usual limit.
     let endless = world.read("public.example", "/endless").await.unwrap();
     assert!(endless.is_cut && endless.text.len() < 1_000_000, "{}", endless.text.len());
     let port = world.server.port;
@@ -295,7 +295,7 @@ async fn a_service_is_asked_for_public_pages_only() {
         let guard = AddressGuard::new(Vec::new(), &[]);
         Crawl4ai::new(&base, guard, TIMEOUT).unwrap().read(address).await
     };
-    // An address without a name needs no look-up.
+    // An IP address needs no lookup.
     let page = read("good", "http://8.8.8.8/a").await.unwrap();
     assert_eq!((page.text.as_str(), page.address.as_str()), ("# Roses", "http://8.8.8.8/a"));
     let asked = server.requests().pop().unwrap();
@@ -382,7 +382,7 @@ async fn tavily_is_asked_as_its_api_wants() {
         assert_eq!(answer, Err(expected), "{path}");
     }
     assert_eq!(tavily("other-key/", SearchDepth::Basic).check().await, Err(WebError::KeyRefused));
-    // It refuses longer queries.
+    // Tavily refuses longer queries.
     let _ = tavily("", SearchDepth::Basic).search(&"い".repeat(1_000)).await;
     assert!(server.requests().pop().unwrap().matches('い').count() == 400);
 }

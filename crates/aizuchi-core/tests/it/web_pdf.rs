@@ -1,4 +1,4 @@
-//! PDFs on the web: their text is taken by the port that reads those of people, and by nothing else.
+//! PDFs on the web: their text is extracted by the same port as for users' PDFs, and by nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::web_server::{WebServer, redirect, response};
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_BYTES: usize = 1_000;
 
-/// Answers by what a document holds, and notes what it was given.
+/// Answers depending on the content of a document, and records what it was given.
 #[derive(Default)]
 struct Documents {
     given: Mutex<Vec<Vec<u8>>>,
@@ -93,11 +93,11 @@ async fn the_text_of_a_pdf_is_a_page() {
         });
         assert_eq!(reader.read(&address(path)).await, expected, "{path}");
     }
-    // The model is told that it saw a beginning.
+    // The model is told that it saw only the beginning.
     assert!(reader.read(&address("/long")).await.unwrap().is_cut);
     let accepted = server.requests().remove(0).to_lowercase();
     assert!(accepted.contains("application/pdf"), "{accepted}");
-    // What cannot be a document, or is too large, is given to nobody.
+    // A body that cannot be a document, or is too large, is not passed on.
     let given = documents.given.lock().unwrap().len();
     for (path, expected) in [
         ("/large.pdf", WebError::TooLarge),

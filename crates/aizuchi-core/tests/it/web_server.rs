@@ -1,4 +1,4 @@
-//! A small web server of the tests' own on loopback.
+//! A small web server on loopback for the tests.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -20,12 +20,12 @@ impl Drop for WebServer {
 }
 
 impl WebServer {
-    /// Answers each request for a path with the bytes that `respond` makes. No bytes: it never answers.
+    /// Answers each request with the bytes that `respond` returns for its path. If there are none, it never answers.
     pub async fn start(respond: impl Fn(&str) -> Vec<u8> + Send + 'static) -> Self {
         Self::listen(TcpListener::bind("127.0.0.1:0").await.unwrap(), respond)
     }
 
-    /// The same on this address and port, if nothing else listens there.
+    /// Like [`Self::start`], on this address and port, unless they are in use.
     pub async fn start_at(
         address: IpAddr,
         port: u16,
@@ -50,7 +50,7 @@ impl WebServer {
                     silent.push(stream);
                     continue;
                 }
-                // The client may have gone.
+                // The client may have disconnected.
                 let _ = stream.write_all(&response).await;
                 let _ = stream.shutdown().await;
             }
@@ -64,7 +64,7 @@ impl WebServer {
     }
 }
 
-/// A response with this status, and with these headers besides its length.
+/// A response with this status, and with these headers in addition to its length.
 pub fn response(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n");
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Replies that look something up on the web, from servers of the tests' own.
+//! Replies that use the web tools, with the tests' own servers.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn calls(harness: &Harness, calls: &[(&str, Value)]) {
     harness.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
 }
 
-/// What the model was asked last in the newest decision.
+/// The last prompt of the newest decision.
 async fn last_prompt(harness: &Harness) -> String {
     let decision = harness.decisions("garden").await.pop().unwrap();
     let exchanges = harness.store.archive.exchanges(decision.id).await.unwrap();
@@ -110,13 +110,13 @@ async fn a_page_of_the_conversation_is_read_quoted_and_named() {
     .await;
 }
 
-/// A model that obeys a planted instruction cannot carry anything away in an address.
+/// A model that obeys a planted instruction cannot leak anything in an address.
 #[tokio::test]
 async fn an_address_that_nobody_wrote_is_not_read() {
     on_every_store(async |store| {
         let server = WebServer::start(respond).await;
         let mut options = HarnessOptions::default();
-        // That a host may be linked is not enough.
+        // It is not enough that the host may be linked.
         options.settings.link_hosts = vec![format!("127.0.0.1:{}", server.port)];
         let harness = harness(store, &server, options, WebLimits::default()).await;
         let base = format!("http://127.0.0.1:{}", server.port);
@@ -153,7 +153,7 @@ async fn an_address_that_nobody_wrote_is_not_read() {
     .await;
 }
 
-/// Nor does it help to search for the address first, though the search engine repeats it.
+/// Searching for the address first does not help either, though the search engine repeats it.
 #[tokio::test]
 async fn an_address_that_was_searched_for_is_neither_read_nor_linked() {
     on_every_store(async |store| {
@@ -224,7 +224,7 @@ async fn a_key_is_not_searched_for() {
     .await;
 }
 
-/// A model that calls tools for ever: neither a reply, nor a person, nor a day has more than its share.
+/// A model that calls tools forever: neither a reply, nor a person, nor a day gets more than its share.
 #[tokio::test]
 async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
     on_every_store(async |store| {
@@ -251,7 +251,7 @@ async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
             assert_eq!(harness.decisions("garden").await.pop().unwrap().attempts.len(), 6);
         }
         assert_eq!(harness.platform.posted_texts(), ["Here I am."; 4]);
-        // A day later everybody may ask again.
+        // A day later everyone may ask again.
         harness.pass(24 * 3_600).await;
         calls(&harness, &reading);
         harness.says("alice", "@Aizuchi what color are roses?").await;
@@ -265,7 +265,7 @@ async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
 async fn a_new_message_ends_a_look_up_whose_answer_nobody_waits_for() {
     on_every_store(async |store| {
         let server = WebServer::start(respond).await;
-        // With the adaptive wait, only a message that takes the question up ends the work.
+        // With the adaptive wait, only a message that takes the question up interrupts the work.
         let options = HarnessOptions::fixed_wait();
         let harness = harness(store, &server, options, WebLimits::default()).await;
         let silent = format!("http://127.0.0.1:{}/silent", server.port);
@@ -281,7 +281,7 @@ async fn a_new_message_ends_a_look_up_whose_answer_nobody_waits_for() {
         tokio::join!(harness.pass(60), interruption);
         assert_eq!(harness.platform.posted_texts(), [""; 0]);
         let decisions = harness.decisions("garden").await;
-        // The judgment, and the call that asked for the page.
+        // The judgment, and the call that requested the page.
         let attempts: usize = decisions.iter().map(|decision| decision.attempts.len()).sum();
         assert_eq!(attempts, 2, "{decisions:?}");
     })

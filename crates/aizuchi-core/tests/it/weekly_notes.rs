@@ -1,5 +1,5 @@
-//! Keepers who want it are told of each week of their channels: once, whatever crashes, and nothing that they may not
-//! read. On every store.
+//! Keepers who opted in get a note about each week of their channels: exactly once, whatever crashes, and without
+//! anything that they may not read. On every store.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -28,13 +28,13 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
-/// A private chat: who was told what, by its key.
+/// A private chat: the recipients, keys and texts of messages.
 #[derive(Default)]
 struct TestChat {
     told: Mutex<Vec<(UserId, String, String)>>,
-    /// What the next messages meet.
+    /// The faults that the next messages meet.
     faults: Mutex<Vec<ChatFault>>,
-    /// The call before or after which the process dies, counted from one; zero: none.
+    /// The call before or after which the process dies, counted from 1; 0 for none.
     dies_at: AtomicUsize,
     calls: AtomicUsize,
     died: Notify,
@@ -42,9 +42,9 @@ struct TestChat {
 
 #[derive(Clone, Copy, Debug)]
 enum ChatFault {
-    /// It does not arrive.
+    /// The message does not arrive, and the sender learns that.
     Busy,
-    /// It arrives, and nobody learns that.
+    /// The message arrives, and the sender does not learn that.
     LostAnswer,
     Refused,
 }
@@ -54,7 +54,7 @@ impl TestChat {
         self.told.lock().unwrap().iter().map(|(_, _, text)| text.clone()).collect()
     }
 
-    /// The process may die here.
+    /// A point at which the process may die.
     async fn point(&self) {
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         if call == self.dies_at.load(Ordering::SeqCst) {
@@ -136,7 +136,7 @@ fn rules() -> ChannelRules {
     ChannelRules { weekly_note: Some(monday), ..ChannelRules::default() }
 }
 
-/// A harness in which ren looks after all public channels, and wants to be told of each week on Monday at nine.
+/// A harness in which ren is the keeper of all public channels, and gets a weekly note on Mondays at nine.
 async fn kept(store: TestStore) -> Harness {
     with_book(store, Rulebook { default_rules: rules(), ..Rulebook::default() }).await
 }
@@ -158,12 +158,12 @@ fn keepers(harness: &Harness, language: Language, zone: TimeZone) -> Keepers {
     }
 }
 
-/// What is looked at after a start.
+/// Looks as after a start.
 async fn look(keepers: &Keepers, chat: &TestChat) {
     assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
 }
 
-/// The next time at which a week is over.
+/// The next time at which a week ends.
 fn next_monday(harness: &Harness, zone: &TimeZone) -> Timestamp {
     let monday = rules().weekly_note.unwrap();
     let ahead = harness.clock.now() + SignedDuration::from_hours(7 * 24);
@@ -175,7 +175,7 @@ async fn pass_until(harness: &Harness, until: Timestamp) {
     harness.pass(seconds).await;
 }
 
-/// A question that nobody answers, and then a time at which the week is over.
+/// Leaves a question unanswered, and advances to the end of the week.
 async fn leaves_a_question(harness: &Harness) {
     harness.says("carol", "does anyone have a spare rake?").await;
     pass_until(harness, next_monday(harness, &TimeZone::UTC) + SignedDuration::from_secs(1)).await;
@@ -229,7 +229,7 @@ async fn a_keeper_is_told_once_of_what_happened() {
                 }
                 assert!(told[0].2.contains("](https://chat.example/garden/m"), "{}", told[0].2);
             }
-            // A quiet week is not worth a note.
+            // A quiet week gets no note.
             harness.pass(8 * 24 * 3600).await;
             look(&keepers, &chat).await;
             assert_eq!(chat.texts().len(), 1);
@@ -301,7 +301,7 @@ async fn weeks_that_were_missed_are_caught_up_once_and_clocks_may_change() {
             assert!(texts[week - 1].contains(&format!("rake number {week}?")), "{texts:?}");
             assert_eq!(texts[week - 1].matches("chat.example").count(), 1, "{texts:?}");
         }
-        // It was away for three weeks, in each of which somebody asked.
+        // The process was down for three weeks, each with a question.
         for week in 4..=6 {
             harness.says("carol", &format!("does anyone have rake number {week}?")).await;
             pass_until(&harness, next_monday(&harness, &berlin)).await;
@@ -336,7 +336,7 @@ async fn a_note_arrives_once_whenever_the_process_dies() {
                 () = look(&keepers, &chat) => false,
             };
             chat.dies_at.store(0, Ordering::SeqCst);
-            // What was under way may still arrive.
+            // A message in transit may still arrive.
             look(&keepers, &chat).await;
             harness.pass(SETTLES_AFTER.as_secs() + 1).await;
             look(&keepers, &chat).await;
@@ -461,7 +461,7 @@ async fn nothing_private_deleted_or_opted_out_is_quoted() {
             harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
         }
         harness.pass(2 * 3600).await;
-        // Of the cellar nobody looks after: who looks after all public channels is not told of it.
+        // The cellar has no keeper: the keeper of all public channels is not told about it.
         for (channel, user, text) in [
             ("attic", "erin", "who has the secret letter?"),
             ("cellar", "erin", "who has the wine?"),

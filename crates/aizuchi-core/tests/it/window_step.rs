@@ -1,4 +1,4 @@
-//! `response.channel_messages_step`: many messages drop out of prompts at once, the same ones in every store.
+//! `response.channel_messages_step`: many messages drop out of prompts at once, the same ones on every store.
 
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::context::ContextLimits;

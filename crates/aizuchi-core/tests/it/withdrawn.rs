@@ -40,7 +40,7 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
         for number in 1..=9 {
             let (there, message) = (harness.clone(), message.clone());
             harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-                // A moment later, since two edits at the same time are one.
+                // A moment later, since two edits at the same time count as one.
                 there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
                 there.edits(&message, &format!("draft {number}")).await;
             });
@@ -126,7 +126,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
     ");
 }
 
-/// What failed was its answer, so nothing else may silence it later for a reason that has to do with other messages.
+/// Its answer failed, so nothing else may silence it later for a reason that concerns other messages.
 #[tokio::test]
 async fn a_mention_that_is_edited_while_its_answer_is_refused_ends_with_it() {
     let transcript = on_every_store(async |store| {

@@ -1,5 +1,5 @@
-//! Reasons that rested on a memory of an opted-out person are gone, and whoever reads on from a revision is told so, also
-//! where the person's message is withheld long after the order.
+//! Reasons that relied on a memory about an opted-out person are erased, and a reader that continues from a revision
+//! learns that, even if the person's message is withheld long after the order.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ async fn a_reason_that_goes_late_gets_a_revision_that_nobody_was_told() {
         harness.pass(2 * HOUR).await;
         let judged = harness.decisions("kitchen").await.pop().unwrap();
         assert_eq!(judged.judgment.as_ref().unwrap().reason, "they know of 4711");
-        // Newer than what the memory rests on, and more than go with the order itself.
+        // Newer than the memory's sources, and more messages than the order itself withholds.
         for number in 0..70 {
             let second = 10 * HOUR + number;
             harness.store.hear_text(&format!("a{number}"), second, "alice", "and on it goes").await;

@@ -1,4 +1,4 @@
-//! One answer of the built-in mind to one message, by what it wants. What it has to look up is in `lookup`.
+//! The built-in mind's answer to one message, depending on the request. Look-ups are in `lookup`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::platform::local;
 use crate::prompt::Prompt;
 use crate::texts::{self, Name};
 
-/// What a message wants of it.
+/// Parses what a message requests.
 pub fn request(message: &Message, prompt: &Prompt) -> Request {
     let names = names(&prompt.context);
     let user_names = names.iter().filter(|(user, _)| ***user != message.author.id);
@@ -137,7 +137,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The greeting that it was greeted with, or else one for the time of day. At the first meeting it says who it is.
+    /// Returns the greeting, or else one for the time of day. At the first meeting the mind introduces itself.
     fn greeting(&self) -> String {
         let (language, name) = (self.language, Name(&self.name));
         let text = normalize(&self.message.text);
@@ -155,7 +155,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The greeting alone.
+    /// The greeting without an introduction.
     fn plain_greeting(&self) -> String {
         let (language, name, hour) = (self.language, Name(&self.name), self.prompt.now.hour());
         let text = normalize(&self.message.text);
@@ -175,7 +175,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Where a model can be connected.
+    /// The page on which a model can be connected.
     pub fn page(&self) -> &'static str {
         match self.context.conversation.workspace == local::workspace_id() {
             true => texts::builtin::on_this_page(self.language),
@@ -183,7 +183,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Today's date, or that of the day that is asked for.
+    /// Today's date, or that of the requested day.
     fn date(&self) -> String {
         let (language, today) = (self.language, self.prompt.now.date());
         let text = normalize(&self.message.text);
@@ -198,7 +198,7 @@ impl<'a> Answer<'a> {
         } else {
             (texts::builtin::today, Ok(today))
         };
-        // There is no day after the last one that there is.
+        // There is no day after the last representable one.
         let date = date.unwrap_or(today);
         let weekday = texts::builtin::weekday(language, date.weekday());
         sentence(language, weekday, &texts::builtin::day(language, date), date.year())
@@ -210,19 +210,19 @@ impl<'a> Answer<'a> {
         holds_any(&normalize(&self.message.text), &WORDS)
     }
 
-    /// Whether it has said here that it can only listen.
+    /// Whether the mind has explained in this conversation that it can only listen.
     pub fn has_explained_itself(&self) -> bool {
         let explained = texts::builtin::only_listens(self.language);
         self.own_messages().any(|message| message.text.contains(explained))
     }
 
-    /// What it has said in this conversation.
+    /// The mind's own messages in this conversation.
     pub fn own_messages(&self) -> impl DoubleEndedIterator<Item = &'a Arc<Message>> {
         let messages = self.context.target_messages().iter();
         messages.filter(|message| message.author.kind == AuthorKind::Persona)
     }
 
-    /// The same as before, if something was asked for before.
+    /// Repeats the answer to the previous request, if there was one.
     fn again(&self) -> String {
         match self.earlier_request() {
             Some((_, Request::Again)) | None => self.to(&Request::Call),
@@ -230,7 +230,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// What its asker last wanted of it, besides the same once more.
+    /// The asker's previous request, skipping requests to repeat.
     pub fn earlier_request(&self) -> Option<(&'a Message, Request)> {
         const MAX_MESSAGES: usize = 12;
         let messages = self.context.target_messages().iter().rev();
@@ -242,7 +242,7 @@ impl<'a> Answer<'a> {
         own.find(|(_, request)| *request != Request::Again)
     }
 
-    /// Never the same one twice in a row. Conversations begin with different ones.
+    /// Never repeats the last joke. Different conversations begin with different jokes.
     fn joke(&self) -> &'static str {
         let jokes = texts::builtin::JOKES.map(|joke| joke(self.language));
         let told = self

@@ -1,5 +1,5 @@
-//! What a question asks for, and whether a text tells it, as far as its form shows. "The cache is slow" does not tell who looks
-//! at the cache, and "it is in room 4" not when it begins.
+//! What a question asks for, and whether a text states it, judging by its form. "The cache is slow" does not state
+//! who looks at the cache, and "it is in room 4" does not state when it begins.
 
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
@@ -15,7 +15,7 @@ pub enum QuestionKind {
     Place,
     Reason,
     Way,
-    /// A choice, a thing, yes or no.
+    /// A choice, a thing, or yes or no.
     Other,
 }
 
@@ -47,7 +47,8 @@ impl QuestionKind {
         }
     }
 
-    /// Whether a text that is about the matter tells what is asked for. Who somebody is depends on the question, too.
+    /// Whether a text on the subject states what is asked for. Whether it names a person also depends on the
+    /// question.
     pub fn is_told_by(self, text: &str) -> bool {
         match self {
             QuestionKind::Time => tells_time(text),
@@ -59,7 +60,7 @@ impl QuestionKind {
     }
 }
 
-/// "who has the key?", 「誰が当番？」, but not "does anyone know …?" and 「誰か知ってる？」.
+/// Whether a question asks for a person: "who has the key?", 「誰が当番？」, but not "does anyone know …?" and 「誰か知ってる？」.
 pub fn asks_who(question: &str) -> bool {
     let lower = normalize(question);
     let is_somebody = |rest: &str| rest.starts_with(['か', 'も']);
@@ -114,7 +115,7 @@ fn tells_time(text: &str) -> bool {
         || holds_any(&lower, List::Hours.phrases())
 }
 
-/// Whether a text names a number that is no date and no time of day.
+/// Whether a text states a number that is neither a date nor a time of day.
 fn tells_amount(text: &str) -> bool {
     const CLOCK: [&str; 11] = ["月", "日", "時", ":", "/", "am", "pm", "th", "st", "nd", "rd"];
     let lower = normalize(text);
@@ -157,7 +158,7 @@ fn tells_place(text: &str) -> bool {
     prepositions.any(is_place) || holds_any(&lower, List::Places.phrases())
 }
 
-/// Whether a text tells of its author, or of somebody whom the question does not name.
+/// Whether a text is about its author, or about a person whom the question does not name.
 pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> bool {
     let (lower, asked) = (normalize(text), normalize(question));
     let names_other = || {
@@ -172,7 +173,7 @@ pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> boo
         || names_stranger(text, &asked)
 }
 
-/// Whether a text names somebody, as its characters show, whom the question does not name.
+/// Whether a text names a person, judging by its characters, whom the question does not name.
 fn names_stranger(text: &str, question: &str) -> bool {
     let is_new = |name: &str| !name.is_empty() && !question.contains(&name.to_lowercase());
     let mut honorifics = text.match_indices("さん");
@@ -186,7 +187,7 @@ fn names_stranger(text: &str, question: &str) -> bool {
     let mut words = text.split_whitespace().map(|word| {
         word.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default()
     });
-    // A sentence begins with a capital letter, too.
+    // The first word of a sentence is capitalized, too.
     let first = words.next().unwrap_or_default();
     let mut words = words.peekable();
     let tells = ["is", "has", "was", "will", "can", "does", "did", "takes", "had", "owns"];
@@ -200,10 +201,10 @@ fn names_stranger(text: &str, question: &str) -> bool {
     (is_subject && is_named(first)) || words.any(is_named)
 }
 
-/// A question about a person is shorter. Each of its characters is looked at.
+/// A question about a person is shorter. The limit matters because each character is examined.
 const MAX_QUESTION_BYTES: usize = 500;
 
-/// The person that a question asks about, as it is written: "who is Mia?", 「佐藤さんって誰？」, but not "who is on call?".
+/// The person that a question asks about, as written: "who is Mia?", 「佐藤さんって誰？」, but not "who is on call?".
 pub fn person_asked_about(question: &str) -> Option<String> {
     let lower = normalize(question);
     if lower.len() > MAX_QUESTION_BYTES {
@@ -236,7 +237,7 @@ pub fn person_asked_about(question: &str) -> Option<String> {
     (is_somebody && (is_name || has_honorific)).then_some(written)
 }
 
-/// Whether a text says who somebody is: "Sara is our designer", 「佐藤さんは新しい人です」.
+/// Whether a text says who a person is: "Sara is our designer", 「佐藤さんは新しい人です」.
 pub fn tells_who_is(person: &str, text: &str) -> bool {
     const ENDINGS: [&str; 7] = ["です", "ですよ", "だよ", "でした", "である", "だ", "の人"];
     let (lower, person) = (normalize(text), person.to_lowercase());

@@ -1,4 +1,4 @@
-//! The day that a text names, and questions how long it is until then, in English and Japanese.
+//! The day that a text names, and questions about how long it is until a day, in English and Japanese.
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
@@ -29,8 +29,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What a question asks the days until: "how many days until the deploy?" → "the deploy", 「リリースまであと何日？」 →
-/// 「リリース」.
+/// The subject of a countdown question: "how many days until the deploy?" → "the deploy", 「リリースまであと何日？」 → 「リリース」.
 pub fn days_until(question: &str) -> Option<String> {
     const BEFORE: [&str; 8] = [
         "how many days until ",
@@ -51,8 +50,8 @@ pub fn days_until(question: &str) -> Option<String> {
     (!topic.is_empty()).then(|| topic.to_owned())
 }
 
-/// The day that a text names, which was written on the day `written`: a date, a weekday, or a day counted from then. A
-/// weekday is the next one.
+/// The day that a text names, which was written on the day `written`: a date, a weekday, or a day relative to
+/// `written`. A weekday means the next one.
 pub fn named_day(text: &str, written: Date) -> Option<Date> {
     let lower = normalize(text);
     let days: [(&[&str], i64); 4] = [
@@ -72,7 +71,8 @@ pub fn named_day(text: &str, written: Date) -> Option<Date> {
         .or_else(|| holiday(&lower, written))
 }
 
-/// The next Christmas, New Year's Eve or New Year, if a text names nothing else: the Christmas party is on a day of its own.
+/// The next Christmas, New Year's Eve or New Year, if a text names nothing else: a Christmas party may be on another
+/// day.
 fn holiday(lower: &str, written: Date) -> Option<Date> {
     const HOLIDAYS: [(&[&str], i8, i8); 4] = [
         (&["christmas eve", "クリスマスイブ", "クリスマス・イブ"], 12, 24),
@@ -98,7 +98,7 @@ fn holiday(lower: &str, written: Date) -> Option<Date> {
     next(written, *month, *day)
 }
 
-/// The day that is counted in digits: "in 10 days", 「10日後」.
+/// The day at a distance in digits: "in 10 days", 「10日後」.
 fn counted_days(lower: &str, written: Date) -> Option<Date> {
     let number = |text: &str| {
         let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
@@ -118,7 +118,7 @@ fn counted_days(lower: &str, written: Date) -> Option<Date> {
     written.checked_add(Span::new().try_days(days).ok()?).ok()
 }
 
-/// The next day of this date.
+/// The next occurrence of this date.
 fn next(written: Date, month: i8, day: i8) -> Option<Date> {
     let this_year = Date::new(written.year(), month, day).ok()?;
     match this_year >= written {
@@ -127,7 +127,7 @@ fn next(written: Date, month: i8, day: i8) -> Option<Date> {
     }
 }
 
-/// "2026-12-03", "December 3rd", "3 Dec", "12/3", 「12月3日」. Without a year it is the next one.
+/// Parses "2026-12-03", "December 3rd", "3 Dec", "12/3", 「12月3日」. Without a year it is the next occurrence.
 fn date(lower: &str, written: Date) -> Option<Date> {
     let words: Vec<&str> = lower
         .split(|character: char| !(character.is_alphanumeric() || "-/".contains(character)))
@@ -164,7 +164,7 @@ fn month(word: &str) -> Option<i8> {
     i8::try_from(number + 1).ok()
 }
 
-/// "3", "3rd".
+/// Parses "3", "3rd".
 fn day(word: &str) -> Option<i8> {
     let digits = word.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let ending = &word[digits.len()..];

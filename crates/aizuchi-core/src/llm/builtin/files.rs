@@ -1,5 +1,5 @@
-//! What it is asked about pictures, recordings and other files. It can open none of them, and says so. What a model has told
-//! of one before is known.
+//! Answers questions about pictures, recordings and other files. The built-in mind cannot open them, and says so,
+//! unless a model has described one before.
 
 use crate::chat::attachment::{AttachmentContent, AttachmentKind};
 use crate::chat::{Message, is_blank, to_single_line};
@@ -9,15 +9,15 @@ use crate::prompt::Prompt;
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 
-/// How pictures are called by those who ask about one.
+/// Words for a picture in questions about one.
 const PICTURES: [&str; 9] =
     ["picture", "image", "photo", "screenshot", "attachment", "画像", "写真", "スクショ", "添付"];
 const RECORDINGS: [&str; 7] =
     ["voice message", "voice note", "recording", "audio", "ボイスメッセージ", "録音", "音声"];
-/// How many messages a question may be away from the file that it is about.
+/// How many messages back the file of a question may be.
 const LOOKBACK: usize = 12;
 
-/// The answer to a message that asks about a file, or that sends one and says nothing.
+/// The answer to a message that asks about a file, or that sends one without text.
 pub fn cannot_open(prompt: &Prompt, message: &Message) -> Option<String> {
     let (context, language) = (&*prompt.context, prompt.persona.language);
     let text = without_call(&message.text, &prompt.persona.name);
@@ -40,7 +40,7 @@ pub fn cannot_open(prompt: &Prompt, message: &Message) -> Option<String> {
     }
 }
 
-/// What the files are whose content is not known.
+/// The kinds of the files whose content is unknown.
 fn unknown_kinds(message: &Message) -> Vec<AttachmentKind> {
     let is_known = |content: &Option<AttachmentContent>| {
         content.as_ref().is_some_and(AttachmentContent::is_known)
@@ -49,7 +49,7 @@ fn unknown_kinds(message: &Message) -> Vec<AttachmentKind> {
     files.map(|file| file.kind()).collect()
 }
 
-/// How those call a file who ask about one that was sent before.
+/// The words for a file of this kind in questions about an earlier one.
 fn names_of(kind: AttachmentKind) -> &'static [&'static str] {
     match kind {
         AttachmentKind::Picture => &PICTURES,

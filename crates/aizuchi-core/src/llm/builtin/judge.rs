@@ -1,4 +1,5 @@
-//! Whether the built-in mind joins in: a question to everyone that is still open, or news and greetings that deserve a nod.
+//! Whether the built-in mind joins in: on a question to everyone that is still open, or on news and greetings that
+//! deserve a reaction.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub fn judge(prompt: &Prompt) -> String {
                 "confidence": 0.8,
                 "delay_seconds": null,
                 "about": about,
-                // The state is a judgment that keywords cannot make.
+                // Judging the state of a conversation is beyond keywords.
                 "conversation_state": "active",
                 "reaction": nod.map(|(_, nod)| nod.emoji()),
             })
@@ -77,7 +78,7 @@ pub fn judge(prompt: &Prompt) -> String {
     judgment.to_string()
 }
 
-/// The newest human message, if it asks what was said here, and nobody has written since.
+/// The newest human message, if it asks what was said in this conversation, and no other user has written since.
 fn find_known(prompt: &Prompt) -> Option<&Message> {
     let context = &*prompt.context;
     let message = context.newest_human_message()?;
@@ -98,7 +99,8 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
     quotes.tells_plainly(&message.text).then_some(&**message)
 }
 
-/// The newest human message, if it tells news or greets, which deserves a nod, and the channel allows the emoji.
+/// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
+/// emoji.
 fn find_nod(prompt: &Prompt) -> Option<(&Message, Nod)> {
     let message = prompt.context.newest_human_message()?;
     let greets = || greets(&message.text) && !is_in_talk(message, &prompt.context);
@@ -111,11 +113,11 @@ fn find_nod(prompt: &Prompt) -> Option<(&Message, Nod)> {
     (is_allowed && !message.is_addressed()).then_some((&**message, nod))
 }
 
-/// What it reacts to where words are not called for.
+/// What the mind reacts to with an emoji instead of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nod {
     News(News),
-    /// One that nobody else returns.
+    /// A greeting that no one else returns.
     Greeting,
 }
 
@@ -136,17 +138,17 @@ impl Nod {
     }
 }
 
-/// Why there is nothing to answer.
+/// Why no question is left to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoOpenQuestion {
     Ended,
-    /// It has told the room of it already.
+    /// The mind has already passed the question on.
     Told,
-    /// It was asked too long ago.
+    /// The question was asked too long ago.
     Old,
     Answered,
     Directed,
-    /// It may have been put to somebody.
+    /// The question may be addressed to one user.
     Unclear,
     TalkingToEachOther,
     NoQuestion,
@@ -167,19 +169,19 @@ impl NoOpenQuestion {
     }
 }
 
-/// It speaks from this probability on that a question is open. Nothing else restrains it, so it is surer than the
-/// facts that a model is told. `docs/internals/eval.md` has the figures for it.
+/// The probability from which a question counts as surely open. Nothing else restrains the built-in mind, so its
+/// threshold is higher than that of the facts in a model's prompt. `docs/internals/eval.md` has the figures.
 const SURELY_OPEN: f32 = 0.65;
 
-/// The newest question to everyone that is still open, of several the newest one that can be helped with. Without one, why there
-/// is none, and the question that this is said of, if it is said of one.
+/// The newest question to everyone that is still open; if there are several, the newest one that can be helped with.
+/// Otherwise the reason why there is none, and the question that the reason refers to, if any.
 fn find_open_question(
     context: &Context,
     is_fresh: impl Fn(&Message) -> bool,
     helps: impl Fn(&Message) -> bool,
 ) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
     let analysis = ConversationAnalysis::new(context);
-    // Who tells sad news waits for sympathy, not for an answer, and small talk is for those who are there.
+    // Authors of sad news wait for sympathy, not for an answer, and small talk is for the people present.
     let is_question = |question: &&QuestionAnalysis<'_>| {
         question.open >= SURELY_OPEN
             && News::find(&question.message.text).is_none()
@@ -195,7 +197,7 @@ fn find_open_question(
         .map(|question| &**question.message)
         .filter(|it| is_fresh(it) && !has_told(context, it))
         .collect();
-    // Of several, one that it can help with.
+    // If there are several, prefer one that the mind can help with.
     let helped = || untold.iter().rfind(|it| helps(it)).filter(|_| untold.len() > 1);
     if let Some(question) = helped().or(untold.last()) {
         return Ok(question);
@@ -210,7 +212,8 @@ fn find_open_question(
     Err(no_open_question(newest, &open, &analysis, context))
 }
 
-/// Why there is nothing to answer, by what the newest message is about, and the question that this is said of.
+/// Why no question is left to answer, judging by what the newest message is about, and the question that this refers
+/// to.
 fn no_open_question<'c>(
     newest: &Arc<Message>,
     open: &[&QuestionAnalysis<'c>],
@@ -230,7 +233,7 @@ fn no_open_question<'c>(
     if is_closing(Cues::from_text(&newest.text)) {
         return (NoOpenQuestion::Ended, None);
     }
-    // What was asked of the mind itself is answered, and tells nothing about the others.
+    // Questions to the mind itself are answered, and say nothing about the other ones.
     let mut questions = analysis.questions().iter().rev();
     let question = questions.find(|question| {
         let message = question.message;
@@ -259,7 +262,7 @@ fn no_open_question<'c>(
             | QuestionStatus::Resolved
             | QuestionStatus::InThread,
         ) => match question.is_some_and(|it| it.message.id == newest.id) {
-            // Nobody has written since.
+            // No one has written since.
             true => NoOpenQuestion::Unclear,
             false => NoOpenQuestion::Answered,
         },
@@ -269,16 +272,16 @@ fn no_open_question<'c>(
     (nothing, question.map(|question| &**question.message))
 }
 
-/// Where so few users have lately written, the next words of another one most probably answer.
+/// With this few recent writers, the next message of another user most probably answers.
 const SMALL_ROOM: usize = 3;
 const ROOM_MESSAGES: usize = 12;
-/// Users who wrote longer ago than this do not talk with each other.
+/// Users whose messages are further apart than this are not talking to each other.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// Whatever begins something new with this probability or more answers nothing.
+/// A message that begins something new with at least this probability answers nothing.
 const EVIDENTLY_NEW: f32 = 0.9;
 
-/// Whether another user spoke right after a question in a small room, to no one else, and the asker has not asked again. The
-/// structure may think otherwise, but who speaks for everybody to hear has to be surer.
+/// Whether another user spoke right after a question in a small room, to no one else, and the asker has not asked
+/// again. The structure may disagree, but speaking to everyone requires more certainty.
 fn is_answered_at_once(
     question: &Message,
     analysis: &ConversationAnalysis<'_>,
@@ -326,12 +329,12 @@ fn is_in_talk(newest: &Message, context: &Context) -> bool {
         context.target_messages().iter().rev().skip_while(|it| it.id != newest.id).skip(1);
     let before =
         earlier.take_while(|message| newest.at.duration_since(message.at) <= EXCHANGE_TIMEOUT);
-    // What the mind was told or said is no talk among people.
+    // Messages to and from the mind are not a talk among people.
     let mut before = before.take_while(|message| message.is_human() && !message.is_addressed());
     before.any(|message| message.author.id != newest.author.id)
 }
 
-/// "hello?" asks nothing.
+/// "hello?" is a greeting, not a question.
 fn greets(text: &str) -> bool {
     Request::parse(text, "", std::iter::empty()) == Request::Greeting
         && behind_greeting(text, "").is_empty()
@@ -350,7 +353,7 @@ fn first_sentence(text: &str) -> &str {
     text.split_inclusive(['.', '!', '?', '。', '！', '？', '\n', ',', '、']).next().unwrap_or(text)
 }
 
-/// Whether it has repeated a question to the room. Once is enough, however long nobody answers.
+/// Whether the mind has passed on a question. Once is enough, however long no one answers.
 fn has_told(context: &Context, question: &Message) -> bool {
     let quote = truncate_quote(&to_single_line(&question.text));
     let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
@@ -360,13 +363,14 @@ fn has_told(context: &Context, question: &Message) -> bool {
         is_next &= is_own;
         let passes_on_unquoted =
             || !message.text.contains(['“', '「']) && passes_question_on(&message.text);
-        // What stands right below it and asks nothing has helped.
+        // The mind's post right below the question counts as help, unless it passes the question on.
         let helps = || !passes_question_on(&message.text);
         is_own && (message.text.contains(&*quote) || is_next && (passes_on_unquoted() || helps()))
     }) || has_offered_help(question, context)
 }
 
-/// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
+/// Whether a question is asked of anyone who remembers: 「…ってどこでしたっけ？」. It is, even in the middle of an exchange,
+/// while no one has answered.
 fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
     let text = &*question.message.text;
     let cues = Cues::from_text(text);
@@ -444,7 +448,7 @@ mod tests {
             assert!(!told_of(&[question, ("otto", "hm"), ("Aizuchi", &unknown)], 0), "{text}");
             let cannot = texts::builtin::cannot_help_here(Language::En, Name("ida"));
             assert!(told_of(&[question, ("Aizuchi", &cannot), ("otto", "hm")], 0), "{text}");
-            // Somebody else's words, what came before, and another question tell nothing.
+            // Other users' words, earlier messages, and other questions do not count.
             assert!(!told_of(&[question, ("otto", &told)], 0), "{text}");
             assert!(!told_of(&[("Aizuchi", &told), question], 1), "{text}");
             assert!(!told_of(&[("otto", "who has the trimming tool?"), ("Aizuchi", &told)], 0));
@@ -465,7 +469,7 @@ mod tests {
             };
             let (helped, other) = (offer("ida"), offer("otto"));
             let more = ("ida", "I have read the label");
-            // Something stands between, what came before, and what was for somebody else.
+            // A message in between, an earlier message, and help for another user do not count.
             assert!(told(&[question, more, ("Aizuchi", &helped), ("otto", "hm")], 0));
             assert!(!told(&[("Aizuchi", &helped), question, more], 1));
             assert!(!told(&[question, more, ("Aizuchi", &other)], 0));
@@ -499,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_question_back_is_not_for_everyone() {
-        // The second message answers the first with this probability, and begins something new else.
+        // The second message answers the first with this probability, and otherwise begins something new.
         let newest = |text: &str, answers: f32| {
             let mut context = context(&[("ann", "how do I import the module?"), ("bob", text)]);
             let parents = BTreeMap::from([(MessageId::new("000"), answers)]);
@@ -510,7 +514,7 @@ mod tests {
             found.is_ok_and(|it| it.id.as_str() == "001")
         };
         assert!(!newest("did you expose it where you use it?", 0.6));
-        // It speaks to nobody, or it belongs to nothing before it.
+        // It addresses no one, or it is unrelated to earlier messages.
         assert!(newest("where is the cellar key?", 0.3));
         assert!(newest("did you expose it where you use it?", 0.3));
     }

@@ -1,4 +1,4 @@
-//! What the built-in mind is asked to keep, and whether it still does.
+//! What users ask the built-in mind to keep, and whether it is still kept.
 
 use crate::context::MAX_RECENT_MEMOS;
 use crate::llm::builtin::matching::{is_mark, normalize, without_prefixes};
@@ -6,7 +6,7 @@ use crate::llm::builtin::phrases::List;
 use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
 
-/// The tool that keeps a memo.
+/// The tool that adds a memo.
 pub const ADD_MEMO: &str = "add_memo";
 
 pub fn can_keep(prompt: &Prompt) -> bool {
@@ -19,8 +19,8 @@ pub fn memo_name(text: &str) -> String {
     name.trim().to_owned()
 }
 
-/// Whether a memo that was made of this text has been thrown away. One whose content was corrected still has its name. As long
-/// as there are more memos than a prompt has, nobody knows.
+/// Whether the memo made of this text has been deleted. A memo whose content was corrected keeps its name. While
+/// there are more memos than a prompt contains, this is unknown.
 pub fn is_thrown_away(text: &str, prompt: &Prompt) -> bool {
     let context = &prompt.context;
     let mut memos = context.important_memos.iter().chain(&context.recent_memos);
@@ -29,7 +29,7 @@ pub fn is_thrown_away(text: &str, prompt: &Prompt) -> bool {
         && !memos.any(|memo| memo.content == text || memo.name == memo_name(text))
 }
 
-/// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.
+/// The text to keep: "remember that the deploy is on Friday" → "the deploy is on Friday". `None` for a question.
 pub fn text_to_keep(text: &str) -> Option<String> {
     if let Some(kept) = kept_under_title(text) {
         return Some(kept);
@@ -39,7 +39,7 @@ pub fn text_to_keep(text: &str) -> Option<String> {
         return None;
     }
     let lower = text.to_lowercase();
-    // Where characters change their length in lower case, places cannot be compared.
+    // If lowercasing changes the length, positions in the two texts do not correspond.
     let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
     let polite =
         ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you ", "will you "];
@@ -54,7 +54,7 @@ pub fn text_to_keep(text: &str) -> Option<String> {
     let trimmed = lower.trim_end_matches(is_mark);
     let before = List::KeepBehind.phrases().iter().find_map(|phrase| {
         let rest = trimmed.strip_suffix(phrase)?;
-        // "…, remember that", but not "I can't remember that".
+        // Accepts "…, remember that", but not "I can't remember that".
         let is_begun = !phrase.is_ascii()
             || rest.trim_end().ends_with([',', '.', '!', ';', ':', '–', '-'])
             || rest.ends_with(' ') && phrase.starts_with("please ");
@@ -80,7 +80,7 @@ fn kept_under_title(text: &str) -> Option<String> {
     is_whole.then(|| format!("{title}：{}", told.trim()))
 }
 
-/// "Actually …", 「やっぱり…」: that something has changed is no part of what is kept.
+/// Removes "Actually …", 「やっぱり…」: that something has changed is not part of what is kept.
 fn without_beginning(text: &str) -> &str {
     const BEGINNINGS: [&str; 5] = ["actually, ", "actually ", "やっぱり、", "やっぱり", "やはり"];
     let behind = BEGINNINGS.iter().find_map(|begin| {
@@ -90,7 +90,8 @@ fn without_beginning(text: &str) -> &str {
     behind.unwrap_or(text)
 }
 
-/// 「…を覚えておいてもらえる？」 → 「…を覚えておいて」, "can you remember that it moved?" → "can you remember that it moved".
+/// Turns a polite question into an order: 「…を覚えておいてもらえる？」 → 「…を覚えておいて」, "can you remember that it moved?" → "can you
+/// remember that it moved".
 fn without_polite_question(text: &str) -> &str {
     const KEEPS: [&str; 4] = ["remember that ", "keep in mind ", "make a note ", "note down "];
     const ASKS: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
@@ -105,7 +106,7 @@ fn without_polite_question(text: &str) -> &str {
     let lower = normalize(body);
     let asked = without_prefixes(&lower, &ASKS);
     let asked = without_prefixes(asked, &["please "]);
-    // "Can you remember that meeting?" asks for it.
+    // "Can you remember that meeting?" asks about the meeting.
     const VERBS: [&str; 9] =
         [" is ", " are ", " was ", " were ", " will ", " has ", " have ", "'s ", " moved "];
     let told = format!("{asked} ");
@@ -115,9 +116,9 @@ fn without_polite_question(text: &str) -> &str {
     if is_order { body } else { text }
 }
 
-/// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
+/// Removes the copula: 「金曜日だ」 → 「金曜日」, from 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
 fn without_copula(text: &str) -> &str {
-    // 「金曜にやるから覚えといて」: why it is to be kept is no part of it, but 「15時から」 and 「頼んだ」 are.
+    // In 「金曜にやるから覚えといて」, the reason for keeping it is not part of the text, but in 「15時から」 and 「頼んだ」 the ending is.
     let is_kana = |character: char| ('ぁ'..='ん').contains(&character);
     let ends_sentence =
         |rest: &str| rest.ends_with(|character| "るうくすつぬぶむぐいただ".contains(character));

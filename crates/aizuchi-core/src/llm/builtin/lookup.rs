@@ -1,4 +1,5 @@
-//! What an answer of the built-in mind looks up: who said what, what answers a question, what was said last, what is open.
+//! The look-ups behind the built-in mind's answers: who said what, what answers a question, what was said last,
+//! which questions are open.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -22,13 +23,13 @@ use crate::recall::content_words::content_words;
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 
-/// How much of the last talk a recap quotes.
+/// The maximum number of messages in a recap.
 const RECAP_MESSAGES: usize = 6;
-/// How much of the talk about one matter a summary quotes.
+/// The maximum number of messages in a summary of one topic.
 const TOPIC_MESSAGES: usize = 8;
-/// How many things it tells people about themselves.
+/// The maximum number of things that the mind tells users about themselves.
 const ASKERS_MESSAGES: usize = 4;
-/// How many quotes answer who said what.
+/// The maximum number of quotes in an answer to who said what.
 const SAID_MESSAGES: usize = 3;
 
 impl<'a> Answer<'a> {
@@ -36,7 +37,7 @@ impl<'a> Answer<'a> {
         Quotes::new(self.prompt, self.message)
     }
 
-    /// What was said last, or what others said, if that is what was missed.
+    /// A recap of the last messages, or of those by others, if the asker has missed something.
     pub fn recap(&self) -> String {
         let quotes = self.quotes();
         let text = normalize(&self.message.text);
@@ -55,7 +56,7 @@ impl<'a> Answer<'a> {
         self.listed(texts::builtin::recap(self.language), &quotes, &newest)
     }
 
-    /// What was said last, or all that was said about what is to be summarized.
+    /// A summary of the last messages, or of all messages on the requested topic.
     pub fn summary(&self) -> String {
         let (language, quotes) = (self.language, self.quotes());
         let words = content_words(&without_call(&self.message.text, &self.prompt.persona.name));
@@ -94,7 +95,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The asker's name, and what they said of themselves.
+    /// The asker's name, and what they said about themselves.
     pub fn about_asker(&self) -> String {
         let (language, name, quotes) = (self.language, Name(&self.name), self.quotes());
         let told = quotes.of_themselves(self.asker, ASKERS_MESSAGES);
@@ -104,8 +105,8 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// What was said that answers the question, or that nothing does. Why it can only quote is said once in a
-    /// conversation.
+    /// What was said that answers the question, or that there is no answer. Once per conversation it explains why it
+    /// can only quote.
     pub fn question(&self, question: &str) -> String {
         let quotes = self.quotes();
         if let Some(answers) = self.several_questions(&questions_in(question), &quotes) {
@@ -118,13 +119,13 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// An answer to each question of the message, if it has several and one of them can be answered.
+    /// An answer to each question of the message, if there are several and at least one can be answered.
     pub fn several_answers(&self) -> Option<String> {
         let text = without_call(&self.message.text, &self.prompt.persona.name);
         self.several_questions(&questions_in(&text), &self.quotes())
     }
 
-    /// An answer to each of several questions, if one of them has one.
+    /// An answer to each of several questions, if at least one has an answer.
     fn several_questions(&self, questions: &[&str], quotes: &Quotes<'_>) -> Option<String> {
         if questions.len() < 2 {
             return None;
@@ -147,7 +148,7 @@ impl<'a> Answer<'a> {
         is_any_known.then(|| answers.join("\n"))
     }
 
-    /// What was said that answers the question, also as one that goes on with an earlier one.
+    /// What was said that answers the question, on its own or as a follow-up to an earlier one.
     fn known(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> Option<String> {
         if let Some(days) = self.days_until(question, quotes) {
             return Some(days);
@@ -158,7 +159,7 @@ impl<'a> Answer<'a> {
         Some(quotes.tell(&known?, self.asker))
     }
 
-    /// The question that this one goes on with: "and when is it?".
+    /// The question that this one follows up on: "and when is it?".
     fn goes_on_with(&self, question: &str) -> Option<String> {
         let lower = normalize(question);
         let goes_on =
@@ -171,7 +172,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// How many days it is until something whose day was said, or until a day.
+    /// The number of days until a day, or until an event whose day was mentioned.
     fn days_until(&self, question: &str, quotes: &Quotes<'_>) -> Option<String> {
         let topic = days::days_until(question)?;
         let today = self.prompt.now.date();
@@ -199,20 +200,20 @@ impl<'a> Answer<'a> {
         Some(text.trim_end().to_owned())
     }
 
-    /// What nobody has said, in other words than the last time, with what comes closest.
+    /// That there is no answer, in different words than the last time, with the closest quote.
     fn no_answer(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> String {
         let language = self.language;
-        // Else the last words of somebody, if the question names nothing but them.
+        // Falls back to the last words of a user, if the question names nothing but them.
         let named = || quotes.last_words_of(question, self.asker);
         let related = quotes.related(question, earlier).or_else(named);
-        // What it has just quoted is no news.
+        // What was just quoted is no news.
         let has_told = |quote: &Quote<'_>| {
             self.own_messages().next_back().is_some_and(|last| last.text.contains(&quote.text))
         };
         let none = match person_asked_about(question) {
             Some(person) => return self.unknown_person(&person, quotes),
             None if quotes.has_word_of(question) => self.nobody_said(question),
-            // What nobody has talked about is no matter of this room.
+            // A subject that no one has talked about is unknown here.
             None => self.not_found(),
         };
         match related.filter(|quote| !has_told(quote)) {
@@ -224,7 +225,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Why it can only quote is said once in a conversation.
+    /// Adds, once per conversation, why the mind can only quote.
     fn with_explanation(&self, none: String) -> String {
         let language = self.language;
         let only_quotes = texts::builtin::only_quotes(language);
@@ -257,7 +258,7 @@ impl<'a> Answer<'a> {
         ])
     }
 
-    /// The first of these that stands in none of its last messages, so that it does not repeat itself.
+    /// The first choice that is in none of the mind's last messages, so that it does not repeat itself.
     fn in_other_words(&self, choices: &[String]) -> String {
         const LAST: usize = 4;
         let last: Vec<_> = self.own_messages().rev().take(LAST).collect();
@@ -266,7 +267,7 @@ impl<'a> Answer<'a> {
         choices.iter().find(is_new).or(choices.last()).cloned().unwrap_or_default()
     }
 
-    /// What is known of somebody of whom nobody has said who it is.
+    /// What is known about a person when no one has said who they are.
     fn unknown_person(&self, person: &str, quotes: &Quotes<'_>) -> String {
         let bare = person.trim_end_matches("さん");
         let (language, person) = (self.language, Name(bare));
@@ -283,7 +284,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The questions to everyone that nobody has answered.
+    /// The unanswered questions to everyone.
     pub fn open_questions(&self) -> String {
         let (language, quotes) = (self.language, self.quotes());
         let analysis = ConversationAnalysis::new(self.context);
@@ -301,7 +302,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// What became of its asker's last question to the others.
+    /// What became of the asker's last question to the others.
     pub fn whether_answered(&self) -> String {
         let (language, name) = (self.language, Name(&self.name));
         let analysis = ConversationAnalysis::new(self.context);
@@ -324,7 +325,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// That it cannot do it, with what was said about the matter.
+    /// That the mind cannot do it, with what was said about the subject.
     pub fn order(&self, order: &str) -> String {
         let (language, quotes) = (self.language, self.quotes());
         let question = orders_removed(order);
@@ -338,7 +339,7 @@ impl<'a> Answer<'a> {
             true => quotes.talk_about(&topic, TOPIC_MESSAGES),
             false => Vec::new(),
         };
-        // What only stands between is no help to who wants something done.
+        // Messages that were only in between do not help a user who wants something done.
         about.retain(|quote| !content_words(&quote.text).is_disjoint(&topic));
         if !about.is_empty() {
             return self.listed(texts::builtin::but_this_was_said(language), &quotes, &about);
@@ -355,7 +356,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// That it has none, with what was said about the matter.
+    /// That the mind has no opinion, with what was said about the subject.
     pub fn opinion(&self) -> String {
         let (language, quotes) = (self.language, self.quotes());
         let none = texts::builtin::no_opinion(language, Name(&self.name));
@@ -368,8 +369,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Whether a question to everyone may still wait. Whoever writes next about another matter has not answered it, even if that
-/// seems to be the case.
+/// Whether a question to everyone may still be open. The next writer on another subject has not answered it, even if
+/// it looks as if they had.
 fn may_wait(question: &QuestionAnalysis<'_>, quotes: &Quotes<'_>) -> bool {
     let is_put_to_one =
         matches!(question.status, QuestionStatus::Directed(_) | QuestionStatus::InThread);
@@ -400,7 +401,7 @@ fn seems_to_answer(text: &str, question: &str) -> bool {
         || !content_words(text).is_disjoint(&content_words(question))
 }
 
-/// What an order is about: without the words that make it one.
+/// The subject of an order: its text without the words that make it an order.
 fn orders_removed(order: &str) -> String {
     let lower = normalize(order);
     let common = List::Orders.phrases().iter().chain(List::SummaryWords.phrases());

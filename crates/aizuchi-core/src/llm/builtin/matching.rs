@@ -1,18 +1,19 @@
-//! Whether a text holds a phrase, or is one.
+//! Matches texts against phrases.
 
 use crate::llm::builtin::phrases::List;
 
-/// What is wanted of it is said in fewer words. Anybody may write more, and each word is compared with many.
+/// The maximum length of a request. Real ones are shorter, but users may write any length, and each word is compared
+/// with many.
 pub const MAX_REQUEST_BYTES: usize = 500;
 
-/// Whether it tells that something is other than it was: "it moved to Friday", 「やっぱり金曜」.
+/// Whether a text says that something has changed: "it moved to Friday", 「やっぱり金曜」.
 pub fn changes(text: &str) -> bool {
     let lower = normalize(text);
     List::Changes.phrases().iter().any(|phrase| lower.contains(phrase))
 }
 
-/// Whether the text is nothing but the phrase, with what people say around it: "no, that's wrong", "and now summarize
-/// please", 「いや、違うよ」.
+/// Whether the text is nothing but the phrase and filler words: "no, that's wrong", "and now summarize please",
+/// 「いや、違うよ」.
 pub fn is_alone(lower: &str, phrase: &str) -> bool {
     if lower.len() > MAX_REQUEST_BYTES {
         return false;
@@ -29,7 +30,7 @@ pub fn is_alone(lower: &str, phrase: &str) -> bool {
     }
 }
 
-/// "ok, …", "so …", 「いや、…」, unless nothing is left.
+/// Removes an interjection: "ok, …", "so …", 「いや、…」. `None` if nothing is left.
 pub fn without_interjection(text: &str) -> Option<&str> {
     let behind = List::Interjections.phrases().iter().find_map(|word| {
         let rest = text.strip_prefix(word)?;
@@ -40,7 +41,7 @@ pub fn without_interjection(text: &str) -> Option<&str> {
     behind.filter(|rest| !rest.is_empty())
 }
 
-/// "… please", 「…よ」.
+/// Removes a softener: "… please", 「…よ」.
 pub fn without_softener(text: &str) -> Option<&str> {
     let before = List::Softeners.phrases().iter().find_map(|word| {
         let rest = text.strip_suffix(word)?;
@@ -50,7 +51,7 @@ pub fn without_softener(text: &str) -> Option<&str> {
     before.filter(|rest| !rest.is_empty())
 }
 
-/// The text behind all of these words that it begins with.
+/// The text without all of these words at its beginning.
 pub fn without_prefixes<'a>(text: &'a str, words: &[&str]) -> &'a str {
     let mut rest = text;
     while let Some(shorter) = words.iter().find_map(|word| rest.strip_prefix(word)) {
@@ -59,7 +60,7 @@ pub fn without_prefixes<'a>(text: &'a str, words: &[&str]) -> &'a str {
     rest
 }
 
-/// Lower case, straight quotes, single spaces.
+/// Normalizes to lower case, straight quotes and single spaces.
 pub fn normalize(text: &str) -> String {
     let characters = text.chars().map(|character| match character {
         '’' => '\'',
@@ -69,12 +70,12 @@ pub fn normalize(text: &str) -> String {
     characters.collect::<String>().to_lowercase()
 }
 
-/// Whether the text holds one of the phrases.
+/// Whether the text contains one of the phrases.
 pub fn holds_any(lower: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| holds(lower, phrase))
 }
 
-/// Whether the text holds the phrase; one in Latin letters as whole words. At a star, anything may stand between.
+/// Whether the text contains the phrase; a phrase in Latin letters must match whole words. A star matches any text.
 pub fn holds(lower: &str, phrase: &str) -> bool {
     let mut rest = lower;
     phrase.split('*').map(str::trim).all(|part| {
@@ -85,7 +86,7 @@ pub fn holds(lower: &str, phrase: &str) -> bool {
     })
 }
 
-/// Whether the phrase at this place is no part of a longer word in Latin letters.
+/// Whether the phrase at this position is not part of a longer word in Latin letters.
 pub fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
     let is_word = |character: Option<char>| {
         character.is_some_and(|character| character.is_ascii_alphanumeric())

@@ -11,7 +11,7 @@ use crate::prompt::memory_input::{MemorySource, MessageBlock};
 use crate::prompt::tokens::estimate;
 use aizuchi_structure::cues::Cues;
 
-/// In bytes: ten Latin letters, or four of Japanese. Shorter texts are greetings and
+/// The minimum length in bytes: ten Latin letters, or four Japanese characters. Shorter texts are greetings and
 /// acknowledgments.
 const MIN_TEXT_BYTES: usize = 10;
 
@@ -40,7 +40,7 @@ pub fn remember(prompt: &Prompt) -> String {
             }
         }
     }
-    // The sort is stable, so entries of one day keep their order.
+    // The sort is stable, so entries of the same day keep their order.
     found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
     let max_tokens = prompt.memory_input.as_ref().map_or(0, |input| input.max_tokens);
     let mut left = u64::from(max_tokens).saturating_sub(FRAME_TOKENS);
@@ -58,7 +58,7 @@ pub fn remember(prompt: &Prompt) -> String {
     json!({ "entries": entries }).to_string()
 }
 
-/// The JSON around the entries.
+/// The tokens of the JSON around the entries.
 const FRAME_TOKENS: u64 = 8;
 
 fn is_memorable(message: &Message, block: &MessageBlock) -> bool {

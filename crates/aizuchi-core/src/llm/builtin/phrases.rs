@@ -1,76 +1,76 @@
-//! The phrases by which the built-in mind knows what is wanted of it. They stand in `phrases.txt`.
+//! The phrases, in `phrases.txt`, by which the built-in mind recognizes requests.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use strum::{EnumString, VariantArray};
 
-/// What can be told from a phrase alone.
+/// A topic that a phrase alone reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Topic {
     Time,
     Date,
-    /// Who it is.
+    /// Who the mind is.
     Identity,
-    /// Whether it is a bot.
+    /// Whether the mind is a bot.
     IsBot,
-    /// Whether it is a person.
+    /// Whether the mind is a person.
     IsHuman,
-    /// Whether it is another assistant that people know.
+    /// Whether the mind is another, well-known assistant.
     IsOtherModel,
-    /// What it can do.
+    /// What the mind can do.
     Abilities,
-    /// How to connect a model, or which one it has.
+    /// How to connect a model, or which one is connected.
     Model,
     Joke,
-    /// What it thinks of something.
+    /// The mind's opinion.
     Opinion,
-    /// To be told something at a time.
+    /// A reminder at a certain time.
     Reminder,
     /// What was said last.
     Recap,
-    /// The same in short.
+    /// A summary of what was said last.
     Summary,
-    /// Which questions wait for an answer.
+    /// The unanswered questions.
     Open,
-    /// Whether somebody answered the one who asks.
+    /// Whether the asker's question was answered.
     Answered,
-    /// What it stores, and who sees it.
+    /// What the mind stores, and who sees it.
     Privacy,
-    /// To forget one matter.
+    /// To forget one thing.
     ForgetOne,
-    /// How it is silenced.
+    /// How to silence the mind.
     Controls,
-    /// What it knows about the one who asks.
+    /// What the mind knows about the asker.
     AboutAsker,
-    /// To tell somebody something.
+    /// To pass a message on to a user.
     PassOn,
-    /// When it speaks.
+    /// When the mind speaks.
     Manner,
-    /// Which languages it understands.
+    /// Which languages the mind understands.
     Languages,
-    /// What people ask one another about themselves.
+    /// Small talk about the mind itself.
     Personal,
-    /// Its answer was wrong.
+    /// That its answer was wrong.
     Correction,
     Insult,
     Thanks,
     Apology,
     Praise,
-    /// "I see": it asks for nothing more.
+    /// "I see", which asks for nothing more.
     Acknowledgment,
-    /// How it is.
+    /// How the mind feels.
     Mood,
-    /// Whether it is there.
+    /// Whether the mind is there.
     Presence,
-    /// Somebody is back.
+    /// That a user is back.
     Return,
     Goodbye,
 }
 
 impl Topic {
-    /// Whether a question may be about it. "Is the boring meeting over?" is no insult.
+    /// Whether a question may be about this topic. "Is the boring meeting over?" is no insult.
     pub fn is_asked(self) -> bool {
         match self {
             Topic::Time
@@ -110,20 +110,20 @@ impl Topic {
     }
 }
 
-/// How a phrase has to stand in a text.
+/// Where a phrase must be in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhraseMatch {
-    /// Anywhere, as whole words where it is in Latin letters.
+    /// Anywhere; phrases in Latin letters as whole words.
     Within,
-    /// It is the whole text.
+    /// As the whole text.
     Alone,
-    /// It is said of the one who is spoken to.
+    /// Said about the addressee.
     OfYou,
-    /// The text says hardly more.
+    /// In a text that says hardly more.
     AtHeart,
 }
 
-/// What the other lists of phrases are for; the file says more.
+/// The purposes of the other lists of phrases; the file describes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum List {
@@ -173,7 +173,7 @@ impl List {
     }
 }
 
-/// What phrases ask for. The first that fits counts.
+/// The phrases of each topic. The first match wins.
 pub fn topics() -> &'static [TopicPhrases] {
     &PHRASES.topics
 }
@@ -194,7 +194,7 @@ struct Phrases {
 static PHRASES: LazyLock<Phrases> =
     LazyLock::new(|| parse(include_str!("phrases.txt")).expect("a test parses this file"));
 
-/// Reads sections of a heading and its phrases. The error names the line that cannot be read.
+/// Parses sections of a heading and its phrases. The error names the invalid line.
 fn parse(file: &'static str) -> Result<Phrases, String> {
     let mut all = Phrases::default();
     let mut section: Option<&mut Vec<&'static str>> = None;
@@ -216,7 +216,7 @@ fn parse(file: &'static str) -> Result<Phrases, String> {
 }
 
 impl Phrases {
-    /// The phrases under a heading, unless it names nothing.
+    /// The phrases under a heading. `None` if the heading is unknown.
     fn section(&mut self, heading: &str) -> Option<&mut Vec<&'static str>> {
         if let Ok(list) = heading.parse::<List>() {
             return Some(self.lists.entry(list).or_default());

@@ -1,21 +1,21 @@
-//! What stands before a request: the call, a greeting, an excuse.
+//! Strips what precedes a request: the call, a greeting, an excuse.
 
 use crate::llm::builtin::matching::{is_mark, is_separator, normalize};
 use crate::llm::builtin::phrases::List;
 use crate::persona::spelling::spellings;
 use aizuchi_structure::cues::Cues;
 
-/// The text without mentions of its name, and without the name where it is called at the beginning or the end.
+/// The text without mentions of the mind's name, and without the name at the beginning or the end.
 pub fn without_call(text: &str, name: &str) -> String {
     let spellings = spellings(name);
     let known = spellings.iter().filter(|spelling| {
-        // Text in lower case is not compared here: only Latin names have another case.
+        // The text is not lowercased here: only Latin names have another case.
         spelling.text.is_ascii() || text.contains(&spelling.text)
     });
     known.fold(text.to_owned(), |text, spelling| without_name(&text, &spelling.text))
 }
 
-/// The same for one spelling of the name.
+/// Removes one spelling of the name.
 fn without_name(text: &str, name: &str) -> String {
     let mut text = text.to_owned();
     for mention in [format!("@{name}"), format!("＠{name}")] {
@@ -41,9 +41,9 @@ fn without_name(text: &str, name: &str) -> String {
     }
 }
 
-/// Where a name stands that does not go on: `Aizuchi` is not in `Aizuchi-two`. Latin letters of either case are the same.
+/// Finds a name as a whole word: `Aizuchi` is not in `Aizuchi-two`. Latin letters match in either case.
 fn find_word(text: &str, word: &str) -> Option<usize> {
-    // 「Aizuchiいる？」: behind a Latin name, another script begins another word.
+    // 「Aizuchiいる？」: after a Latin name, another script begins a new word.
     let is_part = |next: char| match word.is_ascii() {
         true => next.is_ascii_alphanumeric(),
         false => next.is_alphanumeric(),
@@ -59,14 +59,15 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// What a message says besides a greeting: "good morning @Aizuchi, the office is closed".
+/// The text of a message after a greeting: "good morning @Aizuchi, the office is closed".
 pub fn behind_greeting(text: &str, name: &str) -> String {
     let called = without_call(text, name);
     let rest = without_call(without_greeting(&called), name);
     without_greeting(&rest).to_owned()
 }
 
-/// "Hello, nice to meet you!" and 「はじめまして！よろしくね」 are two greetings; who writes more of them means no more.
+/// The text without greetings. "Hello, nice to meet you!" and 「はじめまして！よろしくね」 are two; more of them mean nothing
+/// else.
 pub fn without_greeting(text: &str) -> &str {
     const MAX_GREETINGS: usize = 3;
     let mut rest = text;
@@ -93,25 +94,25 @@ fn without_one_greeting(text: &str) -> Option<&str> {
     let rest = &text[greeting.len()..];
     let rest =
         rest.trim_start_matches(|character| is_mark(character) || "~〜ー♪".contains(character));
-    // "hello there", "hi all".
+    // Matches "hello there", "hi all".
     let others =
         ["", "there", "all", "everyone", "team", "again", "friend", "皆さん", "みなさん", "みんな"];
     let is_greeting = others.contains(&rest.trim_matches(is_mark).to_lowercase().as_str());
     Some(if is_greeting { "" } else { rest })
 }
 
-/// Whether a text begins with a greeting, and not only with a word that asks for attention.
+/// Whether a text begins with a greeting, and not only with a word to get attention.
 pub fn greets(text: &str) -> bool {
     const ATTENTION: [&str; 5] = ["hey", "yo ", "ねえ", "あのさ", "ちょっと"];
     let lower = normalize(text);
     let Some(rest) = without_one_greeting(text) else { return false };
-    // "Morning, …", but not "morning standup moved".
+    // Accepts "Morning, …", but not "morning standup moved".
     let before = &text[..text.len() - rest.len()];
     let is_apart = !before.is_ascii() || before.trim_end().ends_with(is_mark) || rest.is_empty();
     is_apart && !ATTENTION.iter().any(|it| lower.starts_with(it))
 }
 
-/// The question behind an excuse: "sorry, when is the deploy?", 「すみません、今何時ですか」.
+/// The question after an excuse: "sorry, when is the deploy?", 「すみません、今何時ですか」.
 pub fn without_excuse(text: &str) -> &str {
     const EXCUSES: [&str; 8] = [
         "excuse me",

@@ -1,19 +1,19 @@
-//! The single questions of a message that asks for more than one thing.
+//! Splits a message with several questions.
 
 use crate::llm::builtin::matching::is_mark;
 use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 
-/// Who asks for more at once gets an answer to the whole, as far as there is one.
+/// A message with more questions gets one answer to the whole, if there is one.
 const MAX_QUESTIONS: usize = 4;
-/// What joins a question to the one before it.
+/// Words that join a question to the one before it.
 const JOINING: [&str; 8] =
     ["and ", "also ", "and also ", "あと", "それと", "それから", "そして", "また"];
 const QUESTION_WORDS: [&str; 8] =
     ["what ", "what's ", "when ", "where ", "who ", "why ", "how ", "which "];
 
-/// "When is the party, and where?", 「合宿はいつ？ あと場所は？」: each question by itself. What does not ask throughout is one
-/// question.
+/// Splits "When is the party, and where?", 「合宿はいつ？ あと場所は？」 into questions. A text with a part that is not a question
+/// counts as one question.
 pub fn questions_in(text: &str) -> Vec<&str> {
     let sentences = text.split_inclusive(['?', '？']);
     let parts: Vec<&str> = sentences.flat_map(joined).map(without_joint).collect();
@@ -25,7 +25,7 @@ pub fn questions_in(text: &str) -> Vec<&str> {
     }
 }
 
-/// "When is the party and who comes?" are two, but not "the bread and when it is baked".
+/// Splits "When is the party and who comes?", but not "the bread and when it is baked".
 fn joined(sentence: &str) -> Vec<&str> {
     const AND: &str = " and ";
     let mut places = sentence.match_indices(AND).map(|(at, _)| at);
@@ -35,7 +35,7 @@ fn joined(sentence: &str) -> Vec<&str> {
         let begins = |word: &&str| behind.starts_with(*word) || alone == word.trim_end();
         QUESTION_WORDS.iter().any(begins)
             && Cues::from_text(&sentence[..*at]).contains(Cues::QUESTION_WORD)
-            // "When and where is the party?" is one.
+            // "When and where is the party?" is one question.
             && !content_words(&sentence[..*at]).is_empty()
     };
     match places.find(is_question) {

@@ -1,4 +1,4 @@
-//! Something that was said, as the built-in mind may quote it.
+//! Something that was said and that the built-in mind may quote.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::context::Context;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use aizuchi_structure::cues::Cues;
 
-/// A message replies to another one from this probability on.
+/// The probability from which a message counts as a reply to another one.
 const REPLIES: f32 = 0.4;
-/// Whoever writes next within this time most probably answers.
+/// The next writer within this time most probably answers.
 const NEXT: SignedDuration = SignedDuration::from_mins(10);
 
 /// Something that was said.
@@ -19,23 +19,23 @@ const NEXT: SignedDuration = SignedDuration::from_mins(10);
 pub struct Quote<'a> {
     pub message: &'a Message,
     pub speaker: String,
-    /// The name of its channel, if that is another one.
+    /// The name of its channel, if it was said in another one.
     pub channel: Option<String>,
-    /// What to quote: the text, or what it asked the mind to keep.
+    /// What to quote: the text, or what the mind was asked to keep.
     pub text: String,
     pub kind: QuoteKind,
-    /// The question that it answers, if it does. An answer hardly ever repeats the words of its question: "at two".
+    /// The question that it answers, if any. An answer such as "at two" rarely repeats the words of its question.
     pub question: Option<Arc<str>>,
 }
 
 /// To whom something was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuoteKind {
-    /// To the others.
+    /// To other users.
     Said,
     /// To the mind.
     Told,
-    /// To the mind, which was asked to keep it.
+    /// To the mind, with the request to keep it.
     Kept,
 }
 
@@ -46,14 +46,14 @@ impl Quote<'_> {
     }
 }
 
-/// What is somebody's own: "my bike is blue", 「私の誕生日」.
+/// Whether a text is about something of its author's: "my bike is blue", 「私の誕生日」.
 pub fn speaks_of_own(text: &str) -> bool {
     const WORDS: [&str; 9] =
         ["my", "mine", "am i", "do i", "私の", "わたしの", "僕の", "ぼくの", "俺の"];
     holds_any(&normalize(text), &WORDS)
 }
 
-/// "My bike is blue", 「私はエビが苦手」.
+/// Whether a text is about its author: "My bike is blue", 「私はエビが苦手」.
 pub fn speaks_of_its_author(text: &str) -> bool {
     const WORDS: [&str; 15] = [
         "i",
@@ -82,15 +82,16 @@ pub fn replies(message: &Message, parent: &Message, context: &Context) -> bool {
     link.is_some_and(|probability| *probability >= REPLIES)
 }
 
-/// Whether a message may reply to another one. Who begins something else right behind a question has not answered it.
+/// Whether a message may reply to another one. A message that begins something else right after a question does not
+/// answer it.
 fn may_reply(message: &Message, parent: &Message, context: &Context) -> bool {
     const HARDLY: f32 = 0.1;
     let links = context.links.get(&message.id);
     links.is_none_or(|links| links.parents.get(&parent.id).is_some_and(|it| *it >= HARDLY))
 }
 
-/// The question of somebody else that a message answers: one that it replies to, or one right before it. `humans` are all
-/// messages of people, oldest first.
+/// The question of another user that a message answers: one that it replies to, or one right before it. `humans` are
+/// all messages by people, oldest first.
 pub fn answered_question(
     message: &Message,
     humans: &[&Arc<Message>],

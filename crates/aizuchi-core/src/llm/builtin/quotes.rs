@@ -20,17 +20,17 @@ use crate::prompt::Prompt;
 use crate::recall::content_words::content_words;
 use crate::texts::{self, Name};
 
-/// How many messages of the talk about one matter need not name it.
+/// The maximum number of messages within the talk on one topic that do not name it.
 const MAX_BETWEEN: usize = 3;
-/// "Between us" covers what its author says about then.
+/// "Between us" covers what its author says within this time.
 const BETWEEN_US: SignedDuration = SignedDuration::from_mins(5);
 
 /// Everything that may be quoted in one reply, oldest first.
 pub struct Quotes<'a> {
     quotes: Vec<Quote<'a>>,
-    /// What the asker said to the others. It is quoted to them only where they ask for it.
+    /// What the asker said to others. It is quoted to them only on request.
     own: Vec<Quote<'a>>,
-    /// The names of those who are known here.
+    /// The names of the known users.
     user_names: Vec<&'a str>,
     context: &'a Context,
     language: Language,
@@ -80,24 +80,24 @@ impl<'a> Quotes<'a> {
         Self { quotes, own, user_names, context, language, now: &prompt.now }
     }
 
-    /// What others said that answers this best, if something does.
+    /// The best answer in what others said, if any.
     pub fn nearest(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
         Question::new(question, &self.user_names).best_answer(self.quotes.iter().collect())
     }
 
-    /// The same, if it helps somebody who did not ask for it.
+    /// The best answer, if it helps a user who did not ask for it.
     pub fn helpful(&self, text: &str) -> Option<BestAnswer<'_, 'a>> {
         let question = Question::new(text, &self.user_names);
         let answer = question.best_answer(self.quotes.iter().collect())?;
         question.is_helped_by(answer.newest).then_some(answer)
     }
 
-    /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
+    /// The best answer, including what the asker said, who may have forgotten it or want to see it in writing.
     pub fn nearest_of_all(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
         Question::new(question, &self.user_names).best_answer(self.all())
     }
 
-    /// The same, if the asker asks about themselves and has told it.
+    /// The best answer, if the asker asks about themselves and has said it.
     pub fn nearest_of_themselves(
         &self,
         question: &str,
@@ -111,7 +111,7 @@ impl<'a> Quotes<'a> {
         Question::new(question, &self.user_names).best_answer(told.collect())
     }
 
-    /// What somebody said about themselves, newest last.
+    /// What a user said about themselves, newest last.
     pub fn of_themselves(&self, user: &UserId, most: usize) -> Vec<&Quote<'a>> {
         let mut told: Vec<&Quote<'a>> =
             self.all().into_iter().filter(|quote| quote.is_of_its_author_by(user)).collect();
@@ -120,12 +120,12 @@ impl<'a> Quotes<'a> {
         told
     }
 
-    /// What answers a question that goes on with an earlier one.
+    /// The best answer to a question that follows up on an earlier one.
     pub fn nearest_following(&self, question: &str, earlier: &str) -> Option<BestAnswer<'_, 'a>> {
         Question::new(question, &self.user_names).following(earlier).best_answer(self.all())
     }
 
-    /// What is most about a question without answering it.
+    /// The quote that is most related to a question without answering it.
     pub fn related(&self, question: &str, earlier: Option<&str>) -> Option<&Quote<'a>> {
         let question = Question::new(question, &self.user_names);
         let question = match earlier {
@@ -135,17 +135,17 @@ impl<'a> Quotes<'a> {
         question.related(self.all())
     }
 
-    /// Whether somebody has used a word that a question is about.
+    /// Whether any quote contains a word of the question's subject.
     pub fn has_word_of(&self, question: &str) -> bool {
         rank(question, &self.all()).iter().any(|(share, _)| *share > 0.0)
     }
 
-    /// What somebody said last.
+    /// The last thing that a user said.
     pub fn newest_by(&self, name: &str) -> Option<&Quote<'a>> {
         self.all().into_iter().rfind(|quote| quote.speaker.eq_ignore_ascii_case(name))
     }
 
-    /// The last words of somebody else, if a text is about nobody and nothing but them.
+    /// The last words of another user, if a text is about nothing but them.
     pub fn last_words_of(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
         let words = content_words(text);
         self.all().into_iter().rfind(|quote| {
@@ -154,7 +154,7 @@ impl<'a> Quotes<'a> {
         })
     }
 
-    /// What was said last that holds a name.
+    /// The newest quote that contains a name.
     pub fn newest_with(&self, name: &str) -> Option<&Quote<'a>> {
         let name = name.to_lowercase();
         self.all().into_iter().rfind(|quote| quote.text.to_lowercase().contains(&name))
@@ -165,21 +165,21 @@ impl<'a> Quotes<'a> {
         Question::new(question, &self.user_names).is_plainly_told(&self.quotes)
     }
 
-    /// Everything, oldest first.
+    /// All quotes, oldest first.
     pub fn all(&self) -> Vec<&Quote<'a>> {
         let mut all: Vec<&Quote<'a>> = self.quotes.iter().chain(&self.own).collect();
         all.sort_by_key(|quote| quote.message.at);
         all
     }
 
-    /// What was said in this conversation about a topic, also in reply to what has its words, newest last.
+    /// What was said in this conversation about a topic, including replies to messages with its words, newest last.
     pub fn talk_about(&self, topic: &BTreeSet<String>, most: usize) -> Vec<&Quote<'a>> {
         let here = self.all().into_iter().filter(|quote| {
             quote.kind == QuoteKind::Said
                 && self.context.target_message(&quote.message.id).is_some()
         });
         let mut found: Vec<&Quote<'a>> = Vec::new();
-        // What stands between two messages about it is most probably part of that talk.
+        // Messages between two messages on the topic most probably belong to that talk.
         let mut between: Vec<&Quote<'a>> = Vec::new();
         for quote in here {
             let has_words = !content_words(&quote.text).is_disjoint(topic);
@@ -200,7 +200,7 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// Whether a message replies to one that is about this.
+    /// Whether a message replies to a message about this topic.
     fn replies_about(&self, quote: &Quote<'_>, topic: &str) -> bool {
         let words = content_words(topic);
         let mut parents = self.context.target_messages().iter().filter(|parent| {
@@ -211,7 +211,7 @@ impl<'a> Quotes<'a> {
         parents.any(|parent| !content_words(&parent.text).is_disjoint(&words))
     }
 
-    /// What this speaker, or anybody, said about a topic, newest last.
+    /// What this speaker, or anyone, said about a topic, newest last.
     pub fn about(&self, speaker: Option<&str>, topic: &str, most: usize) -> Vec<&Quote<'a>> {
         let said: Vec<&Quote<'a>> = self
             .quotes
@@ -223,7 +223,7 @@ impl<'a> Quotes<'a> {
             true if speaker.is_some() => said,
             true => Vec::new(),
             false => {
-                // Who says something about it says it in their own words, and not only in reply to it.
+                // Speaking about a topic takes words of one's own; a reply to a message about it is not enough.
                 let own: Vec<Quote<'a>> = match speaker {
                     Some(_) => Vec::new(),
                     None => {
@@ -246,7 +246,7 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// The newest of what others said in this conversation. If some of it came after the asker's last words, only that.
+    /// The newest messages of others in this conversation. If some came after the asker's last message, only those.
     pub fn newest_of_others(&self, asker: &UserId, most: usize) -> Vec<&Quote<'a>> {
         let of_others = self.quotes.iter().filter(|quote| quote.message.author.id != *asker);
         let newest = self.newest(of_others.collect(), most);
@@ -259,7 +259,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// The newest of what was said in this conversation, if others have said anything.
+    /// The newest messages in this conversation, if others have said anything.
     pub fn newest_of_all(&self, most: usize) -> Vec<&Quote<'a>> {
         match self.newest(self.quotes.iter().collect(), 1).is_empty() {
             true => Vec::new(),
@@ -267,7 +267,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// The newest of what was said in this conversation yesterday.
+    /// Yesterday's newest messages in this conversation.
     pub fn newest_of_yesterday(&self, most: usize) -> Vec<&Quote<'a>> {
         let Ok(yesterday) = self.now.date().yesterday() else { return Vec::new() };
         let zone = self.now.time_zone();
@@ -277,7 +277,7 @@ impl<'a> Quotes<'a> {
     }
 
     fn newest<'q>(&self, quotes: Vec<&'q Quote<'a>>, most: usize) -> Vec<&'q Quote<'a>> {
-        // 「ぜひ！」 says nothing without what stands before it.
+        // 「ぜひ！」 says nothing without the message before it.
         const FEW_CHARACTERS: usize = 8;
         let says_something = |text: &str| {
             text.chars().nth(FEW_CHARACTERS).is_some() || !content_words(text).is_empty()
@@ -291,7 +291,7 @@ impl<'a> Quotes<'a> {
         newest
     }
 
-    /// What is known, the newest first where it has changed.
+    /// Tells the answer, the newest version first if it has changed.
     pub fn tell(&self, answer: &BestAnswer<'_, '_>, asker: &UserId) -> String {
         let newest = self.sentence(answer.newest, asker);
         let Some(before) = answer.before else { return newest };
@@ -304,7 +304,7 @@ impl<'a> Quotes<'a> {
         texts::builtin::both(language, &newest, &before)
     }
 
-    /// “Mia said at 10:12: …”
+    /// A sentence such as “Mia said at 10:12: …”.
     pub fn sentence(&self, quote: &Quote<'_>, asker: &UserId) -> String {
         let (language, when) = (self.language, self.when(quote));
         let speaker = Name(&quote.speaker);
@@ -342,7 +342,7 @@ impl<'a> Quotes<'a> {
         )
     }
 
-    /// When, and where if that is another channel.
+    /// When it was said, and where, if in another channel.
     fn when(&self, quote: &Quote<'_>) -> String {
         let at = quote.message.at.to_zoned(self.now.time_zone().clone());
         let (day, today) = (at.date(), self.now.date());
@@ -366,8 +366,8 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// What there is to quote in a message, and whether it is what the mind was asked to keep. What people only ask of the mind is
-/// no news for anybody.
+/// The quotable part of a message, and whether the mind was asked to keep it. A mere request to the mind is no news
+/// for anyone.
 fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)> {
     if !message.is_addressed() {
         return Some((message.text.to_string(), QuoteKind::Said));
@@ -392,7 +392,8 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
     }
 }
 
-/// A quotation in Japanese has no full stop, and what was told to the mind none of the 「よ」 with which it was told.
+/// Removes endings that do not belong in a Japanese quotation: a full stop, and the 「よ」 of what was told to the
+/// mind.
 fn without_ending(text: &str, kind: QuoteKind) -> &str {
     let text = text.strip_suffix('。').unwrap_or(text);
     let told = text.strip_suffix(['よ', 'ね']).filter(|rest| {
@@ -401,7 +402,7 @@ fn without_ending(text: &str, kind: QuoteKind) -> &str {
     told.unwrap_or(text)
 }
 
-/// Whether its author asked about that time not to be repeated.
+/// Whether the author asked around that time not to be repeated.
 fn is_between_us(message: &Message, context: &Context) -> bool {
     context.messages().any(|other| {
         other.author == message.author
@@ -410,7 +411,7 @@ fn is_between_us(message: &Message, context: &Context) -> bool {
     })
 }
 
-/// The text with a capital letter at its beginning.
+/// Capitalizes the first letter of a text.
 fn capitalize(text: &str) -> String {
     let mut characters = text.chars();
     characters
@@ -418,7 +419,7 @@ fn capitalize(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// The names that people see, also of those who stand only in what was recalled.
+/// The display names, including those of authors of recalled messages only.
 pub fn names(context: &Context) -> BTreeMap<&UserId, &str> {
     let recalled = context.recalled_messages.iter();
     let recalled = recalled.map(|found| (&found.message.author.id, &*found.author_name));

@@ -1,5 +1,5 @@
-//! Which of what was said answers a question: the message that shares the most of the question's rare words, and tells
-//! what was asked for.
+//! Ranks quotes by how well they answer a question: the best one shares the most of the question's rare words, and
+//! states what was asked for.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -16,28 +16,28 @@ use crate::llm::builtin::wording::{as_written, faint_words};
 use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 
-/// An answer holds more than this share of the question's words, by weight.
+/// An answer contains more than this share of the question's words, by weight.
 pub const MIN_SHARE: f64 = 0.5;
-/// What a word counts that stands in the question that a message answered, and not in the message.
+/// The weight of a word that is in the question that a message answered, and not in the message.
 const INHERITED: f64 = 0.995;
-/// "It moved to Friday" is about what was said not longer before.
+/// "It moved to Friday" refers to what was said at most this long before.
 const SHORTLY: SignedDuration = SignedDuration::from_mins(30);
 
-/// What answers a question.
+/// The best answer to a question.
 #[derive(Clone, Copy, Debug)]
 pub struct BestAnswer<'q, 'a> {
     pub newest: &'q Quote<'a>,
-    /// What it was before, if it has changed.
+    /// The previous answer, if it has changed.
     pub before: Option<&'q Quote<'a>>,
 }
 
-/// A question to which an answer is looked for.
+/// A question that is looking for an answer.
 pub struct Question<'a> {
     text: &'a str,
-    /// What it is about, if its own words do not say: "and when is it?".
+    /// The subject, if its own words do not state it: "and when is it?".
     topic: String,
     asked: QuestionKind,
-    /// The names of those who are known here.
+    /// The names of the known users.
     user_names: &'a [&'a str],
 }
 
@@ -46,7 +46,7 @@ impl<'a> Question<'a> {
         Self { text, topic: text.to_owned(), asked: QuestionKind::from_question(text), user_names }
     }
 
-    /// The same question about what an earlier one was about, if it goes on with that: "and when is it?", "what about the
+    /// The question with the subject of an earlier one, if it is a follow-up: "and when is it?", "what about the
     /// drinks?".
     pub fn following(self, earlier: &str) -> Self {
         let asked = match self.asked {
@@ -56,8 +56,8 @@ impl<'a> Question<'a> {
         Self { topic: format!("{earlier} {}", self.topic), asked, ..self }
     }
 
-    /// The statement that answers it best, if one does. Among equals, what was told to the mind and then the newest. A
-    /// later one that says the same matter anew stands before it.
+    /// The statement that answers the question best, if any. Ties are won by what was told to the mind, and then by
+    /// the newest. A later statement that updates the same fact takes precedence.
     pub fn best_answer<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<BestAnswer<'q, 'b>> {
         let statements: Vec<&'q Quote<'b>> =
             quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
@@ -77,7 +77,7 @@ impl<'a> Question<'a> {
         let best = statements[index];
         let says_anew = |(later, (has, quote)): &(usize, &(f64, &Quote<'_>))| {
             let changes = changes(&quote.text) && self.is_told_by(quote);
-            // "It moved to Friday" right behind it has no word of the matter, or of another.
+            // "It moved to Friday" right after it contains no word of this subject, nor of another one.
             let is_about_another = || {
                 let others = statements.iter().filter(|other| {
                     other.message.id != quote.message.id && other.message.id != best.message.id
@@ -113,7 +113,7 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// What is most about it without telling what is asked for.
+    /// The most related quote that does not state what is asked for.
     pub fn related<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<&'q Quote<'b>> {
         let statements: Vec<&'q Quote<'b>> =
             quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
@@ -126,8 +126,8 @@ impl<'a> Question<'a> {
         best.map(|(_, quote)| quote)
     }
 
-    /// Whether one of these answers it so plainly that it is worth saying unasked in the middle of a talk: it was told to the
-    /// mind, or it has all words of the question and the time or the place that is asked for.
+    /// Whether a quote answers the question so plainly that it is worth saying unasked in the middle of a talk: it
+    /// was told to the mind, or it has all words of the question and the time or the place that is asked for.
     pub fn is_plainly_told(&self, quotes: &[Quote<'_>]) -> bool {
         const ALL: f64 = 0.99;
         let statements: Vec<&Quote<'_>> = quotes.iter().filter(|it| !asks(&it.text)).collect();
@@ -142,8 +142,8 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Whether what is known helps somebody who did not ask the mind. Where the form of a text does not show that it
-    /// answers, it has to share more than a word with the question.
+    /// Whether a quote helps a user who did not ask the mind. If the text's form does not show that it answers, it
+    /// must share more than one word with the question.
     pub fn is_helped_by(&self, known: &Quote<'_>) -> bool {
         const FEWEST: usize = 2;
         let shared = || {
@@ -168,13 +168,13 @@ impl<'a> Question<'a> {
         self.asked == QuestionKind::Time
     }
 
-    /// Whether a message tells what is asked for, as far as its form shows. What was told to the mind is taken for what it is
-    /// worth.
+    /// Whether a message states what is asked for, judging by its form. What was told to the mind is accepted as it
+    /// is.
     fn is_told_by(&self, quote: &Quote<'_>) -> bool {
         match (self.asked, &quote.question) {
             _ if quote.kind != QuoteKind::Said => true,
             (QuestionKind::Time, Some(_)) => self.asked.is_told_by(&quote.text),
-            // "The machine is fixed" right behind "whose umbrella is it?" is no answer, "Bob" is.
+            // "The machine is fixed" right after "whose umbrella is it?" is no answer, "Bob" is.
             (QuestionKind::Person, Some(_)) => {
                 tells_of_somebody(&quote.text, self.text, self.user_names)
                     || Cues::from_text(&quote.text).contains(Cues::SHORT)
@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// How much of the topic's words each quote holds, by weight: the fewer quotes hold a word, the more it weighs.
+/// The share of the topic's words in each quote, by weight: a word in fewer quotes weighs more.
 pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quote<'a>)> {
     let words = |text: &str| -> BTreeSet<String> {
         content_words(text).into_iter().chain(faint_words(text)).collect()
@@ -198,7 +198,7 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
     let of_quote = |quote: &&Quote<'a>| {
         let asked = quote.question.as_ref().map(|question| words(question));
         let mut own = words(&quote.text);
-        // "When is Mia's birthday?" asks for what Mia said of hers, "who is Mia?" for what others did.
+        // "When is Mia's birthday?" asks for what Mia said about hers, "who is Mia?" for what others said.
         if asks_of_matter && speaks_of_its_author(&quote.text) {
             own.extend(words(&quote.speaker));
         }
@@ -210,7 +210,7 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
     let faint = faint_words(&topic).into_iter().filter(|word| having(word) > 0);
     let kinds = kinds();
     let firm = content_words(&topic);
-    // Alone, even such a word is a matter.
+    // On its own, even such a word is a subject.
     let is_matter = |word: &String| !kinds.contains(word) || firm.is_subset(kinds);
     let firm = firm.iter().filter(|word| is_matter(word)).cloned();
     let wanted: BTreeSet<String> = firm.chain(faint).collect();
@@ -231,21 +231,21 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
     }
 }
 
-/// What something is of a matter, and no matter itself: "time", 「場所」.
+/// Words for an aspect of a subject, which are not a subject themselves: "time", 「場所」.
 fn kinds() -> &'static BTreeSet<String> {
     static KINDS: LazyLock<BTreeSet<String>> =
         LazyLock::new(|| content_words(&List::Kinds.phrases().join(" ")));
     &KINDS
 }
 
-/// Whether a text names what it is about, and another one has no word of that: 「訪問は15時に変更になりました」 behind 「定例は木曜です」.
+/// Whether a text names its subject, and another one has no word of it: 「訪問は15時に変更になりました」 after 「定例は木曜です」.
 fn has_other_subject(text: &str, other: &str) -> bool {
     let Some((subject, _)) = text.split_once('は') else { return false };
     let subject: BTreeSet<String> = content_words(subject).difference(kinds()).cloned().collect();
     !subject.is_empty() && subject.is_disjoint(&content_words(other))
 }
 
-/// Whether it was said in the same conversation soon after.
+/// Whether a quote was said in the same conversation soon after another one.
 fn is_shortly_behind(quote: &Quote<'_>, earlier: &Quote<'_>) -> bool {
     quote.message.conversation == earlier.message.conversation
         && quote.message.at.duration_since(earlier.message.at) <= SHORTLY

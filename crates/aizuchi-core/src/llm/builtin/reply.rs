@@ -1,5 +1,5 @@
-//! What the built-in mind answers. Each message that is owed an answer gets one by what it wants. Unasked it speaks only if it
-//! knows what helps.
+//! The built-in mind's replies. Each message that is owed an answer gets one, depending on its request. Unasked, the
+//! mind speaks only if it has a helpful quote.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
 use crate::texts::{self, Name};
 
-/// How many of the owed messages are answered one by one.
+/// The maximum number of owed messages that are answered individually.
 const MAX_ANSWERS: usize = 5;
 pub fn reply(prompt: &Prompt) -> LlmResponse {
     let context = &*prompt.context;
@@ -61,7 +61,7 @@ fn response(text: String) -> LlmResponse {
 /// The emoji that says more than words would, if the channel allows it.
 fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
     let emoji = match request {
-        // Why it says so little is said once. Whoever corrects something wants to know that it was understood.
+        // The mind explains only once why it says so little. A user who corrects something wants a confirmation.
         Request::Statement if answer.has_explained_itself() && !changes(&answer.message.text) => {
             SEEN
         }
@@ -72,7 +72,7 @@ fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
     answer.prompt.judge_options.reactions.iter().any(|allowed| allowed == emoji).then_some(emoji)
 }
 
-/// The memos for what it is asked to keep, unless they were made already or no memo can be made.
+/// The memos for what the mind is asked to keep, unless they were already made or memos are unavailable.
 fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolCall> {
     if !can_keep(prompt) || !prompt.tool_rounds.is_empty() {
         return Vec::new();
@@ -88,7 +88,7 @@ fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolC
     kept.map(call).collect()
 }
 
-/// An unsolicited reply: what was said that helps, or nothing.
+/// An unsolicited reply: a helpful quote, or nothing.
 fn help_unasked(prompt: &Prompt) -> LlmResponse {
     let language = prompt.persona.language;
     let nothing = || LlmResponse::silent(texts::builtin::nothing_to_say(language));
@@ -105,7 +105,7 @@ fn help_unasked(prompt: &Prompt) -> LlmResponse {
     response(texts::builtin::perhaps_this_helps(language, Name(&name), &known))
 }
 
-/// That a question is open.
+/// Points out that a question is open.
 pub fn bring_back(prompt: &Prompt) -> String {
     let (context, language) = (&*prompt.context, prompt.persona.language);
     let Some(message) = asked(prompt) else {
@@ -122,7 +122,7 @@ pub fn bring_back(prompt: &Prompt) -> String {
     texts::builtin::question_open(language, Name(&name), &quote)
 }
 
-/// What an unsolicited reply is about.
+/// The message that an unsolicited reply is about.
 fn asked(prompt: &Prompt) -> Option<&Message> {
     let context = &*prompt.context;
     let intent = context.intent.as_ref();

@@ -1,4 +1,4 @@
-//! What a message wants of the built-in mind.
+//! What a message requests from the built-in mind.
 
 use crate::llm::builtin::keeping::text_to_keep;
 use crate::llm::builtin::matching::{
@@ -14,35 +14,35 @@ use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Its name alone.
+    /// Only the mind's name.
     Call,
     Greeting,
     /// To keep this text, as it was written.
     Keep(String),
-    /// What `speaker` said, or who said something, about the topic; an empty topic is anything.
+    /// What `speaker` said about the topic, or who said something about it; an empty topic matches anything.
     Said {
         speaker: Option<String>,
         topic: String,
     },
     Topic(Topic),
-    /// The same once more: "another one".
+    /// To repeat the last request: "another one".
     Again,
-    /// A sum, and what it makes.
+    /// A calculation, and its result.
     Sum {
         sum: String,
         result: String,
     },
     News(News),
-    /// It laughs.
+    /// A laugh.
     Laugh,
-    /// A question that what was said here may answer, without the call.
+    /// A question that earlier messages may answer, without the call.
     Question(String),
     /// To do something, without the call: "write me a poem".
     Order(String),
     Statement,
 }
 
-/// News that deserve a nod.
+/// News that deserve a reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     Good,
@@ -71,10 +71,10 @@ impl News {
 }
 
 impl Request {
-    /// What the text wants of a mind named `name`. `user_names` are the names of those who may have said something.
+    /// Parses the request in a text to a mind named `name`. `user_names` are the names of possible speakers.
     pub fn parse<'a>(text: &str, name: &str, user_names: impl Iterator<Item = &'a str>) -> Self {
         let text = without_call(text, name);
-        // "Hi Aizuchi, when …": the call may stand behind the greeting.
+        // "Hi Aizuchi, when …": the call may come after the greeting.
         let rest = without_call(without_greeting(&text), name);
         let rest = without_greeting(without_excuse(&rest));
         if rest.is_empty() {
@@ -95,7 +95,7 @@ impl Request {
         }
         if let Some(topic) = find_topic(&lower)
             && (!asks || topic.is_asked())
-            // "My number is 4480 now, forget the old one" tells something.
+            // "My number is 4480 now, forget the old one" is a statement.
             && (topic != Topic::ForgetOne || !tells_change_first(&lower))
         {
             return Request::Topic(topic);
@@ -115,8 +115,8 @@ impl Request {
     }
 }
 
-/// Whether a text asks whoever reads it to do something rather than to tell something: "can somebody help me carry this?",
-/// 「手伝ってくれる人はいますか？」. Who only tells of a trouble asks for that, too.
+/// Whether a text asks its readers to do something rather than to tell something: "can somebody help me carry
+/// this?", 「手伝ってくれる人はいますか？」. Reporting a problem counts, too.
 pub fn asks_for_help(text: &str) -> bool {
     const MODALS: [&str; 4] = ["can", "could", "would", "will"];
     const SOMEBODY: [&str; 4] = ["someone", "somebody", "anyone", "anybody"];
@@ -150,7 +150,8 @@ pub fn asks_for_help(text: &str) -> bool {
     words.windows(3).any(does) || in_japanese && !lower.contains("教えて")
 }
 
-/// Whether it is told or politely asked to do something: "write me a poem", "could you book a room?", 「詩を書いて」.
+/// Whether a text orders or politely asks the mind to do something: "write me a poem", "could you book a room?",
+/// 「詩を書いて」.
 fn orders(lower: &str) -> bool {
     const POLITE: [&str; 7] =
         ["please ", "can you ", "could you ", "would you ", "will you ", "can u ", "pls "];
@@ -168,14 +169,14 @@ fn orders(lower: &str) -> bool {
     does && (is_polite || !lower.contains('?')) || orders_in_japanese(text)
 }
 
-/// 「詩を書いて」, 「調べてくれる」, 「作ってください」, but not 「健さんが来るって」.
+/// Whether a text is an order in Japanese: 「詩を書いて」, 「調べてくれる」, 「作ってください」, but not 「健さんが来るって」.
 fn orders_in_japanese(text: &str) -> bool {
     let body = without_softener(text).filter(|body| body.ends_with(['て', 'で'])).unwrap_or(text);
     let polite = List::Requests.phrases().iter().find_map(|end| body.strip_suffix(end));
     let body = polite.unwrap_or(body);
     let is_verb = |before: &str| before.ends_with(|character: char| !character.is_ascii());
     let is_heard = |body: &str| {
-        // 「来るって」 tells what somebody said, 「作って」 and 「やって」 want something.
+        // 「来るって」 is hearsay; 「作って」 and 「やって」 are orders.
         body.strip_suffix("って").is_some_and(|before| {
             !before.ends_with('や')
                 && before.ends_with(|character| ('ぁ'..='ん').contains(&character))
@@ -185,7 +186,8 @@ fn orders_in_japanese(text: &str) -> bool {
     ends.is_some_and(is_verb) && !is_heard(body) && !body.ends_with("教えて")
 }
 
-/// "what did Mia say about the pump?", "who mentioned the pump?", 「ミアさんはポンプについて何て言ってた？」.
+/// Parses a request for what was said: "what did Mia say about the pump?", "who mentioned the pump?",
+/// 「ミアさんはポンプについて何て言ってた？」.
 fn find_said<'a>(lower: &str, user_names: impl Iterator<Item = &'a str>) -> Option<Request> {
     if !holds_any(lower, List::Said.phrases()) {
         return None;
@@ -232,19 +234,21 @@ fn find_said<'a>(lower: &str, user_names: impl Iterator<Item = &'a str>) -> Opti
     Some(Request::Said { speaker, topic: topic.trim().to_owned() })
 }
 
-/// "My number is 4480 now, forget the old one", but not "actually, forget what I said".
+/// Whether a text states a change before the order: "My number is 4480 now, forget the old one", but not "actually,
+/// forget what I said".
 fn tells_change_first(lower: &str) -> bool {
     let order = ["forget", "忘れて"].iter().filter_map(|word| lower.find(word)).min();
     let told = order.and_then(|at| lower[..at].rsplit_once([',', '.', ';', '、', '。']));
     told.is_some_and(|(told, _)| changes(told) && content_words(told).len() > 1)
 }
 
-/// Many leave the question mark out when they speak to a bot: "who is on call".
+/// Whether a text begins like a question. Many users omit the question mark when they speak to a bot: "who is on
+/// call".
 fn begins_like_question(text: &str) -> bool {
     Cues::from_text(text).contains(Cues::QUESTION_WORD)
 }
 
-/// A laugh and hardly anything else.
+/// Whether a text is a laugh and hardly anything else.
 fn is_laugh(text: &str) -> bool {
     const MAX_CHARACTERS: usize = 12;
     let laughs = Cues::from_text(text).contains(Cues::LAUGHS)
@@ -442,11 +446,11 @@ mod tests {
             let request = parse(&format!("@Aizuchi {text}"));
             assert_ne!(request, Request::Topic(Topic::Apology), "{text}");
         }
-        // What follows the courtesy is what is wanted.
+        // The request follows the courtesy.
         assert_eq!(parse("@Aizuchi すみません、今何時ですか"), Request::Topic(Topic::Time));
     }
 
-    /// What people say about their day, and holds a word by which something is wanted of it elsewhere.
+    /// What people say about their day, with words that are requests in other contexts.
     const EVERYDAY_ENGLISH: [&str; 48] = [
         "that was a stupid mistake of mine",
         "the traffic was terrible this morning",
@@ -552,7 +556,7 @@ mod tests {
     fn everyday_sentences_want_nothing_else_of_it() {
         for text in EVERYDAY_ENGLISH.into_iter().chain(EVERYDAY_JAPANESE) {
             let request = parse(&format!("@Aizuchi {text}"));
-            // 「お先に食べてください」 is an order, if not one for it.
+            // 「お先に食べてください」 is an order, though not for the mind.
             let is_plain =
                 matches!(request, Request::Statement | Request::Question(_) | Request::Order(_));
             assert!(is_plain, "{text}: {request:?}");

@@ -1,6 +1,6 @@
-//! Sums that people type to see what it can do: "what's 17 * 23?", 「128÷4は？」.
+//! Calculations that people type to try the mind out: "what's 17 * 23?", 「128÷4は？」.
 
-/// A sum as it was asked, and what it makes. `None` if the text asks anything else.
+/// The calculation as it was asked, and its result. `None` if the text asks anything else.
 pub fn solve(text: &str) -> Option<(String, String)> {
     const AROUND: [&str; 23] = [
         "what is",
@@ -41,7 +41,7 @@ pub fn solve(text: &str) -> Option<(String, String)> {
     Some((shown.join(" "), number(result)))
 }
 
-/// "15% of 240", 「1200円の15%引き」, 「300の10%」.
+/// Solves "15% of 240", 「1200円の15%引き」, 「300の10%」.
 fn percentage(sum: &str) -> Option<(String, String)> {
     let sum = sum.replace('％', "%");
     let value = |text: &str| {
@@ -72,7 +72,7 @@ fn percentage(sum: &str) -> Option<(String, String)> {
     (result.is_finite() && result.abs() < MOST).then(|| (shown, number(result)))
 }
 
-/// Whole numbers are exact below this.
+/// Integers are exact below this.
 const MOST: f64 = 9e15;
 
 #[derive(Clone, Copy, Debug, PartialEq, strum::Display)]
@@ -89,7 +89,7 @@ enum Token {
     Over,
 }
 
-/// Numbers and signs in turn, at least two numbers.
+/// Alternating numbers and signs, with at least two numbers.
 fn tokens(sum: &str) -> Option<Vec<Token>> {
     const SIGNS: [(&str, Token); 15] = [
         ("multiplied by", Token::Times),
@@ -136,13 +136,13 @@ fn tokens(sum: &str) -> Option<Vec<Token>> {
     (tokens.len() >= 3 && tokens.len() % 2 == 1 && !is_date(sum)).then_some(tokens)
 }
 
-/// "12/3" and "2026-11-25" are days.
+/// Whether this is a date rather than a calculation: "12/3" and "2026-11-25" are dates.
 fn is_date(sum: &str) -> bool {
     !sum.contains(char::is_whitespace)
         && sum.chars().all(|character| character.is_ascii_digit() || "/-".contains(character))
 }
 
-/// Products first, then what is added and taken away.
+/// Computes products first, then additions and subtractions.
 fn sum_of(tokens: &[Token]) -> Option<f64> {
     let Token::Number(first) = *tokens.first()? else { return None };
     let (mut sum, mut product) = (0.0, first);
@@ -165,7 +165,7 @@ fn sum_of(tokens: &[Token]) -> Option<f64> {
     Some(sum + product)
 }
 
-/// With at most four places.
+/// Formats a number with at most four decimal places.
 fn number(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! Which of the matters that it knows something to say about a message is about.
+//! Finds the topic of a message among those that the built-in mind can talk about.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ fn topic_of(lower: &str) -> Option<Topic> {
     found.map(|found| found.topic)
 }
 
-/// The words of all phrases by which something is wanted of it.
+/// The words of all topics' phrases.
 fn topic_words() -> &'static BTreeSet<&'static str> {
     static WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
         let phrases = topics().iter().flat_map(|topic| &topic.phrases);
@@ -44,7 +44,8 @@ fn topic_words() -> &'static BTreeSet<&'static str> {
     &WORDS
 }
 
-/// "stupid", "you are really stupid", "stupid bot", but not "a stupid mistake"; 「君は本当に賢いね」, but not 「賢い買い物」.
+/// Whether a phrase is said about the addressee: "stupid", "you are really stupid", "stupid bot", but not "a stupid
+/// mistake"; 「君は本当に賢いね」, but not 「賢い買い物」.
 fn is_said_of_you(alone: &str, phrase: &str) -> bool {
     match phrase.is_ascii() {
         true => {
@@ -110,13 +111,13 @@ fn is_said_of_you(alone: &str, phrase: &str) -> bool {
     }
 }
 
-/// Whether the text says the phrase and hardly anything that it is about: "I'm so sorry, my bad", but not "sorry I'm late" and not
+/// Whether the text is the phrase with hardly any content: "I'm so sorry, my bad", but not "sorry I'm late" and not
 /// 「すみません、会議は何時ですか」.
 fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
     if !holds(alone, phrase) {
         return false;
     }
-    // What its author did to the one who is spoken to: "sorry, I did not mean to wake you", 「ごめんね、起こしちゃった」.
+    // What the author did to the addressee: "sorry, I did not mean to wake you", 「ごめんね、起こしちゃった」.
     const INTENTIONS: [&str; 6] = [
         "i did not mean to",
         "i didn't mean to",
@@ -131,7 +132,7 @@ fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
     if alone.starts_with(phrase) && tells_deed {
         return true;
     }
-    // The longest first, so that none leaves a part of another.
+    // The longest first, so that no shorter word leaves a part of a longer one.
     let rest = List::ApologyWords.phrases().iter().fold(alone.to_owned(), |rest, word| {
         let places = rest.match_indices(word).map(|(at, _)| at);
         let whole: Vec<usize> = places.filter(|at| is_whole_word(&rest, *at, word)).collect();

@@ -2,7 +2,7 @@
 
 use crate::llm::builtin::matching::{holds_any, normalize};
 
-/// In Latin letters as whole words: a secretary is no secret.
+/// Latin phrases match whole words: a secretary is no secret.
 const SECRECY_PHRASES: [&str; 10] = [
     "secret",
     "off the record",
@@ -15,21 +15,21 @@ const SECRECY_PHRASES: [&str; 10] = [
     "オフレコ",
     "覚えないで",
 ];
-/// What orders it, unless somebody says that they or others do it: "I don't remember".
+/// Phrases that demand secrecy, unless the sentence is about a subject: "I don't remember".
 const SECRECY_ORDERS: [&str; 5] =
     ["don't remember", "do not remember", "don't tell", "do not tell", "never tell"];
 const SUBJECTS: [&str; 9] = ["i", "you", "we", "they", "he", "she", "people", "really", "still"];
-/// What follows where "I" was left out: "don't remember when the sauna opens".
+/// What follows if "I" was left out: "don't remember when the sauna opens".
 const MISSED: [&str; 5] =
     ["remember when ", "remember where ", "remember who ", "remember if ", "remember how "];
-/// What asks to forget, and what only tells that somebody forgot: 「傘を忘れてきた」.
+/// Asks to forget. If one of [`FORGOTTEN`] follows, it only says that something was forgotten: 「傘を忘れてきた」.
 const FORGETTING: &str = "忘れて";
 const FORGOTTEN: [&str; 8] = ["き", "た", "い", "ま", "し", "る", "な", "は"];
 const MAX_QUOTE_CHARS: usize = 160;
-/// What it nods with at thanks and at "I see", and at a laugh or a greeting.
+/// The reactions to thanks and "I see", and to a laugh or a greeting.
 pub const WELCOME: &str = "👍";
 pub const LAUGH: &str = "😄";
-/// What it nods with at what asks for nothing.
+/// The reaction to a message that asks for nothing.
 pub const SEEN: &str = "👀";
 
 /// Whether the author asks not to be repeated or remembered.
@@ -38,7 +38,7 @@ pub fn asks_for_secrecy(text: &str) -> bool {
     holds_any(&lower, &SECRECY_PHRASES) || orders_secrecy(&lower) || asks_to_forget(&lower)
 }
 
-/// Where in doubt, it does.
+/// Whether a text demands secrecy. If in doubt, it does.
 fn orders_secrecy(lower: &str) -> bool {
     let is_order = |(at, order): (usize, &str)| {
         let subject = lower[..at].split_whitespace().next_back().unwrap_or_default();
@@ -58,13 +58,14 @@ fn asks_to_forget(lower: &str) -> bool {
     })
 }
 
-/// The beginning of a text. Code that the cut leaves open is closed, or else what follows the quote would be code.
+/// Truncates a text for a quote. Code that the cut leaves open is closed, since otherwise the text after the quote
+/// would become code.
 pub fn truncate_quote(text: &str) -> String {
     const FENCE: &str = "```";
     let Some((end, _)) = text.char_indices().nth(MAX_QUOTE_CHARS) else {
         return text.to_owned();
     };
-    // Perhaps the cut is within a fence.
+    // The cut may be within a fence.
     let kept = text[..end].trim_end().trim_end_matches('`').trim_end();
     let is_in_block = kept.matches(FENCE).count() % 2 == 1;
     let last = kept.rsplit(FENCE).next().unwrap_or(kept);

@@ -1,17 +1,17 @@
-//! The words by which a question is compared with what was said, as the room writes them: also where one is mistyped ("teh
-//! deplyo"), stands in the other script (「デプロイ」 for "deploy"), or is written in kana alone (「ふりかえり」).
+//! Normalizes the words by which a question is compared with earlier messages to the messages' spelling: also for
+//! words that are mistyped ("teh deplyo"), in the other script (「デプロイ」 for "deploy"), or in kana alone (「ふりかえり」).
 
 use std::collections::BTreeSet;
 
 use crate::llm::builtin::phrases::List;
 use crate::recall::terms::stem;
 
-/// Words that questions are made of. One of them is meant where two of its characters have changed places.
+/// Common words of questions. A word that is one of them with two characters swapped is taken as that word.
 const COMMON: [&str; 22] = [
     "what", "when", "where", "which", "who", "whose", "why", "how", "the", "that", "this", "then",
     "there", "does", "did", "have", "has", "about", "until", "with", "from", "said",
 ];
-/// What ends a word in kana.
+/// Particles that end a word in kana.
 const PARTICLES: [&str; 20] = [
     "は",
     "が",
@@ -34,7 +34,7 @@ const PARTICLES: [&str; 20] = [
     "します",
     "か",
 ];
-/// A word in kana has at least as many characters.
+/// The minimum number of characters of a word in kana.
 const SHORTEST_KANA: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Script {
     }
 }
 
-/// The text with each word that nobody has used replaced by the one that stands for it in what was said.
+/// The text with each unused word replaced by its counterpart in earlier messages.
 pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String {
     let known: BTreeSet<String> = said.flat_map(words).collect();
     let replaced = runs(text).into_iter().map(|(script, run)| {
@@ -69,7 +69,7 @@ pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String
     replaced.collect()
 }
 
-/// The text with each Latin word that is not known replaced by a known one that it is with one slip of the finger.
+/// The text with each unknown Latin word replaced by a known one that differs by one typo.
 pub fn corrected(text: &str, known: &BTreeSet<&str>) -> String {
     let replaced = runs(text).into_iter().map(|(script, run)| match script {
         Script::Latin if !known.contains(run) && !COMMON.contains(&run) => {
@@ -82,7 +82,7 @@ pub fn corrected(text: &str, known: &BTreeSet<&str>) -> String {
     replaced.collect()
 }
 
-/// Words that count only where somebody has used them: in kana alone, as pairs of katakana, and of two Latin letters.
+/// Words that count only if earlier messages use them: kana alone, pairs of katakana, and two Latin letters.
 pub fn faint_words(text: &str) -> BTreeSet<String> {
     const SMALL: [&str; 30] = [
         "am", "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "im", "in", "is", "it",
@@ -96,7 +96,7 @@ pub fn faint_words(text: &str) -> BTreeSet<String> {
             Script::Latin if run.len() == 2 && !SMALL.contains(&&*run.to_lowercase()) => {
                 found.insert(run.to_lowercase());
             }
-            // What follows another word begins with its ending or a particle.
+            // After another word, hiragana begins with its ending or a particle.
             Script::Hiragana => {
                 found.extend(kana_word(run, follows_kanji || before == Script::Katakana));
             }
@@ -108,7 +108,7 @@ pub fn faint_words(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The pairs of the word that a run of kana begins with.
+/// The character pairs of the word at the beginning of a run of kana.
 fn kana_word(run: &str, follows_word: bool) -> Vec<String> {
     let run = match follows_word {
         true => PARTICLES.iter().find_map(|it| run.strip_prefix(it)).unwrap_or_default(),
@@ -150,7 +150,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(|(_, run)| run.to_lowercase()).collect()
 }
 
-/// The longest parts in one script.
+/// Splits a text into the longest runs in one script.
 fn runs(text: &str) -> Vec<(Script, &str)> {
     let mut runs: Vec<(Script, &str)> = Vec::new();
     let mut start = 0;
@@ -167,7 +167,7 @@ fn runs(text: &str) -> Vec<(Script, &str)> {
     runs
 }
 
-/// What a word that nobody has used stands for.
+/// The known word that an unused word stands for.
 fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<String> {
     let of = |wanted: Script| {
         known
@@ -197,10 +197,10 @@ fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<Stri
     }
 }
 
-/// Fewer consonants tell no word.
+/// Fewer consonants do not identify a word.
 const FEWEST_SOUNDS: usize = 2;
 
-/// Whether two neighboring characters have changed places: "teh" for "the".
+/// Whether two neighboring characters are swapped: "teh" for "the".
 fn is_swapped(word: &str, other: &str) -> bool {
     let (one, two) = (word.as_bytes(), other.as_bytes());
     let differ: Vec<usize> =
@@ -213,7 +213,7 @@ fn is_swapped(word: &str, other: &str) -> bool {
     }
 }
 
-/// Whether a word is another one with one slip of the finger. In short words that is most probably a word of its own.
+/// Whether a word is another one with one typo. A short word is more probably a different word.
 fn is_mistyped(word: &str, other: &str) -> bool {
     const SHORTEST_SWAPPED: usize = 4;
     const SHORTEST_SLIP: usize = 6;
@@ -228,7 +228,7 @@ fn is_mistyped(word: &str, other: &str) -> bool {
             || other_skipped.as_deref() == Some(shorter)
             || skipped.as_deref() == Some(longer)
     };
-    // "allergies" and "allergic".
+    // Such as "allergies" and "allergic".
     let is_family = || common >= 5 && shortest >= 7 && word.len().max(other.len()) - common <= 3;
     let is_number = |text: &str| text.bytes().any(|character| character.is_ascii_digit());
     !is_number(word)
@@ -238,8 +238,8 @@ fn is_mistyped(word: &str, other: &str) -> bool {
             || is_family())
 }
 
-/// The consonants of a word as a speaker of Japanese says them: 「デプロイ」 and "deploy" are both `dpr`. Empty for a word that is
-/// too short to be told by them.
+/// The consonants of a word as pronounced in Japanese: 「デプロイ」 and "deploy" are both `dpr`. Empty for a word that is
+/// too short to be identified by them.
 fn sounds(word: &str) -> String {
     const SHORTEST: usize = 3;
     if word.chars().count() < SHORTEST {
@@ -265,7 +265,7 @@ fn sound_of_katakana(character: char) -> Option<char> {
         ('p', "パピプペポ"),
         ('m', "マミムメモ"),
         ('r', "ラリルレロ"),
-        // 「ワ」, 「ヤ」 and vowels have no counterpart that can be relied on.
+        // 「ワ」, 「ヤ」 and vowels have no reliable counterpart.
         ('\0', "ワヤユヨ"),
         ('\0', "アイウエオー"),
     ];
@@ -289,7 +289,7 @@ fn sounds_of_latin(word: &[u8]) -> String {
     ];
     let is_vowel =
         |character: Option<&u8>| character.is_some_and(|character| b"aeiouy".contains(character));
-    // A plural says its "s" in Japanese only where it stays.
+    // In Japanese, the plural "s" is rarely pronounced.
     let word = word.strip_suffix(b"s").filter(|rest| rest.len() >= 4).unwrap_or(word);
     let mut sounds = String::new();
     let mut at = 0;

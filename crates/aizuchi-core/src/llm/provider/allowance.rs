@@ -1,15 +1,16 @@
-//! How many tokens a model may produce for a prompt. What it thinks counts as output, so a model that thinks is allowed
-//! more than its answer takes: with the answer's tokens alone it would think and then say nothing.
+//! The output token limit of a prompt. Thinking counts as output, so a model that thinks gets a higher limit than
+//! its answer needs; otherwise it would use up the limit on thinking and answer nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
 
-/// What a model that thinks is allowed besides its answer.
+/// The additional tokens for a model that thinks.
 const THINKING_TOKENS: u32 = 16_000;
-/// The same with an effort of the settings: Anthropic's highest reserves 24,000 tokens, and its smallest limit is 32,000.
+/// The additional tokens if the settings name an effort: Anthropic's highest reserves 24,000 tokens, and its
+/// smallest limit is 32,000.
 const EFFORT_THINKING_TOKENS: u32 = 32_000 - DEFAULT_MAX_TOKENS;
-/// Parts of the names of models that think unless they are told not to.
+/// Parts of the names of models that think by default.
 const THINKING_NAMES: [&str; 16] = [
     "gpt-5",
     "gpt-6",
@@ -29,13 +30,13 @@ const THINKING_NAMES: [&str; 16] = [
     "minimax-m",
 ];
 
-/// The tokens of a model's answers and of what it thinks.
+/// The token limits of a model's answers and thinking.
 pub struct Allowance {
-    /// The longest answer that the settings name.
+    /// The maximum answer length in the settings.
     max_tokens: Option<u32>,
-    /// What it may think besides. 0 if it seems not to think.
+    /// The additional tokens for thinking. 0 if the model does not seem to think.
     thinking_tokens: AtomicU32,
-    /// The settings say how much it may think.
+    /// Whether the settings fix the tokens for thinking.
     is_fixed: bool,
 }
 
@@ -55,32 +56,32 @@ impl Allowance {
         }
     }
 
-    /// The longest answer, by the settings and the prompt's own limit.
+    /// The maximum answer length, from the settings and the prompt's own limit.
     pub fn answer(&self, prompt_limit: Option<u32>) -> u32 {
         let limit = self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
         prompt_limit.map_or(limit, |prompt_limit| prompt_limit.min(limit))
     }
 
-    /// The limit to send: that of the answer, and room to think.
+    /// The limit to send: the answer's limit plus the tokens for thinking.
     pub fn total(&self, prompt_limit: Option<u32>) -> u32 {
         let answer = self.answer(prompt_limit);
         match self.thinking_tokens.load(Ordering::Relaxed) {
             0 => answer,
             thinking => {
                 let usual = answer.min(DEFAULT_MAX_TOKENS).saturating_add(thinking);
-                // A large limit of the settings counts the thinking in.
+                // A large limit in the settings already includes the thinking.
                 usual.max(self.max_tokens.unwrap_or(0))
             }
         }
     }
 
-    /// Whether the model is allowed more than its answer takes.
+    /// Whether the limit is higher than the answer needs.
     pub fn has_room_to_think(&self) -> bool {
         self.thinking_tokens.load(Ordering::Relaxed) > 0
     }
 
-    /// Allows more from now on, after an answer without an end. Returns how much more; `None` if it was allowed before,
-    /// or the settings say how much.
+    /// Raises the limit from now on, after an answer was cut off. Returns the additional tokens; `None` if the limit
+    /// was raised before, or the settings fix it.
     pub fn allow_thinking(&self) -> Option<u32> {
         if self.is_fixed {
             return None;
@@ -91,7 +92,7 @@ impl Allowance {
     }
 }
 
-/// Whether a model thinks if nothing is said about it, as far as its name tells. The others show it by their answers.
+/// Whether a model thinks by default, judging by its name. Other models reveal it by their answers.
 pub fn thinks_by_default(model_name: &str) -> bool {
     let name = model_name.to_lowercase();
     let is_openai_o = name.rsplit('/').next().is_some_and(|name| {
@@ -103,7 +104,7 @@ pub fn thinks_by_default(model_name: &str) -> bool {
     (is_openai_o || has_thinking_name || is_thinking_claude(&name)) && !name.contains("non-")
 }
 
-/// Claude thinks by default from version 5 on.
+/// Whether this is a Claude model that thinks by default: version 5 or later.
 fn is_thinking_claude(name: &str) -> bool {
     let Some((_, version)) = name.split_once("claude-") else { return false };
     let is_number =
@@ -173,7 +174,7 @@ mod tests {
             ("gpt-5", params(None, None, None), None, (2048, 18_048)),
             ("gpt-5", params(None, None, None), Some(20), (20, 16_020)),
             ("gpt-5", params(Some(1000), None, None), Some(700), (700, 16_700)),
-            // Somebody who allows so much has thought of the thinking.
+            // A limit this large already accounts for the thinking.
             ("gpt-5", params(Some(60_000), None, None), Some(700), (700, 60_000)),
             ("gpt-5", params(None, Some(0), None), Some(20), (20, 20)),
             ("gpt-4o", params(None, Some(500), None), Some(20), (20, 520)),

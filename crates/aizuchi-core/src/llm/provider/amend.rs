@@ -1,6 +1,6 @@
-//! What is changed in a request after `genai` has made it: parameters of the settings that `genai` does not know are
-//! merged in, at any depth, what a provider wants back beside its tool calls is put there, and what a model has refused is
-//! left out.
+//! Changes a request after `genai` has built it: merges in parameters from the settings that `genai` does not know,
+//! at any depth, restores the fields that a provider expects back with its tool calls, and leaves out what a model
+//! has refused.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::llm::provider::refusal::ProviderRefusal;
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
 use crate::prompt::tool::CallFields;
 
-/// Where that limit is in a request.
+/// Where the output limit is in a request.
 const LIMIT_PATHS: [&str; 3] =
     ["/max_tokens", "/max_completion_tokens", "/generationConfig/maxOutputTokens"];
 
-/// How providers call the effort, its budgets and its levels.
+/// How providers spell the effort, its budgets and its levels.
 const EFFORT_WORDS: [&str; 15] = [
     "reasoning_effort",
     "reasoningeffort",
@@ -37,32 +37,32 @@ const EFFORT_WORDS: [&str; 15] = [
 /// A change that a server asks for when it refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remedy {
-    /// Without this parameter of the settings.
+    /// Leave out this parameter of the settings.
     LeaveOut(String),
-    /// With `max_completion_tokens` in place of `max_tokens`: OpenAI's reasoning models under names of one's own.
+    /// Send `max_completion_tokens` instead of `max_tokens`: for OpenAI's reasoning models under custom names.
     RenameLimit,
-    /// Without room to think: the limit is more than the model can do.
+    /// Send no additional tokens for thinking: the limit exceeds the model's maximum.
     LowerLimit,
-    /// The same for this call only: the limit is more than the model can do after so long a prompt.
+    /// The same for this call only: the limit exceeds what the model can produce after this long prompt.
     LowerLimitOnce,
 }
 
-/// The parameters of the settings, as far as a model may refuse them or `genai` does not send them.
+/// The parameters in the settings that a model may refuse or that `genai` does not send.
 pub struct Parameters {
-    /// What `genai` does not know.
+    /// The parameters that `genai` does not know.
     extra: Map<String, Value>,
     sent: Vec<Parameter>,
 }
 
 /// A parameter that is sent.
 struct Parameter {
-    /// As the settings spell it, with dots.
+    /// The name as the settings spell it, with dots.
     name: String,
-    /// How refusals spell it, in lower case.
+    /// The spellings used in refusals, in lower case.
     words: Vec<String>,
 }
 
-/// The changes of one request.
+/// The changes to one request.
 #[derive(Default)]
 pub struct RequestChanges {
     extra: Map<String, Value>,
@@ -74,7 +74,7 @@ impl Parameters {
     pub fn new(params: &ModelParams) -> Self {
         let mut sent = Vec::new();
         collect_extra(&params.extra, "", &mut sent);
-        // The innermost first: it is named together with those around it.
+        // The innermost parameter first: a refusal names it together with the enclosing ones.
         sent.sort_by_key(|parameter| std::cmp::Reverse(parameter.name.matches('.').count()));
         let mut add = |is_set: bool, name: &str, words: &[&str]| {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
@@ -89,7 +89,7 @@ impl Parameters {
         Self { extra: params.extra.clone(), sent }
     }
 
-    /// The changes of a request to a server that has asked for these, with what goes back beside tool calls.
+    /// The changes to a request for a server with these remedies, with the fields to send back with tool calls.
     pub fn changes(&self, remedies: BTreeSet<Remedy>, call_fields: CallFields) -> RequestChanges {
         let mut extra = self.extra.clone();
         for remedy in &remedies {
@@ -100,7 +100,7 @@ impl Parameters {
         RequestChanges { extra, remedies, call_fields }
     }
 
-    /// The change that a refusal asks for, if it names something that was sent.
+    /// The change that a refusal asks for, if it names a parameter that was sent.
     pub fn remedy(&self, refusal: &str, limit: u32) -> Option<Remedy> {
         let refusal = ProviderRefusal::new(refusal);
         let names_limit = refusal.names_limit();
@@ -120,7 +120,7 @@ impl Parameters {
 }
 
 impl RequestChanges {
-    /// The body of the request with these changes.
+    /// Applies the changes to the body of a request.
     pub fn apply(&self, body: Bytes) -> Bytes {
         let changes_nothing =
             self.extra.is_empty() && self.remedies.is_empty() && self.call_fields.is_empty();
@@ -182,8 +182,8 @@ fn names_tool_calls(body: &[u8]) -> bool {
     body.windows(name.len()).any(|part| part == name)
 }
 
-/// Beside tool calls an empty text is no text. A proxy that translates for another provider may write one of its own in
-/// its place, which the model then reads as what it said.
+/// Removes an empty text beside tool calls. A proxy that translates for another provider may replace it with a
+/// placeholder, which the model then reads as its own words.
 fn clear_empty_contents(request: &mut Value) {
     let messages = request.get_mut("messages").and_then(Value::as_array_mut);
     for message in messages.into_iter().flatten() {
@@ -200,7 +200,8 @@ fn add_fields(object: &mut Value, fields: Option<&Map<String, Value>>) {
     }
 }
 
-/// Where a parameter may be in a request: the object, and the key in it. Empty for one that `genai` does not know.
+/// Where a parameter may be in a request: the enclosing object, and the key in it. Empty for a parameter that
+/// `genai` does not know.
 fn paths_of(name: &str) -> &'static [(&'static str, &'static str)] {
     match name {
         "temperature" => &[("", "temperature"), ("/generationConfig", "temperature")],
@@ -217,7 +218,7 @@ fn paths_of(name: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Adds each parameter of an object, and those within it.
+/// Adds each parameter of an object, and the nested ones.
 fn collect_extra(object: &Map<String, Value>, before: &str, sent: &mut Vec<Parameter>) {
     for (key, value) in object {
         let name = format!("{before}{key}");
@@ -243,7 +244,7 @@ fn to_snake_case(key: &str) -> String {
     snake
 }
 
-/// Removes a parameter by its name with dots.
+/// Removes a parameter by its dotted name.
 fn remove(object: &mut Map<String, Value>, name: &str) {
     if object.shift_remove(name).is_some() {
         return;
@@ -255,7 +256,7 @@ fn remove(object: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Sets what is set in `from`, and leaves the rest of an object as it is.
+/// Merges `from` into an object, and leaves its other fields as they are.
 fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -356,14 +357,14 @@ mod tests {
                 99,
                 leave_out("top_k"),
             ),
-            // What is repeated of the request names everything.
+            // The echoed request names every parameter.
             (
                 json!({ "detail": [{ "loc": ["body", "tools"], "msg": "Field required",
                     "input": { "temperature": 1, "stop": 2 } }] }),
                 99,
                 None,
             ),
-            // The message speaks of other things as well.
+            // The message mentions other parameters as well.
             (
                 json!({ "error": { "message": "Set temperature or tools", "param": "tools" } }),
                 99,

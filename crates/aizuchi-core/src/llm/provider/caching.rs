@@ -1,10 +1,10 @@
-//! Helps providers' prefix caches. OpenAI finds by itself what a prompt shares with one before it, and gets a key that keeps
-//! the prompts of one purpose in one channel on the same server. Anthropic keeps what ends at a mark, for five minutes since
-//! it was last used.
+//! Supports providers' prefix caches. OpenAI finds shared prefixes by itself, and gets a key that routes the prompts
+//! of one purpose in one channel to the same server. Anthropic caches the prefix up to a mark, for five minutes
+//! after its last use.
 //!
-//! To keep something there costs a quarter more than to send it, and to use it again a tenth. So nothing is marked that
-//! was not sent before within these five minutes: where prompts are rare, it would cost more and be of no use. Only hashes of
-//! what was sent are remembered, no text.
+//! Writing to Anthropic's cache costs a quarter more than plain input, and reading from it a tenth. So a prefix is
+//! marked only if it was sent before within these five minutes: where prompts are rare, the cache would only add
+//! cost. The module remembers hashes of the prefixes only, no text.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,27 +19,27 @@ use sha2::{Digest, Sha256};
 use crate::llm::model::Provider;
 use crate::prompt::Prompt;
 
-/// How long Anthropic keeps what was not used again.
+/// How long Anthropic keeps an unused prefix.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
-/// No model of Anthropic's keeps less than 1024 tokens. Two marks are at least this far apart.
+/// No Anthropic model caches fewer than 1024 tokens. Marks are at least this far apart.
 const MIN_BYTES: usize = 4096;
-/// From here on every prompt is new: the time, and the task.
+/// Every prompt differs from here on: the time and the task follow.
 const CHANGING_PART: &str = "\n---\n";
-/// Prompts have some hundred paragraphs. When there are too many, it begins anew.
+/// The maximum number of known prefixes; prompts have some hundred paragraphs. The map is cleared when it is full.
 const MAX_KNOWN: usize = 50_000;
 
-/// The beginnings of the prompts that were sent lately, up to the end of each paragraph.
+/// Hashes of recently sent prefixes, up to the end of each paragraph.
 #[derive(Debug, Default)]
 pub struct SentPrefixes(Mutex<HashMap<u64, SentPrefix>>);
 
 #[derive(Clone, Copy, Debug)]
 struct SentPrefix {
     sent: Timestamp,
-    /// When it was last marked.
+    /// When the prefix was last marked.
     marked: Option<Timestamp>,
 }
 
-/// Where a paragraph of a prompt ends, and the hash of everything before.
+/// Where a paragraph of a prompt ends, and the hash of the text up to there.
 #[derive(Clone, Copy, Debug)]
 struct Ending {
     position: usize,
@@ -47,7 +47,8 @@ struct Ending {
 }
 
 impl SentPrefixes {
-    /// Where to mark this prompt, and remembers that it was sent. Prompts of another `kind` have something else before them.
+    /// Returns where to mark this prompt, and remembers that it was sent. Prompts of different `kind`s are preceded
+    /// by different content.
     pub fn marks(&self, kind: &str, text: &str, now: Timestamp) -> Vec<usize> {
         let endings = endings(kind, text);
         let is_fresh = |at: Timestamp| now.duration_since(at) < LIFETIME;
@@ -81,8 +82,8 @@ impl SentPrefixes {
     }
 }
 
-/// What is to be used again, if a prompt with this beginning was sent before. If that is most of it, prompts follow each
-/// other in one conversation, and the next one will probably share everything but the part that always changes.
+/// The prefix to reuse if a prompt with this prefix was sent before. If it is most of the prompt, the prompts follow
+/// each other in one conversation, and the next one will probably share everything but the part that always changes.
 fn next_mark(sent: Ending, endings: &[Ending], text: &str) -> Ending {
     let end = text.rfind(CHANGING_PART).map_or(0, |before| before + 1);
     let whole = endings.iter().copied().find(|ending| ending.position == end);
@@ -103,7 +104,7 @@ fn endings(kind: &str, text: &str) -> Vec<Ending> {
     paragraphs.collect()
 }
 
-/// The system message in parts, of which all but the rest after the last mark are to be kept.
+/// Splits the system message at the marks. All parts but the one after the last mark are to be cached.
 pub fn marked_parts(system: &str, marks: &[usize]) -> Vec<ChatMessage> {
     let mut parts = Vec::new();
     let mut begin = 0;
@@ -118,7 +119,7 @@ pub fn marked_parts(system: &str, marks: &[usize]) -> Vec<ChatMessage> {
     parts
 }
 
-/// Whether a server takes [`cache_key`]. Others that are compatible with OpenAI may refuse what they do not know.
+/// Whether a server accepts [`cache_key`]. Other OpenAI-compatible servers may reject unknown parameters.
 pub fn takes_cache_key(provider: Provider, api_base: &str) -> bool {
     let host = Url::parse(api_base).ok();
     let host = host.as_ref().and_then(Url::host_str);
@@ -126,7 +127,7 @@ pub fn takes_cache_key(provider: Provider, api_base: &str) -> bool {
     provider == Provider::OpenAi && host.is_some_and(is_openai)
 }
 
-/// The same for all prompts of one purpose in one channel. It tells neither of them.
+/// A key shared by all prompts of one purpose in one channel. It reveals neither.
 pub fn cache_key(prompt: &Prompt) -> String {
     let conversation = &prompt.context.conversation;
     let mut digest = Sha256::new();
@@ -155,7 +156,7 @@ mod tests {
         format!("{}\n\n", "You decide whether to join in. ".repeat(200))
     }
 
-    /// A prompt with these messages, of a thousand bytes each.
+    /// A prompt with these messages, of 1,000 bytes each.
     fn prompt(messages: std::ops::Range<usize>) -> String {
         let lines = messages.map(|number| format!("**{number:04}** bob:\n{}\n\n", "x".repeat(984)));
         format!("{}{}{TAIL}", rules(), lines.collect::<String>())
@@ -176,13 +177,13 @@ mod tests {
         let end = |messages: usize| prompt(0..messages).find(TAIL).unwrap();
         assert_eq!(beginnings.marks("judge", &prompt(0..50), at(0)), [0_usize; 0]);
         assert_eq!(beginnings.marks("judge", &prompt(0..55), at(60)), [end(55)]);
-        // What was kept is used, and what came since is kept, too, if it is enough.
+        // The cached prefix is used, and the new messages are cached, too, if they are long enough.
         assert_eq!(beginnings.marks("judge", &prompt(0..60), at(120)), [end(55), end(60)]);
         assert_eq!(beginnings.marks("judge", &prompt(0..62), at(180)), [end(60)]);
         assert_eq!(beginnings.marks("judge", &prompt(0..65), at(240)), [end(60), end(65)]);
-        // The window moves on. Of the beginning, only the rules are shared.
+        // The window moves on. Only the rules are still shared.
         assert_eq!(beginnings.marks("judge", &prompt(26..66), at(300)), [rules().len()]);
-        // Five minutes later nothing is kept any more.
+        // Five minutes later the cache is empty.
         assert_eq!(beginnings.marks("judge", &prompt(26..66), at(600)), [0_usize; 0]);
     }
 
@@ -196,7 +197,7 @@ mod tests {
             let marks = beginnings.marks("judge", &elsewhere, at(second as i64));
             assert_eq!(marks, [rules().len()]);
         }
-        // A model asks for a tool, and gets the same prompt once more.
+        // A model calls a tool, and gets the same prompt again.
         let marks = beginnings.marks("reply", &prompt(0..50), at(4));
         assert_eq!(marks, [prompt(0..50).len()]);
     }

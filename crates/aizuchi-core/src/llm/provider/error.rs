@@ -1,5 +1,5 @@
-//! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part
-//! of a key, so only their error codes are kept.
+//! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part of a key, so only
+//! their error codes are kept.
 
 use genai::{Error, webc};
 use jiff::fmt::rfc2822::DateTimeParser;
@@ -19,19 +19,19 @@ use crate::platform::log_sentence::to_log_sentence;
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallError {
-    /// Waiting. The call may have cost tokens.
+    /// Waiting may help. The call may have cost tokens.
     Retryable {
         problem: ModelProblem,
         why: String,
         retry_after: Option<SignedDuration>,
         usage: Usage,
     },
-    /// A request of another shape, or with this change. If the server called it a failure of its own, waiting may help
-    /// as well.
+    /// A request in another shape, or with this change, may help. If the server reported an internal error, waiting
+    /// may help as well.
     RequestRejected { why: String, remedy: Option<Remedy>, may_pass: bool },
-    /// Nothing; the operator should look.
+    /// Nothing helps; the operator should look.
     Permanent { problem: ModelProblem, why: String },
-    /// Nothing, and the call cost tokens.
+    /// Nothing helps, and the call cost tokens.
     Unusable { why: String, usage: Usage },
 }
 
@@ -45,7 +45,7 @@ impl CallError {
         Self::RequestRejected { why: why.into(), remedy: None, may_pass: false }
     }
 
-    /// The same error once no other request is left to try.
+    /// Converts a rejection into its final error once no other request is left to try.
     pub fn settled(self) -> Self {
         match self {
             Self::RequestRejected { why, may_pass: true, .. } => {
@@ -59,7 +59,7 @@ impl CallError {
         Self::Permanent { problem, why: why.into() }
     }
 
-    /// What stands between the program and the model. `None` if it answered, though to no use.
+    /// The problem that keeps the model from answering. `None` if it gave an unusable answer.
     pub fn problem(&self) -> Option<ModelProblem> {
         match self {
             Self::Retryable { problem, .. } | Self::Permanent { problem, .. } => Some(*problem),
@@ -68,23 +68,23 @@ impl CallError {
         }
     }
 
-    /// The same error of a call that used these tokens.
+    /// The same error with the tokens that the call used.
     pub fn with_usage(self, usage: Usage) -> Self {
         match self {
             Self::Retryable { problem, why, retry_after, .. } => {
                 Self::Retryable { problem, why, retry_after, usage }
             }
             Self::Unusable { why, .. } => Self::Unusable { why, usage },
-            // The provider did not take the request.
+            // The provider did not accept the request.
             Self::RequestRejected { .. } | Self::Permanent { .. } => self,
         }
     }
 }
 
-/// The model refused for reasons of policy.
+/// The model refused for policy reasons.
 pub const DECLINED: &str = "it declined to answer this";
 
-/// A part of the request is wrong, as the settings have it.
+/// A part of the request from the settings is invalid.
 pub const UNSENDABLE: &str = "its address, its key or an extra header cannot be sent";
 
 /// Why the provider's response did not arrive.
@@ -101,7 +101,7 @@ pub fn from_transfer(failure: TransferError) -> CallError {
     }
 }
 
-/// Converts an error of `genai`. Its own message is dropped, since it holds requests and responses.
+/// Converts an error of `genai`. Its own message is dropped, since it contains requests and responses.
 pub fn from_genai(error: Error, now: Timestamp) -> CallError {
     match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
@@ -146,13 +146,12 @@ fn unknown_shape() -> CallError {
     CallError::retryable(ModelProblem::Garbled, "its answer has an unknown shape")
 }
 
-/// Status 404: no such model, address or feature. Gateways answer it for models without tool
-/// support.
+/// Whether the status is 404: no such model, address or feature. Gateways return it for models without tool support.
 pub fn is_not_found(error: &Error) -> bool {
     refusal(error).is_some_and(|(status, _)| status == 404)
 }
 
-/// What the provider says about the request, if it may take another one.
+/// What the provider says about the request, if it may accept a different one.
 pub fn rejection(error: &Error) -> Option<&str> {
     let (status, body) = refusal(error)?;
     matches!(status, 400 | 422).then_some(body)
@@ -172,7 +171,7 @@ fn refusal(error: &Error) -> Option<(u16, &str)> {
     }
 }
 
-/// No response, or an incomplete one.
+/// Converts a missing or incomplete response.
 fn transport_error(error: &reqwest::Error) -> CallError {
     if error.is_timeout() {
         CallError::retryable(ModelProblem::TimedOut, "it did not answer in time")
@@ -185,7 +184,7 @@ fn transport_error(error: &reqwest::Error) -> CallError {
     }
 }
 
-/// A response with an error status.
+/// Converts a response with an error status.
 pub fn status_error(
     status: StatusCode,
     body: &str,
@@ -250,8 +249,8 @@ pub fn status_error(
     }
 }
 
-/// Whether a server failed because of the shape of the request: llama.cpp and others answer so where the chat template
-/// of a model, or how they were started, knows no tools, no schema, or no conversation without a user.
+/// Whether a server failed because of the request's shape. llama.cpp and others do if the model's chat template, or
+/// their configuration, does not support tools, schemas, or a conversation without a user turn.
 fn is_about_shape(body: &str) -> bool {
     const SIGNS: [&str; 11] = [
         "jinja",
@@ -278,7 +277,7 @@ fn key_refused(status_text: &str) -> CallError {
 /// The provider's error code, if it looks like one.
 pub fn error_code(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
-    // Gemini wraps errors of streams into a list.
+    // Gemini wraps errors of streams in a list.
     let error = body.get(0).unwrap_or(&body).get("error")?;
     // Gemini reports an invalid key only here.
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
@@ -289,16 +288,16 @@ pub fn error_code(body: &str) -> Option<String> {
         (1..=48).contains(&code.len())
             && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
     };
-    // A code that looks like a key is none.
+    // A code that looks like a key is not used.
     let is_safe = |code: &&str| to_log_sentence(code) == *code;
     named.find(|code| is_code(code) && is_safe(code)).map(str::to_owned)
 }
 
-/// The longest wait that is believed.
+/// The longest wait that is accepted.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// The wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date
-/// (RFC 9110 §10.2.3).
+/// The wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110
+/// §10.2.3).
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     let text =
         |value: Option<&reqwest::header::HeaderValue>| Some(value?.to_str().ok()?.to_owned());
@@ -314,7 +313,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     Some(date.duration_since(now).max(SignedDuration::ZERO))
 }
 
-/// The wait in the body of an error: Google's APIs put it there, as `"retryDelay": "37.5s"`.
+/// The wait in the body of an error, where Google's APIs put it: `"retryDelay": "37.5s"`.
 fn retry_delay(body: &str) -> Option<SignedDuration> {
     let body: Value = serde_json::from_str(body).ok()?;
     let details = body.get(0).unwrap_or(&body).pointer("/error/details")?.as_array()?;

@@ -1,4 +1,4 @@
-//! How `genai` is told to speak to a provider: its adapter, the options of each request and how much a model thinks.
+//! How `genai` is configured for a provider: its adapter, the options of each request and the amount of thinking.
 
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatOptions, ReasoningEffort};
@@ -8,7 +8,7 @@ use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::ProviderSettings;
 use crate::llm::provider::allowance::thinks_by_default;
 
-/// The smallest budget of those models of Gemini that cannot do without thinking.
+/// The smallest budget of Gemini models that cannot turn thinking off.
 const GEMINI_LEAST_BUDGET: u32 = 128;
 
 pub fn chat_options(settings: &ProviderSettings) -> ChatOptions {
@@ -22,7 +22,7 @@ pub fn chat_options(settings: &ProviderSettings) -> ChatOptions {
         stop_sequences: params.stop.clone(),
         seed: params.seed,
         reasoning_effort: reasoning_effort(settings),
-        // Only the raw body says that a model refused.
+        // Only the raw body shows that a model refused.
         capture_raw_body: Some(true),
         // Keeps a model's reasoning out of its answer.
         normalize_reasoning_content: Some(true),
@@ -31,12 +31,12 @@ pub fn chat_options(settings: &ProviderSettings) -> ChatOptions {
     }
 }
 
-/// What of `genai` speaks to a provider, and its name there.
+/// The `genai` adapter for a provider, and its namespace.
 pub fn adapter(settings: &ProviderSettings) -> (AdapterKind, &'static str) {
     match (settings.provider, settings.provider.wire_format()) {
-        // It spells the seed and what a model has thought in its own way.
+        // Mistral has its own spelling of the seed and of thinking.
         (Provider::Mistral, _) => (AdapterKind::Mistral, "mistral"),
-        // It is told to think by a switch, which must not be touched without an effort.
+        // DeepSeek has a switch for thinking, which must not be set without an effort.
         (Provider::DeepSeek, _) if settings.params.reasoning_effort.is_some() => {
             (AdapterKind::DeepSeek, "deepseek")
         }
@@ -51,21 +51,22 @@ fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     match (effort, settings.provider.wire_format()) {
         (Some("none"), WireFormat::Gemini) => Some(least_of_gemini(&settings.model_name)),
         (Some(effort), _) => ReasoningEffort::from_keyword(effort),
-        // Without an effort, `genai` takes the end of names such as qwen-max for one and strips it.
-        // A budget of 0 is not sent.
+        // Without an effort, `genai` mistakes the end of names such as qwen-max for one and strips it. A budget of 0
+        // is not sent.
         (None, WireFormat::OpenAi) => Some(ReasoningEffort::Budget(0)),
         (None, WireFormat::Anthropic | WireFormat::Gemini) => None,
     }
 }
 
-/// As little thinking as a model of Gemini can do. Newer ones take a level, and the larger ones cannot do without.
+/// The least thinking that a Gemini model supports. Newer models take a level, and the larger ones cannot turn
+/// thinking off.
 fn least_of_gemini(model_name: &str) -> ReasoningEffort {
     let has_levels = ["gemini-3", "gemma-4"].iter().any(|name| model_name.contains(name));
     let is_large = model_name.contains("pro");
     match (has_levels, is_large) {
         (true, true) => ReasoningEffort::Low,
         (true, false) => ReasoningEffort::Minimal,
-        // One that does not think refuses to be told.
+        // A model that does not think rejects a budget.
         (false, _) if !thinks_by_default(model_name) => ReasoningEffort::Zero,
         (false, true) => ReasoningEffort::Budget(GEMINI_LEAST_BUDGET),
         (false, false) => ReasoningEffort::Budget(0),

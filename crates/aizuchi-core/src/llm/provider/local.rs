@@ -1,5 +1,5 @@
-//! What a model of Ollama needs besides its OpenAI-compatible API: to stay loaded, and to be known for how long a prompt
-//! it takes. What is longer, Ollama cuts without a word.
+//! What an Ollama model needs beyond the OpenAI-compatible API: keeping it loaded, and finding out its context
+//! length, because Ollama silently truncates longer prompts.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::llm::model::Provider;
 use crate::llm::provider::ProviderMind;
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 
-/// Ollama answers questions about its models at once.
+/// Ollama answers questions about its models immediately.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl ProviderMind {
-    /// How many tokens a prompt and its answer may have together, as Ollama has loaded the model or the model itself
-    /// says. `None` if neither is known, or it is no model of Ollama.
+    /// The context length of the prompt and its answer together, from the loaded model or from the model's own
+    /// parameters. `None` if neither is known, or it is not an Ollama model.
     pub(super) async fn ollama_context_length(&self) -> Option<u64> {
         let loaded = read(self.ollama_request("api/ps", None)?).await?;
         match loaded_length(&loaded, &self.model_name) {
@@ -28,8 +28,8 @@ impl ProviderMind {
         }
     }
 
-    /// Loads the model, for as long as `params.keep_alive` says, if it says so. That takes no tokens. If it fails, so
-    /// does the call that follows, which says why.
+    /// Loads the model, for as long as `params.keep_alive` says, if it is set. This uses no tokens. If it fails, so
+    /// does the following call, which reports the reason.
     pub(super) async fn load_for(&self, keep_alive: &Value) {
         let body = json!({ "model": self.model_name, "keep_alive": keep_alive });
         if let Some(request) = self.ollama_request("api/generate", Some(&body)) {
@@ -37,7 +37,7 @@ impl ProviderMind {
         }
     }
 
-    /// A request to the native API, which is beside the compatible one.
+    /// A request to the native API, next to the OpenAI-compatible one.
     fn ollama_request(&self, path: &str, body: Option<&Value>) -> Option<RequestBuilder> {
         if self.provider != Provider::Ollama {
             return None;
@@ -61,7 +61,7 @@ async fn read(request: RequestBuilder) -> Option<Value> {
     serde_json::from_slice(&body).ok()
 }
 
-/// The context of a model in the list of those that are loaded.
+/// The context length of a model in the list of loaded models.
 fn loaded_length(list: &Value, name: &str) -> Option<u64> {
     let is_it = |model: &&Value| {
         let loaded = model["name"].as_str().unwrap_or_default();
@@ -70,7 +70,7 @@ fn loaded_length(list: &Value, name: &str) -> Option<u64> {
     list["models"].as_array()?.iter().find(is_it)?["context_length"].as_u64()
 }
 
-/// The context that a model sets for itself: a line of its parameters.
+/// The context length that the model's own parameters declare (`num_ctx`).
 fn declared_length(model: &Value) -> Option<u64> {
     let lines = model["parameters"].as_str()?.lines();
     let mut lengths = lines.filter_map(|line| line.trim().strip_prefix("num_ctx"));

@@ -1,5 +1,5 @@
-//! Looks whether a provider can be reached, takes the key and has the model, by its list of models: that costs
-//! nothing, unlike a call.
+//! Checks that a provider is reachable, accepts the key and has the model, using its list of models. Unlike a call,
+//! this is free.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::llm::provider::ProviderMind;
 use crate::llm::provider::error::error_code;
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 
-/// A list of models comes at once.
+/// Servers list their models immediately.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a list of models tells.
+/// The result of a list of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listing {
     Problem(ModelProblem),
-    /// The server answered.
+    /// The server answered without a problem.
     Fine,
-    /// Nothing: not every server has such a list.
+    /// Unknown: not every server has such a list.
     Unknown,
 }
 
 impl ProviderMind {
-    /// Remembers the problem, if there is one, until a call succeeds. That the model cannot be reached is over as soon
-    /// as its server answers.
+    /// Remembers a problem until a call succeeds. An unreachable model counts as fixed as soon as its server
+    /// answers.
     pub(super) async fn look_for_problem(&self) -> Option<ModelProblem> {
         let listing = self.listing().await;
         let mut problem = self.problem.lock();
@@ -51,7 +51,7 @@ impl ProviderMind {
             Err(_) => return Listing::Unknown,
         };
         let status = response.status();
-        // Not 403: a key may be allowed to use a model and not to list models.
+        // 403 is no proof: a key may be allowed to use a model but not to list models.
         if status == StatusCode::UNAUTHORIZED {
             return Listing::Problem(ModelProblem::KeyRefused);
         }
@@ -70,11 +70,11 @@ impl ProviderMind {
     }
 
     fn listing_request(&self) -> Option<RequestBuilder> {
-        // Their lists want other credentials than a key.
+        // Their lists need other credentials than a key.
         if matches!(self.provider, Provider::Vertex | Provider::Bedrock) {
             return None;
         }
-        // OpenRouter lists its models to everybody.
+        // OpenRouter's list of models needs no key, so it cannot check one.
         let path = if self.provider == Provider::OpenRouter { "key" } else { "models" };
         let url = Url::parse(&self.api_base).ok()?.join(path).ok()?;
         let request = self.http.get(url);
@@ -95,7 +95,8 @@ async fn body_of(response: Response) -> Option<String> {
     String::from_utf8(body).ok()
 }
 
-/// Whether a list of models, which is complete on an own server, has this one. `None` if it is no such list.
+/// Whether a self-hosted server's list, which is complete, contains this model. `None` if the body is not a list of
+/// models.
 fn lists(body: &str, name: &str) -> Option<bool> {
     let body: Value = serde_json::from_str(body).ok()?;
     let mut ids =

@@ -1,8 +1,8 @@
-//! What a server says when it refuses a request: which parameter it does not take, as far as that can be told.
+//! What a server says when it refuses a request: which parameter it rejects, as far as that can be told.
 
 use serde_json::Value;
 
-/// Names of the limit of a request's output.
+/// The names of a request's output limit.
 const LIMIT_WORDS: [&str; 6] = [
     "max_tokens",
     "max_completion_tokens",
@@ -15,10 +15,10 @@ const LIMIT_WORDS: [&str; 6] = [
 const CONTEXT_WORDS: [&str; 4] =
     ["context length", "context limit", "context window", "context size"];
 
-/// The texts of a refusal that say what is wrong, in lower case, without what they repeat of the request.
+/// The texts of a refusal that say what is wrong, in lower case, without echoed parts of the request.
 pub struct ProviderRefusal {
     text: String,
-    /// The parameter that OpenAI's API names. Then the text need not be searched.
+    /// The parameter that OpenAI's API names. If it is set, the text is not searched.
     parameter: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl ProviderRefusal {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             return Self { text: body.to_lowercase(), parameter: None };
         };
-        // Gemini wraps errors of streams into a list.
+        // Gemini wraps errors of streams in a list.
         let json = json.get(0).unwrap_or(&json);
         let mut texts = Vec::new();
         for path in ["/error", "/error/message", "/message", "/detail", "/message/detail"] {
@@ -45,17 +45,17 @@ impl ProviderRefusal {
         Self { text: texts.join("\n").to_lowercase(), parameter }
     }
 
-    /// Whether the limit of the output is named.
+    /// Whether the refusal names the output limit.
     pub fn names_limit(&self) -> bool {
         LIMIT_WORDS.iter().any(|word| self.names(word))
     }
 
-    /// Whether the limit is too much only beside this prompt.
+    /// Whether the limit is too high only in combination with this prompt.
     pub fn names_context(&self) -> bool {
         CONTEXT_WORDS.iter().any(|word| self.text.contains(word))
     }
 
-    /// Whether a word occurs. That of a parameter has to be the parameter, if it is named apart.
+    /// Whether the refusal names this word. If it names a parameter separately, the word must be that parameter.
     pub fn names(&self, word: &str) -> bool {
         let is_apart = |character: Option<char>| {
             !character.is_some_and(|character| character.is_alphanumeric() || character == '_')

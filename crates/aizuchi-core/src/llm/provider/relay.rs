@@ -1,8 +1,8 @@
 //! Carries one request of `genai` to the provider and the response back.
 //!
-//! `genai` reads a response whole, however large it is, and its HTTP client cannot be replaced. So it calls an address
-//! of this process, which exists as long as the call: the request that comes there is sent on, and the response is read
-//! up to a limit.
+//! `genai` reads a whole response, however large it is, and its HTTP client cannot be replaced. So it calls an
+//! address of this process, which exists only during the call: the relay forwards the request, and reads the
+//! response up to a limit.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,39 +28,40 @@ use uuid::Uuid;
 use crate::llm::provider::amend::RequestChanges;
 use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 
-/// An error is a sentence and a code, so only its beginning is of interest.
+/// An error is a sentence and a code, so only its beginning matters.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
-/// The headers of a response that `genai` or its caller reads. The body is decompressed already, so its encoding is not
-/// among them.
+/// The headers of a response that `genai` or its caller reads. The encoding is missing because the body is already
+/// decompressed.
 const RESPONSE_HEADERS: [&str; 3] = ["content-type", "retry-after", "retry-after-ms"];
-/// `genai` sends its request at once.
+/// `genai` sends its request immediately.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many connections may be open that have not shown the secret. Another process on this machine may have made them.
+/// The maximum number of open connections that have not presented the secret. Other processes on this machine may
+/// have made them.
 const MAX_STRANGERS: usize = 8;
 
 pub struct Relay {
     listener: TcpListener,
-    /// The first part of the path, which another process on this machine cannot guess.
+    /// The first part of the path, which other processes on this machine cannot guess.
     secret: String,
     /// The provider's address.
     base: Url,
-    /// What is changed in the request before it is sent on.
+    /// The changes to the request before it is forwarded.
     changes: RequestChanges,
     transfer: Mutex<Transfer>,
     strangers: Mutex<Strangers>,
 }
 
-/// The connections that have not shown the secret, and what closes them, the oldest first.
+/// The connections that have not presented the secret, with the tokens that close them, oldest first.
 #[derive(Default)]
 struct Strangers {
     by_number: BTreeMap<u64, CancellationToken>,
     last_number: u64,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Default)]
 pub struct Transfer {
-    /// The provider accepted the request, so it may charge for it.
+    /// Whether the provider accepted the request, and so may charge for it.
     pub is_accepted: bool,
     /// The body of a response with a success status.
     pub body: Option<Bytes>,
@@ -73,7 +74,7 @@ pub enum TransferError {
     /// The response is larger than [`MAX_MODEL_BODY_BYTES`].
     TooLarge,
     Broken(reqwest::Error),
-    /// The request did not come from `genai` as a whole.
+    /// `genai` did not send a complete request.
     Unsent,
 }
 
@@ -114,7 +115,7 @@ impl Relay {
         (result, self.transfer.into_inner())
     }
 
-    /// Ends only if no connection can be accepted.
+    /// Accepts connections, and returns only if none can be accepted.
     async fn serve(&self, http: &Client) {
         let mut connections = FuturesUnordered::new();
         loop {
@@ -134,7 +135,7 @@ impl Relay {
         let mut server = http1::Builder::new();
         let server = server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
         let served = server.serve_connection(TokioIo::new(stream), service);
-        // A connection that breaks is an error of the call.
+        // A broken connection surfaces as an error of the call.
         let _ = must_close.run_until_cancelled(served).await;
         self.strangers.lock().by_number.remove(&number);
     }
@@ -156,13 +157,13 @@ impl Relay {
         }))
     }
 
-    /// The address that a request is for. `None` if it is not the expected one.
+    /// The URL of a request at the provider. `None` if the path is not the expected one.
     fn provider_url(&self, request: &Request<Incoming>) -> Option<Url> {
         let path = request.uri().path().strip_prefix('/')?.strip_prefix(&self.secret)?;
         let mut url = self.base.clone();
         url.set_path(path);
         url.set_query(request.uri().query());
-        // The request has them in a header.
+        // The credentials are sent in a header.
         let has_no_user = url.set_username("").is_ok() && url.set_password(None).is_ok();
         has_no_user.then_some(url)
     }
@@ -188,7 +189,7 @@ impl Relay {
             self.transfer.lock().body = Some(body.clone());
             body
         } else {
-            // Without a code, the status decides.
+            // Without an error code, the status decides.
             read_body(response, MAX_ERROR_BODY_BYTES).await.unwrap_or_default().into()
         };
         let mut carried = Response::new(Full::new(body));
@@ -203,7 +204,7 @@ impl Relay {
 }
 
 impl Strangers {
-    /// A number for a new connection, and what is cancelled when it has to make room.
+    /// Returns a number for a new connection, and the token that closes it when it has to make room.
     fn admit(&mut self) -> (u64, CancellationToken) {
         let must_close = CancellationToken::new();
         self.last_number += 1;
@@ -238,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// A provider that answers each request with this.
+    /// A provider that gives this answer to each request.
     async fn provider(answer: &'static str) -> Url {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -274,7 +275,7 @@ mod tests {
         let call = async {
             let answer = http.get(endpoint.clone()).send().await.unwrap();
             let answer = (answer.status().as_u16(), answer.text().await.unwrap());
-            // The first ones had to make room.
+            // The oldest connections had to make room.
             until_closed(&mut silent[0]).await;
             let wrong = endpoint.join("/v1/").unwrap();
             (answer, http.get(wrong).send().await.unwrap().status().as_u16())

@@ -1,5 +1,5 @@
-//! One request to a provider, in a shape that its server accepts and without what its model refuses. What was found to
-//! work is kept for later requests.
+//! Sends one request to a provider, in a shape that its server accepts and without parameters that its model
+//! refuses. What works is remembered for later requests.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -29,14 +29,14 @@ use crate::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind, tools};
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
 
-/// The user turn for providers that reject a request with a system message alone.
+/// The user turn for providers that reject a request with only a system message.
 const MINIMAL_USER_TURN: &str = ".";
 
-/// A request, before it takes the shape that a server accepts.
+/// A request, independent of the shape that a server accepts.
 #[derive(Default)]
 pub struct ModelRequest {
     pub system: String,
-    /// Where the provider's cache is told to keep what comes before.
+    /// Where the provider's cache is told to store the prefix.
     pub cache_marks: Vec<usize>,
     pub schema: Option<JsonSpec>,
     pub tools: Vec<Tool>,
@@ -44,22 +44,23 @@ pub struct ModelRequest {
     pub turns: Vec<ChatMessage>,
     pub call_fields: CallFields,
     pub picture: Option<Picture>,
-    /// An estimate.
+    /// The estimated number of input tokens.
     pub tokens: u64,
 }
 
-/// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a
-/// user turn, and some servers do not know schemas.
+/// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a user turn, and some
+/// servers do not support schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RequestShape {
     has_user_turn: bool,
     has_schema: bool,
 }
 
-/// After so many failures of its own that another shape avoids, a server is taken to know no other.
+/// After this many internal errors that another shape avoids, the server is assumed not to support the earlier
+/// shape.
 const SHAPE_FAILURES: usize = 2;
 
-/// From the preferred shape to the one that every server accepts.
+/// The shapes, from the preferred one to the one that every server accepts.
 const REQUEST_SHAPES: [RequestShape; 3] = [
     RequestShape { has_user_turn: false, has_schema: true },
     RequestShape { has_user_turn: true, has_schema: true },
@@ -79,7 +80,7 @@ impl ProviderMind {
         let mut last_shape = None;
         for (number, shape) in REQUEST_SHAPES.iter().enumerate().skip(first) {
             let has_schema = shape.has_schema && model_request.schema.is_some();
-            // A picture is a user turn.
+            // A picture is sent as a user turn.
             let has_user_turn = shape.has_user_turn || model_request.picture.is_some();
             let shape = RequestShape { has_user_turn, has_schema };
             if last_shape.replace(shape) == Some(shape) {
@@ -98,7 +99,7 @@ impl ProviderMind {
                         let count = failures.fetch_add(1, Ordering::Relaxed) + 1;
                         may_have_passed = count < SHAPE_FAILURES;
                     } else if has_schema {
-                        // A request without a schema says nothing about one with it.
+                        // A request without a schema proves nothing about one with a schema.
                         failures.store(0, Ordering::Relaxed);
                     }
                     if !may_have_passed {
@@ -112,7 +113,7 @@ impl ProviderMind {
         Err(rejection.unwrap_or_else(|| CallError::rejected("no other request is left to try")))
     }
 
-    /// Sends a request, and again with each change that a refusal asks for. What helps is kept.
+    /// Sends a request, and retries it with each change that a refusal asks for. Changes that help are kept.
     async fn call_with_remedies(
         &self,
         shape: RequestShape,
@@ -135,7 +136,7 @@ impl ProviderMind {
         }
     }
 
-    /// Keeps these changes for all requests, and tells each of them once.
+    /// Keeps these changes for all requests, and logs each of them once.
     fn keep(&self, remedies: BTreeSet<Remedy>) {
         let mut known = self.remedies.lock();
         let model = &*self.model;
@@ -160,7 +161,7 @@ impl ProviderMind {
         }
     }
 
-    /// The parameters of the settings that the model has refused until now.
+    /// The parameters in the settings that the model has refused so far.
     pub fn refused_parameters(&self) -> Vec<String> {
         let known = self.remedies.lock();
         let names = known.iter().filter_map(|remedy| match remedy {
@@ -201,7 +202,7 @@ impl ProviderMind {
         let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
         let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);
         let reported = reported.unwrap_or_default();
-        // An accepted request may be charged, whatever became of the response.
+        // An accepted request may be charged, whatever happened to the response.
         let usage = match transfer.is_accepted {
             true => complete_usage(reported, model_request.tokens, ""),
             false => Usage::default(),
@@ -233,7 +234,7 @@ impl ProviderMind {
         Ok(ReportedResponse { response, reported })
     }
 
-    /// Makes one call through a relay of its own.
+    /// Makes one call through its own relay.
     async fn carry(
         &self,
         request: ChatRequest,
@@ -254,7 +255,7 @@ impl ProviderMind {
     }
 }
 
-/// A user turn with a picture. Some providers want a text in each.
+/// A user turn with a picture. Some providers require a text in each turn.
 fn picture_turn(picture: &Picture) -> Vec<ContentPart> {
     let encoded = STANDARD.encode(&picture.bytes);
     let picture = ContentPart::from_binary_base64(picture.media_type, encoded, None);

@@ -13,7 +13,7 @@ use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 
-/// A longer text cannot be a chat message.
+/// The maximum length of an answer. A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// Shows users that a text was cut off.
 const ELLIPSIS: char = '…';
@@ -50,7 +50,7 @@ pub fn parse_response(
     if text.len() + call_bytes > MAX_ANSWER_BYTES {
         return unusable(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
     }
-    // Some models put their answer beside the tool calls and send nothing after the results.
+    // Some models put their answer next to the tool calls and send nothing after the results.
     let has_said = prompt.tool_rounds.iter().any(|round| !round.text.trim().is_empty());
     if !calls.is_empty() || (text.trim().is_empty() && has_said) {
         return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
@@ -69,7 +69,7 @@ pub fn parse_response(
         let problem = ModelProblem::Garbled;
         return Err(CallError::Retryable { problem, why, retry_after: None, usage });
     }
-    // The provider's limit includes what the model thinks, so the length of the answer is left to us.
+    // The provider's limit includes thinking, so the answer's length must be limited here.
     let is_ours_to_limit = allowance.has_room_to_think() && prompt.schema().is_none();
     let max_tokens = allowance.answer(prompt.max_tokens);
     if was_cut || (is_ours_to_limit && shorten(&mut text, max_tokens.into())) {
@@ -78,7 +78,7 @@ pub fn parse_response(
     Ok(LlmResponse::new(text, usage))
 }
 
-/// Whether a text that was cut off is of use: the beginning of a text is, that of JSON is not.
+/// Whether a truncated text is usable: the beginning of a text is, that of JSON is not.
 fn has_answer(text: &str, prompt: &Prompt) -> bool {
     let is_thought = text.trim_start().starts_with("<think>") && !text.contains("</think>");
     if text.trim().is_empty() || is_thought {
@@ -89,21 +89,21 @@ fn has_answer(text: &str, prompt: &Prompt) -> bool {
     prompt.schema().is_none() || json.is_some_and(is_whole)
 }
 
-/// Whether a response holds what the model thought, or says how long that was.
+/// Whether a response contains thinking, or reports its length.
 fn has_thought(response: &ChatResponse) -> bool {
     let is_shown = response.reasoning_content.as_ref().is_some_and(|it| !it.trim().is_empty());
     let raw = response.captured_raw_body.as_ref();
     is_shown || raw.is_some_and(|body| reported_thinking(body) > 0)
 }
 
-/// Whether a text without an answer tells that the model has thought: it is all that is left of the tokens, or it begins so.
+/// Whether a text without an answer shows that the model has thought: it is empty, or starts with thinking.
 fn has_thought_aloud(text: &str) -> bool {
     let text = text.trim_start();
     text.is_empty() || text.starts_with("<think>")
 }
 
-/// The model used up its tokens before it had answered, and has thought. If it had no room for that, it is allowed more and
-/// asked again.
+/// The model used up its tokens before it answered, and has thought. If it had no additional tokens for thinking,
+/// the limit is raised and the call retried.
 fn cut_off(used: u32, allowance: &Allowance, usage: Usage) -> CallError {
     let why = format!("its answer was cut off by the limit of {used} tokens");
     match allowance.allow_thinking() {
@@ -123,9 +123,9 @@ fn cut_off(used: u32, allowance: &Allowance, usage: Usage) -> CallError {
     }
 }
 
-/// Cuts a text that is clearly longer. Returns whether it was.
+/// Cuts a text that is clearly too long. Returns whether it did.
 fn shorten(text: &mut String, max_tokens: u64) -> bool {
-    // An estimate is rather too high.
+    // Estimates tend to be too high.
     if estimate(text) <= max_tokens.saturating_mul(5) / 4 {
         return false;
     }

@@ -1,6 +1,6 @@
-//! Tools on the wire: offering them, reading calls, and sending calls and results back. Providers
-//! reject a conversation with malformed calls, so malformed parts are replaced before they are sent
-//! back; the tool's result tells the model what was wrong.
+//! Tools on the wire: offering them, reading calls, and sending calls and results back. Providers reject a
+//! conversation with malformed calls, so malformed parts are replaced before they are sent back; the tool's result
+//! tells the model what was wrong.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use serde_json::{Map, Value};
 
 use crate::prompt::tool::{AssistantMessage, CallFields, ToolCall, ToolRound, ToolSpec};
 
-/// What `genai` does not keep of a call: where Gemini behind OpenAI's API has its signature, by its own server and by
-/// LiteLLM.
+/// Fields of a call that `genai` drops: Gemini's signature behind an OpenAI-compatible API, as sent by its own
+/// server and by LiteLLM.
 const CALL_FIELDS: [&str; 2] = ["extra_content", "provider_specific_fields"];
-/// The same of the message that has the calls: LiteLLM has there what a model of Anthropic's has thought, signed.
+/// Fields of the message with the calls that `genai` drops: the signed thinking of an Anthropic model behind
+/// LiteLLM.
 const MESSAGE_FIELDS: [&str; 1] = ["thinking_blocks"];
-/// Replaces a name that no tool can have.
+/// Replaces an invalid tool name.
 const UNKNOWN_TOOL_NAME: &str = "unknown";
 
 pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
@@ -31,7 +32,7 @@ pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
     offered.collect()
 }
 
-/// The calls of a response, in their order.
+/// The tool calls of a response, in order.
 pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
     let calls = response.content.tool_calls().into_iter().map(|call| ToolCall {
         id: call.call_id.clone(),
@@ -41,7 +42,7 @@ pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// The response as it came, if it calls tools.
+/// The response as it was received, if it calls tools.
 pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<AssistantMessage>> {
     let message = response.clone().into_assistant_message_for_tool_use()?;
     let message = serde_json::to_value(without_model_names(message)).ok()?;
@@ -52,7 +53,7 @@ pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<Ass
     Some(Arc::new(AssistantMessage { model: model.to_owned(), message, call_fields }))
 }
 
-/// What is to go back with the calls of a message of OpenAI's API.
+/// The fields to send back with the calls of a message of OpenAI's API.
 fn fields_beside_calls(message: &Value) -> CallFields {
     let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
     let calls = calls.filter_map(|call| Some((call.get("id")?.as_str()?, call)));
@@ -67,14 +68,14 @@ fn fields_beside_calls(message: &Value) -> CallFields {
     CallFields { of_calls: of_calls.collect(), of_messages: of_messages.into_iter().collect() }
 }
 
-/// The fields with these names that an object has.
+/// The fields of an object that have these names.
 fn fields_of(object: &Value, names: &[&str]) -> Map<String, Value> {
     let fields = names.iter().filter_map(|name| Some(((*name).to_owned(), object.get(*name)?)));
     let fields = fields.filter(|(_, value)| !value.is_null());
     fields.map(|(name, value)| (name, value.clone())).collect()
 }
 
-/// `genai` cannot read back the name of the model that it notes beside hidden thoughts, and needs none.
+/// Removes the model's name from hidden thinking. `genai` stores it there but can neither read it back nor needs it.
 fn without_model_names(message: ChatMessage) -> ChatMessage {
     let parts = message.content.into_parts().into_iter().map(|part| match part {
         ContentPart::Custom(custom) => {
@@ -94,7 +95,7 @@ pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
         .collect()
 }
 
-/// What goes back beside the calls of [`to_chat_messages`].
+/// The fields to send back with the calls of [`to_chat_messages`].
 pub fn call_fields(rounds: &[ToolRound], model: &str) -> CallFields {
     let mut fields = CallFields::default();
     for original in rounds.iter().filter_map(|round| original(round, model)) {
@@ -105,7 +106,7 @@ pub fn call_fields(rounds: &[ToolRound], model: &str) -> CallFields {
     fields
 }
 
-/// The response as it came, if this model made it.
+/// The response as it was received, if this model sent it.
 fn original<'r>(round: &'r ToolRound, model: &str) -> Option<&'r AssistantMessage> {
     round.assistant_message.as_deref().filter(|original| original.model == model)
 }
@@ -132,14 +133,14 @@ fn round_to_messages(number: usize, round: &ToolRound, model: &str) -> [ChatMess
     [sanitize_calls(message, round), ChatMessage::from(results.collect::<Vec<_>>())]
 }
 
-/// Providers match results to calls by their ids.
+/// Whether each call has its own id. Providers match results to calls by id.
 fn has_distinct_ids(message: &ChatMessage) -> bool {
     let calls = message.content.tool_calls();
     let ids = calls.iter().map(|call| &*call.call_id).filter(|id| !id.is_empty());
     ids.collect::<BTreeSet<&str>>().len() == calls.len()
 }
 
-/// The same message with other ids of its calls.
+/// The same message with new call ids.
 fn with_ids(message: ChatMessage, new_id: &impl Fn(usize) -> String) -> ChatMessage {
     let mut index = 0;
     let parts = message.content.into_parts().into_iter().map(|part| match part {
@@ -153,7 +154,7 @@ fn with_ids(message: ChatMessage, new_id: &impl Fn(usize) -> String) -> ChatMess
     ChatMessage { content: MessageContent::from_parts(parts.collect::<Vec<_>>()), ..message }
 }
 
-/// Rebuilds a response by another model.
+/// Rebuilds a response that another model sent.
 fn rebuild_message(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatMessage {
     let text = Some(&round.text).filter(|text| !text.trim().is_empty());
     let text = text.map(|text| ContentPart::Text(text.clone()));
@@ -194,8 +195,8 @@ fn sendable_name(name: &str) -> &str {
     if is_name { name } else { UNKNOWN_TOOL_NAME }
 }
 
-/// `genai` fails on a whole response if the arguments of one call are invalid JSON or empty. This
-/// reads the calls from the raw body.
+/// Recovers tool calls from the raw body. `genai` fails on a whole response if the arguments of one call are empty
+/// or invalid JSON.
 pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
     let Error::ChatResponseGeneration { model_iden, response_body, .. } = &error else {
         return Err(error);
@@ -215,7 +216,7 @@ pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
             thought_signatures: None,
         })
     });
-    // OpenRouter wants these back as they are, before the rest.
+    // OpenRouter expects these back unchanged, before the rest.
     let details = message["reasoning_details"].as_array().into_iter().flatten();
     let details = details.filter(|detail| detail.is_object());
     let details =

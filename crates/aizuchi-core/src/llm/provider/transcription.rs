@@ -1,5 +1,5 @@
-//! Models that write down what is said in a recording, behind `POST audio/transcriptions`: OpenAI's address, which Groq,
-//! Mistral, Azure and most servers of one's own have, too.
+//! Models that transcribe recordings with `POST audio/transcriptions`: OpenAI's endpoint, which Groq, Mistral, Azure
+//! and most self-hosted servers also have.
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -22,11 +22,11 @@ use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 use crate::prompt::Prompt;
 use crate::prompt::recording::{AudioRecording, TOKENS_PER_SECOND};
 
-/// An error is a sentence and a code, so only its beginning is of interest.
+/// An error is a sentence and a code, so only its beginning matters.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
-/// No recording is longer: a day. A server could report any number.
+/// The maximum length of a recording, a day, since a server could report any number.
 const MAX_SECONDS: f64 = 86_400.0;
-/// Where responses tell how long the recording was: as OpenAI, Mistral and the verbose format call it.
+/// Where responses report the length of the recording: the spellings of OpenAI, Mistral and the verbose format.
 const SECONDS_PATHS: [&str; 3] = ["/usage/seconds", "/usage/prompt_audio_seconds", "/duration"];
 
 pub struct TranscriptionMind {
@@ -34,7 +34,7 @@ pub struct TranscriptionMind {
     settings: ProviderSettings,
     model: String,
     clock: Clock,
-    /// Why the last call failed, if it did.
+    /// Why the last call failed, if it failed.
     problem: Mutex<Option<ModelProblem>>,
 }
 
@@ -49,7 +49,7 @@ impl TranscriptionMind {
         })
     }
 
-    /// Checks that the model answers, for the price of a second, and tells what it used.
+    /// Checks that the model answers, at the cost of one second of audio, and returns the usage.
     pub async fn check(&self) -> Result<Usage, LlmError> {
         let silence = AudioRecording::silence();
         Ok(self.within_timeout(self.transcribe_with_retries(&silence, "")).await?.usage)
@@ -66,7 +66,7 @@ impl TranscriptionMind {
         })
     }
 
-    /// Retries while that may help, costs nothing and there is time left.
+    /// Retries while a retry may help, costs nothing and fits into the timeout.
     async fn transcribe_with_retries(
         &self,
         recording: &AudioRecording,
@@ -104,7 +104,7 @@ impl TranscriptionMind {
         }
     }
 
-    /// One request.
+    /// Sends one request.
     async fn transcribe(
         &self,
         recording: &AudioRecording,
@@ -129,7 +129,7 @@ impl TranscriptionMind {
             let body = String::from_utf8_lossy(&body);
             return Err(status_error(status, &body, &headers, self.clock.now()));
         }
-        // An accepted request may be charged, whatever became of the response.
+        // An accepted request may be charged, whatever happened to the response.
         let usage = estimated_usage(recording);
         let body = read_body(response, MAX_MODEL_BODY_BYTES).await;
         let body = body.map_err(|error| from_transfer(error.into()).with_usage(usage))?;
@@ -156,7 +156,7 @@ impl TranscriptionMind {
             match value {
                 Value::String(text) => form.add_field(name, text),
                 Value::Bool(_) | Value::Number(_) => form.add_field(name, &value.to_string()),
-                // A form has no place for it.
+                // A form cannot represent these.
                 Value::Null | Value::Array(_) | Value::Object(_) => {}
             }
         }
@@ -183,7 +183,7 @@ impl Llm for TranscriptionMind {
     }
 }
 
-/// What was used: the time if the model is paid by it, else the tokens, else an estimate.
+/// The usage: the duration if the model charges for it, otherwise the tokens, otherwise an estimate.
 fn usage_of(body: &Value, recording: &AudioRecording) -> Usage {
     let mut seconds = SECONDS_PATHS.iter().filter_map(|path| body.pointer(path)?.as_f64());
     if let Some(seconds) = seconds.find(|seconds| *seconds > 0.0) {
@@ -200,9 +200,9 @@ fn estimated_usage(recording: &AudioRecording) -> Usage {
     Usage { input_tokens: recording.tokens(), is_estimated: true, ..Usage::default() }
 }
 
-/// `multipart/form-data` (RFC 7578). Nothing that a user has sent is in the head of a part.
+/// `multipart/form-data` (RFC 7578). The head of a part contains no user input.
 struct Form {
-    /// In no part, since nobody can guess it.
+    /// No part contains it, since it cannot be guessed.
     boundary: String,
     body: Vec<u8>,
 }

@@ -1,16 +1,16 @@
-//! The tokens that a call used, as its response reports them. Gateways translate between APIs and may report one figure
-//! under two names, so every name is read.
+//! The tokens that a call used, as its response reports them. Gateways translate between APIs and may report one
+//! figure under two names, so every name is read.
 
 use serde_json::Value;
 
 use crate::decision::Usage;
 use crate::prompt::tokens::estimate;
 
-/// No call uses more. A server could report any number.
+/// The maximum of a reported count, since a server could report any number.
 const MAX_TOKENS: u64 = 100_000_000;
 
-/// What came from the provider's cache: as OpenAI, Anthropic, Gemini, DeepSeek and Moonshot call it. The server of llama.cpp
-/// has it outside of the usage.
+/// The tokens read from the provider's cache, in the spellings of OpenAI, Anthropic, Gemini, DeepSeek and Moonshot.
+/// llama.cpp's server reports them outside of the usage.
 const CACHED_PATHS: [&str; 6] = [
     "/prompt_tokens_details/cached_tokens",
     "/input_tokens_details/cached_tokens",
@@ -19,14 +19,14 @@ const CACHED_PATHS: [&str; 6] = [
     "/prompt_cache_hit_tokens",
     "/cached_tokens",
 ];
-/// What was written to it: as Anthropic, LiteLLM and OpenRouter call it.
+/// The tokens written to the cache, in the spellings of Anthropic, LiteLLM and OpenRouter.
 const CACHE_WRITE_PATHS: [&str; 3] = [
     "/cache_creation_input_tokens",
     "/prompt_tokens_details/cache_creation_tokens",
     "/prompt_tokens_details/cache_write_tokens",
 ];
 
-/// What a model has thought: as OpenAI and Gemini call it.
+/// The tokens used for thinking, in the spellings of OpenAI and Gemini.
 const THINKING_PATHS: [&str; 4] = [
     "/usage/completion_tokens_details/reasoning_tokens",
     "/usage/output_tokens_details/reasoning_tokens",
@@ -41,7 +41,7 @@ pub fn reported_usage(body: &Value) -> Usage {
     let Some(usage) = usage else { return Usage::default() };
     let count = |path: &str| usage.pointer(path).map_or(0, to_count);
     let openai_input = count("/prompt_tokens");
-    // Anthropic does not count what its cache reads and writes as input.
+    // Anthropic does not count cache reads and writes as input.
     let anthropic_input = count("/input_tokens")
         + count("/cache_read_input_tokens")
         + count("/cache_creation_input_tokens");
@@ -56,7 +56,7 @@ pub fn reported_usage(body: &Value) -> Usage {
     let output = count("/completion_tokens")
         .max(count("/output_tokens"))
         .max(count("/candidatesTokenCount") + count("/thoughtsTokenCount"));
-    // Gemini's thoughts are missing in the output of its OpenAI-compatible API.
+    // Gemini's OpenAI-compatible API leaves thinking out of the output count.
     let total = count("/total_tokens").max(count("/totalTokenCount"));
     let rest = if input_tokens > 0 { total.saturating_sub(input_tokens) } else { 0 };
     Usage {
@@ -68,13 +68,13 @@ pub fn reported_usage(body: &Value) -> Usage {
     }
 }
 
-/// How much of its output a model has thought, as far as a response says so.
+/// The number of output tokens spent on thinking, as far as a response reports it.
 pub fn reported_thinking(body: &Value) -> u64 {
     let counts = THINKING_PATHS.iter().filter_map(|path| body.pointer(path));
     counts.map(to_count).max().unwrap_or(0)
 }
 
-/// Replaces what was not reported with an estimate: a budget that counts 0 never ends.
+/// Replaces missing figures with an estimate, since a budget that counts 0 never runs out.
 pub fn complete_usage(reported: Usage, prompt_tokens: u64, output: &str) -> Usage {
     let is_input_known = reported.input_tokens > 0;
     let is_output_known = reported.output_tokens > 0 || output.is_empty();

@@ -1,6 +1,6 @@
-//! Fits a target conversation that is too long. Its parent, the messages that are owed an answer
-//! and the newest messages stay; a note says how many others were left out. The oldest are left out in steps, so that
-//! consecutive prompts share their beginning.
+//! Fits a target conversation that is too long. Its parent, the messages that are owed an answer and the newest
+//! messages stay; notes say how many others were left out. The oldest are left out in steps, so that consecutive
+//! prompts share their prefix.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::prompt::budget::{TrimmedSection, record_trimmed, step_up};
 use crate::prompt::view::MessageView;
 use crate::prompt::view::from_context::MessageRenderer;
 
-/// For a message's time and author, and for the note in a shortened text.
+/// The tokens of a message's time and author, and of the note in a shortened text.
 const MESSAGE_OVERHEAD_TOKENS: u64 = 40;
 
 /// The required messages share at least this many tokens, even if the instructions alone fill the
@@ -89,7 +89,7 @@ fn render_shorter(
 ) {
     let id = view.message.as_ref().filter(|_| view.tokens > max_tokens);
     if let Some(message) = id.and_then(|id| context.target_message(id)) {
-        // The time and the author take their share.
+        // The time and the author take up part of the limit.
         *view = renderer.message(message, max_tokens.saturating_sub(MESSAGE_OVERHEAD_TOKENS));
     }
 }

@@ -1,4 +1,4 @@
-//! Sample values that check templates: contexts with everything, and contexts with nothing.
+//! Sample values for checking templates: contexts with everything, and contexts with nothing.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use crate::recall::RecalledMessage;
 use crate::rules::Mode;
 use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 
-/// The text of every message of the samples, which stands in no template.
+/// The text of every sample message, which occurs in no template.
 pub const SAMPLE_TEXT: &str = "Has the blue kettle come back?";
 
-/// Samples for every verb that reach every branch of a template.
+/// Returns samples for every verb that reach every branch of a template.
 pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     let persona =
         Persona { name: "Aizuchi".to_owned(), system_prompt: "Be kind.".to_owned(), language };
@@ -61,7 +61,7 @@ pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     views
 }
 
-/// The view of a prompt without any messages.
+/// The view of a prompt without messages.
 pub fn empty_view(verb: PromptVerb, language: Language) -> PromptView {
     let persona = Persona { name: String::new(), system_prompt: String::new(), language };
     let options = PromptOptions::new(Timestamp::UNIX_EPOCH);
@@ -93,7 +93,7 @@ fn conversation(thread: Option<MessageId>) -> ConversationId {
     ConversationId { workspace, channel: ChannelId::new("general"), thread }
 }
 
-/// A thread has an intent; the top level owes an answer.
+/// A thread has an intent; the top level has a message that is owed an answer.
 fn full_context(target: Option<MessageId>) -> Context {
     let messages = vec![
         message("1", None, AuthorKind::Human),

@@ -1,21 +1,22 @@
-//! How long recordings are, counted over all that is in them. What their headers say of it was written by whoever sends
-//! them, so it counts only where it is more. All lengths are in seconds, rounded up; `None` if nothing tells one.
+//! Measures how long recordings are, by counting their frames. The lengths in their headers are controlled by the
+//! sender, so they count only where they are longer. All lengths are in seconds, rounded up; `None` if a length is
+//! unknown.
 
-/// Opus counts in these, whatever its sound was recorded with.
+/// Opus always counts time at this rate, whatever the original sample rate.
 const OPUS_TICKS_PER_SECOND: u64 = 48_000;
-/// 120 ms: no packet of Opus is longer.
+/// The maximum length of an Opus packet: 120 ms.
 const MOST_OPUS_TICKS: u64 = 5_760;
-/// An Ogg page begins with this.
+/// The capture pattern at the beginning of an Ogg page.
 const OGG_PAGE: &[u8] = b"OggS";
 const OGG_PAGE_HEAD: usize = 27;
-/// What a frame of AAC holds at least.
+/// The minimum number of samples in an AAC frame.
 const AAC_SAMPLES: u64 = 1_024;
-/// The highest rate at which AAC is recorded: so long is a frame at least, whatever rate a head tells.
+/// The maximum sample rate of AAC. It yields the minimum length of a frame, whatever rate a header states.
 const MOST_AAC_RATE: u64 = 48_000;
-/// Boxes of MP4 stand in each other. The ones that count stand no deeper.
+/// The maximum depth of the nested MP4 boxes that matter.
 const MOST_BOX_DEPTH: usize = 6;
 
-/// The frames of MPEG audio, one after another.
+/// The length of MPEG audio, from its consecutive frames.
 pub fn mp3_seconds(bytes: &[u8]) -> Option<u64> {
     let (mut at, mut nanos) = (0, 0_u64);
     while let Some(&[first, second, third]) = bytes.get(at..).and_then(<[u8]>::first_chunk::<3>) {
@@ -30,7 +31,7 @@ pub fn mp3_seconds(bytes: &[u8]) -> Option<u64> {
     (nanos > 0).then(|| nanos.div_ceil(1_000_000_000))
 }
 
-/// How many bytes such a frame of layer III takes, and how many nanoseconds.
+/// The size of a layer III frame in bytes, and its length in nanoseconds.
 fn mp3_frame(first: u8, second: u8, third: u8) -> Option<(usize, u64)> {
     const KILOBITS: [u64; 14] = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
     const KILOBITS_OF_LATER: [u64; 14] =
@@ -39,7 +40,7 @@ fn mp3_frame(first: u8, second: u8, third: u8) -> Option<(usize, u64)> {
     if first != 0xff || second & 0xe6 != 0xe2 {
         return None;
     }
-    // MPEG 1; 2, with half the rates; or 2.5, with a quarter.
+    // MPEG 1; 2, at half the sample rates; or 2.5, at a quarter.
     let (kilobits, divisor, samples): ([u64; 14], u64, u64) = match (second >> 3) & 3 {
         0 => (KILOBITS_OF_LATER, 4, 576),
         2 => (KILOBITS_OF_LATER, 2, 576),
@@ -53,7 +54,7 @@ fn mp3_frame(first: u8, second: u8, third: u8) -> Option<(usize, u64)> {
     Some((length, samples * 1_000_000_000 / rate))
 }
 
-/// By the rate that players play it with.
+/// The length of WAV audio, from the rate at which players play it.
 pub fn wav_seconds(bytes: &[u8]) -> Option<u64> {
     let mut rest = bytes.get(12..)?;
     loop {
@@ -61,21 +62,22 @@ pub fn wav_seconds(bytes: &[u8]) -> Option<u64> {
         if rest.starts_with(b"fmt ") {
             break;
         }
-        // Chunks have an even size.
+        // Chunks are padded to an even size.
         rest = rest.get(8..)?.get(size.checked_next_multiple_of(2)?..)?;
     }
     let short = |at: usize| array(rest, at).map(|two| u64::from(u16::from_le_bytes(two)));
     let (format, channels, bits) = (short(8)?, short(10)?, short(22)?);
     let rate = u64::from(u32::from_le_bytes(array(rest, 12)?));
-    // Samples as they are: whole numbers, fractions, A-law, µ-law, and what names one of these further behind.
+    // Uncompressed formats: integer, float, A-law, µ-law, and the extensible format, which names one of these later
+    // on.
     let is_plain = [1, 3, 6, 7, 0xfffe].contains(&format);
     let per_second = rate * channels * bits / 8;
     (is_plain && per_second > 0).then(|| (bytes.len() as u64).div_ceil(per_second))
 }
 
-/// The frames of FLAC, found by the sums over their heads.
+/// The length of FLAC audio, from its frames, which are found by their header checksums.
 pub fn flac_seconds(bytes: &[u8]) -> Option<u64> {
-    // 20 bits behind the sizes of blocks and frames.
+    // The sample rate: 20 bits after the sizes of blocks and frames.
     let [high, middle, low] = array(bytes, 18)?;
     let usual = u64::from(high) << 12 | u64::from(middle) << 4 | u64::from(low) >> 4;
     let (mut at, mut nanos) = (0, 0_u64);
@@ -92,7 +94,7 @@ pub fn flac_seconds(bytes: &[u8]) -> Option<u64> {
     (nanos > 0).then(|| nanos.div_ceil(1_000_000_000))
 }
 
-/// The samples of a frame, and their rate.
+/// The number of samples in a frame, and their rate.
 fn flac_frame(head: &[u8], usual_rate: u64) -> Option<(u64, u64)> {
     const RATES: [u64; 11] =
         [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
@@ -127,7 +129,7 @@ fn crc8(bytes: &[u8]) -> u8 {
     })
 }
 
-/// What the heads of MP4 tell, and what its frames take at least.
+/// The length of MP4 audio: the maximum of what its headers state and what its frames take at least.
 pub fn mp4_seconds(bytes: &[u8]) -> Option<u64> {
     let mut found = Mp4Lengths::default();
     found.read(bytes, 0);
@@ -137,7 +139,7 @@ pub fn mp4_seconds(bytes: &[u8]) -> Option<u64> {
 
 #[derive(Default)]
 struct Mp4Lengths {
-    /// The longest length that stands anywhere.
+    /// The longest length that any header states.
     told: u64,
     frames: u64,
 }
@@ -152,7 +154,7 @@ impl Mp4Lengths {
                     self.read(content, depth + 1);
                 }
                 b"mvhd" | b"mdhd" => self.tell(content).unwrap_or_default(),
-                // How many frames stand in the file, and in a fragment of it.
+                // The number of frames in the file, and in a fragment of it.
                 b"stsz" | b"stz2" => self.count(content, 8),
                 b"trun" => self.count(content, 4),
                 _ => {}
@@ -161,14 +163,14 @@ impl Mp4Lengths {
         }
     }
 
-    /// Notes a length. `None` if there is none.
+    /// Records a length. `None` if the header states none.
     fn tell(&mut self, content: &[u8]) -> Option<()> {
         let number = |at: usize| array(content, at).map(|it| u64::from(u32::from_be_bytes(it)));
         let (scale, duration) = match content.first()? {
             0 => (number(12)?, number(16)?),
             _ => (number(20)?, u64::from_be_bytes(array(content, 24)?)),
         };
-        // All ones are no length.
+        // All ones means an unknown length.
         let is_known = scale > 0 && duration != u64::from(u32::MAX) && duration != u64::MAX;
         if is_known {
             self.told = self.told.max(duration.div_ceil(scale));
@@ -182,7 +184,7 @@ impl Mp4Lengths {
     }
 }
 
-/// The kind of the first box, what is in it, and what follows.
+/// The kind of the first box, its content, and the bytes after it.
 fn next_box(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     let kind = array(bytes, 4)?;
     let (head, size) = match u32::from_be_bytes(array(bytes, 0)?) {
@@ -190,17 +192,17 @@ fn next_box(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
         1 => (16, usize::try_from(u64::from_be_bytes(array(bytes, 8)?)).ok()?),
         size => (8, usize::try_from(size).ok()?),
     };
-    // A box may be cut off.
+    // A box may be truncated.
     let size = size.min(bytes.len());
     Some((kind, bytes.get(head..size)?, &bytes[size..]))
 }
 
-/// The packets of Opus or Vorbis in Ogg.
+/// The length of Opus or Vorbis in Ogg, from its packets.
 pub fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
     let mut packets = OggPackets { rest: bytes, payload: &[], lacing: &[], is_continued: false };
     let first = packets.next()?;
     if first.starts_with(b"OpusHead") {
-        // Behind a packet of tags.
+        // After the packet of tags.
         let ticks: u64 = packets.skip(1).map(opus_ticks).sum();
         return Some(ticks.div_ceil(OPUS_TICKS_PER_SECOND));
     }
@@ -213,11 +215,11 @@ pub fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
     (rate > 0).then(|| samples.div_ceil(rate))
 }
 
-/// The time in which the sound ends, as the last page tells it: whoever made the file chose it.
+/// The end time that the last page states, which the file's author controls.
 pub fn ogg_told_seconds(bytes: &[u8]) -> Option<u64> {
     let page = bytes.windows(OGG_PAGE.len()).rposition(|four| four == OGG_PAGE)?;
     let ticks = u64::from_le_bytes(array(bytes, page + 6)?);
-    // No sound ends on a page with this time.
+    // This value means that no packet ends on the page.
     (ticks != u64::MAX).then(|| ticks.div_ceil(OPUS_TICKS_PER_SECOND))
 }
 
@@ -236,14 +238,14 @@ fn opus_ticks(packet: &[u8]) -> u64 {
     frames.saturating_mul(frame).min(MOST_OPUS_TICKS)
 }
 
-/// The beginnings of packets: as much of each as stands on the page where it begins.
+/// Iterates over the beginnings of packets: the part of each on the page where it begins.
 struct OggPackets<'b> {
-    /// Behind the page.
+    /// The bytes after the page.
     rest: &'b [u8],
-    /// What is left of the page: its content, and the lengths of the segments that packets consist of.
+    /// The rest of the page: its content, and the lengths of the segments that packets consist of.
     payload: &'b [u8],
     lacing: &'b [u8],
-    /// Whether the next segment belongs to a packet that was given.
+    /// Whether the next segment belongs to a packet that was already returned.
     is_continued: bool,
 }
 
@@ -257,7 +259,7 @@ impl<'b> OggPackets<'b> {
         let size: usize = lacing.iter().map(|length| usize::from(*length)).sum();
         self.payload = &content[..size.min(content.len())];
         self.lacing = lacing;
-        // Players drop a page that is broken, and find those that hide in it.
+        // Players skip broken pages, and find pages hidden inside them.
         self.rest = &page[OGG_PAGE.len()..];
         self.is_continued = head[5] & 1 != 0;
         Some(())
@@ -282,7 +284,7 @@ impl<'b> Iterator for OggPackets<'b> {
         loop {
             let (segment, length) = self.next_segment()?;
             let is_begin = !self.is_continued;
-            // Packets end with a segment that is not full.
+            // A packet ends with a segment that is shorter than the maximum.
             self.is_continued = length == u8::MAX;
             if is_begin && !segment.is_empty() {
                 return Some(segment);
@@ -291,7 +293,7 @@ impl<'b> Iterator for OggPackets<'b> {
     }
 }
 
-/// So many bytes from there on.
+/// The bytes at this position, as an array.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
@@ -362,7 +364,7 @@ mod tests {
     fn the_rate_of_plain_samples_counts() {
         let mut wav = b"RIFF\0\0\0\0WAVEJUNK\x03\0\0\0abc\0fmt \x10\0\0\0\x01\0\x01\0".to_vec();
         wav.extend(8_000_u32.to_le_bytes());
-        // What it says of its bytes per second does not count.
+        // The stated bytes per second do not count.
         wav.extend([0xff, 0xff, 0xff, 0, 2, 0, 16, 0]);
         wav.resize(160_000, 0);
         assert_eq!(wav_seconds(&wav), Some(10));
@@ -377,7 +379,7 @@ mod tests {
         // 16,000 Hz, and no length.
         flac.extend([0x03, 0xe8, 0x00]);
         flac.resize(42, 0);
-        // 4,096 samples, at the usual rate.
+        // 4,096 samples, at the sample rate of the header.
         let mut frame = vec![0xff, 0xf8, 0xc0, 0x08, 0x00];
         frame.push(crc8(&frame));
         frame.extend([0; 6]);
@@ -411,7 +413,7 @@ mod tests {
         assert_eq!(mp4_seconds(&file(1, 9_375)), Some(200));
         assert_eq!(mp4_seconds(&file(700, 0)), Some(700));
         assert_eq!(mp4_seconds(&boxed(b"ftyp", b"M4A ")), None);
-        // Boxes without end.
+        // Endlessly nested boxes.
         assert_eq!(mp4_seconds(&b"\0\0\0\0moov".repeat(100_000)), None);
         assert_eq!(mp4_seconds(b"\0\0\0\x01mvhd\0\0\0\0\0\0\0\x02"), None);
     }

@@ -1,5 +1,5 @@
-//! Checks an operator's templates at startup: each is rendered with samples that have everything,
-//! and with samples that have nothing.
+//! Checks an operator's templates at startup: each is rendered with samples that have everything, and with samples
+//! that have nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::prompt::builder::sample::SAMPLE_TEXT;
 use crate::prompt::templates::{CustomTemplates, render};
 use crate::prompt::view::PromptView;
 
-/// The error names the file and the line.
+/// Checks the overrides. The error names the file and the line.
 pub fn check_templates(
     custom: &CustomTemplates,
     samples: &[(PromptVerb, PromptView)],
@@ -35,7 +35,7 @@ pub fn check_templates(
             .map_err(|error| anyhow::anyhow!("{}", custom.describe(&error)))?;
         *shows_messages.entry(verb.name()).or_default() |= rendered.contains(SAMPLE_TEXT);
     }
-    // Without what was said, a model would judge and answer from nothing.
+    // Without the messages, a model would judge and answer from nothing.
     if let Some((verb, _)) = shows_messages.into_iter().find(|(_, shows)| !shows) {
         let file = custom.folder.join(format!("{verb}.j2"));
         anyhow::bail!(

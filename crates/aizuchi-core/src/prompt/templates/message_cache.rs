@@ -8,7 +8,7 @@ use minijinja::{Environment, Error, State};
 use crate::prompt::tokens::CountedText;
 use crate::prompt::view::MessageView;
 
-/// The name of the original file beside [`CACHING_PARTS`].
+/// The name of the original file next to [`CACHING_PARTS`].
 const ORIGINAL_PARTS: &str = "original parts.j2";
 
 /// Replaces `parts.j2`.
@@ -17,7 +17,7 @@ const CACHING_PARTS: &str = concat!(
     "{% macro lines(messages) %}{{ cached_messages(original, messages) }}{% endmacro %}",
 );
 
-/// A typical text with its time and author, rounded up.
+/// The typical size of a message with its time and author, rounded up.
 const TYPICAL_MESSAGE_BYTES: usize = 256;
 
 /// Lets an environment cache the messages that its `parts.j2` renders. Only one environment may use

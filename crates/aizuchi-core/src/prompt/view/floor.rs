@@ -1,4 +1,4 @@
-//! The values of the conversation analysis: who has the floor, as far as the structure of the conversation tells.
+//! The values of the conversation analysis: who has the floor, judging by the structure of the conversation.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -13,12 +13,12 @@ use crate::prompt::inert::to_inert_line;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 
-/// How many open questions, and how many others, are listed: the newest.
+/// The maximum numbers of open and other questions that are listed. The newest are kept.
 const MAX_OPEN_QUESTIONS: usize = 5;
 const MAX_OTHER_QUESTIONS: usize = 4;
-/// An older question is history, answered or not.
+/// Older questions are history, answered or not.
 const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_hours(72);
-/// For the text around a question, and for the part that is always printed.
+/// The tokens of the text around a question, and of the part that is always printed.
 const QUESTION_OVERHEAD_TOKENS: u64 = 40;
 pub const BASE_TOKENS: u64 = 120;
 
@@ -26,16 +26,16 @@ pub const BASE_TOKENS: u64 = 120;
 pub struct FloorView {
     /// Questions to everyone that are still open, oldest first.
     pub open: Vec<QuestionView>,
-    /// How many older questions are open, too.
+    /// The number of older questions that are open, too.
     pub more_open: usize,
     /// Other questions, oldest first.
     pub others: Vec<QuestionView>,
-    /// Two users who are talking with each other.
+    /// Two users who are talking to each other.
     pub holders: Vec<String>,
-    /// Within the last five minutes.
+    /// The number of messages within the last five minutes.
     pub lines: usize,
     pub people: usize,
-    /// How many messages came after the persona's last one.
+    /// The number of messages since the persona's last one.
     pub lines_since_own: Option<usize>,
 }
 
@@ -135,7 +135,7 @@ impl QuestionView {
     }
 }
 
-/// The name of a user in the prompt, who may have written nothing in it.
+/// The name of a user in the prompt, even if they have not written in it.
 fn display_name(user: &UserId, context: &Context, speakers: &Speakers) -> String {
     let mut authors = context.messages().map(|message| &message.author);
     match authors.find(|author| author.id == *user) {

@@ -31,18 +31,18 @@ use crate::standing_order::{StandingOrder, StandingOrderScope};
 /// other conversations.
 const TARGET_MESSAGE_DIVISOR: u64 = 8;
 const OTHER_MESSAGE_DIVISOR: u64 = 32;
-/// The number and the scope of an order, and the marks around it.
+/// The tokens of the number and the scope of an order, and the marks around it.
 const STANDING_ORDER_TOKENS: u64 = 12;
-/// In characters.
+/// The maximum length of the judge's reason, in characters.
 const MAX_REASON_CHARS: usize = 200;
 
 /// Renders messages as values.
 pub struct MessageRenderer<'a> {
     pub speakers: &'a Speakers,
     pub language: Language,
-    /// The estimated tokens of a whole prompt.
+    /// The maximum length of a whole prompt, in estimated tokens.
     pub max_tokens: u64,
-    /// Messages that were rendered before.
+    /// The cache of rendered messages.
     pub cache: Option<&'a RenderCache>,
 }
 
@@ -147,7 +147,7 @@ impl ContextView {
             has_unread_files: false,
         };
         match verb {
-            // The state depends on the messages alone.
+            // The state depends only on the messages.
             PromptVerb::State => return view,
             PromptVerb::Remember | PromptVerb::Describe | PromptVerb::Transcribe => {}
             PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
@@ -286,7 +286,7 @@ fn memo_view(memo: &Memo, speakers: &Speakers) -> MemoView {
     }
 }
 
-/// A memory, unless it is empty.
+/// The fenced text of a memory. `None` if it is empty.
 fn memory_text(text: &str) -> Option<FencedText> {
     let fenced = FencedText::new(text);
     (!fenced.text.is_empty()).then_some(fenced)
@@ -298,7 +298,7 @@ pub fn name_or_id(name: &str, id: &str) -> String {
     if is_blank(&name) { to_inert_line(id) } else { name }
 }
 
-/// The users that a prompt knows.
+/// The speakers of a prompt.
 pub fn context_speakers(
     cache: Option<&NameCache>,
     persona: &Persona,

@@ -1,5 +1,5 @@
-//! Generated workspaces: users with odd names, rooms of all kinds, and everything that the store makes from messages.
-//! Each thing has a word of its own by which it is found in the bytes of the database.
+//! Generated workspaces: users with odd names, channels of all kinds, and everything that the store derives from
+//! messages. Each item contains a unique word by which it is found in the bytes of the database.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ const NAMES: [&str; 13] = [
     "%",
     RARE_WORD,
 ];
-/// A name that somebody used as a word before its bearer was there.
+/// A name that a user wrote as a word before its bearer joined.
 const RARE_WORD: &str = "Compost";
 const WORDS: [&str; 8] = [
     "the roof",
@@ -46,25 +46,25 @@ const WORDS: [&str; 8] = [
 ];
 const PERSONA: &str = "UPERSONA";
 
-/// A message as it was said.
+/// A sent message.
 pub struct SentMessage {
     pub id: MessageId,
     pub at: i64,
     pub channel: usize,
-    /// `None`: the persona.
+    /// The author; `None` for the persona.
     pub user: Option<usize>,
     pub word: String,
     pub text: String,
 }
 
-/// Something that the store keeps: the word by which it is found, and the messages that it was made from.
+/// An item that the store keeps: the word by which it is found, and its source messages.
 pub struct Thing {
     pub word: String,
     pub what: &'static str,
     pub sources: Vec<usize>,
-    /// A user that it is about, though nothing tells so but the name.
+    /// A user whom the item is about, though only the name reveals it.
     pub names: Option<usize>,
-    /// It names them as “@name”.
+    /// Whether the name is written as “@name”.
     pub is_mention: bool,
     pub channel: usize,
 }
@@ -83,7 +83,7 @@ impl World {
         let mut names = NAMES.to_vec();
         let users = (0..count).map(|index| {
             let name = match index {
-                // The only one whose name tells who it is.
+                // The only user whose name identifies them.
                 0 => format!("Quirin {}", random.word()),
                 _ => names.remove(random.below(names.len())).to_owned(),
             };
@@ -130,7 +130,7 @@ impl World {
         self.sent.push(SentMessage { id, at, channel, user: Some(user), word, text });
     }
 
-    /// Messages of one channel, from which something is made.
+    /// Picks messages of one channel as sources.
     fn sources(&self, random: &mut Random) -> Vec<usize> {
         let first = random.below(self.sent.len());
         let channel = self.sent[first].channel;
@@ -151,7 +151,7 @@ impl World {
         let word = random.word();
         let channel = sources.first().map_or(0, |first| self.sent[*first].channel);
         let quotes: Vec<&str> = sources.iter().map(|source| &*self.sent[*source].text).collect();
-        // What no text has stands between them, so that only whole texts are quoted.
+        // The separator occurs in no text, so that only whole texts are quoted.
         let text = format!("{word} / {}", quotes.join(" / "));
         self.things.push(Thing { word, what, sources, names: None, is_mention: false, channel });
         text
@@ -165,7 +165,7 @@ impl World {
             .collect()
     }
 
-    /// Whether the person's name tells who they are: it is no common word, and nobody else has it as a part of theirs.
+    /// Whether the person's name identifies them: it is not a common word, and not part of another user's name.
     pub fn is_known_by_name(&self) -> bool {
         let has_other = |name: &str| self.users.iter().any(|(_, other)| other == name);
         match self.users[self.person].1.as_str() {
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// Whether a text tells of the person because it names them.
+    /// Whether an item is about the person because it names them.
     pub fn names_person(&self, thing: &Thing) -> bool {
         let is_rare_word = self.users[self.person].1 == RARE_WORD;
         thing.names == Some(self.person)
@@ -190,11 +190,11 @@ impl World {
         self.sent.iter().any(|sent| sent.channel == channel && sent.user == Some(self.person))
     }
 
-    /// Stores the world through the port and, what only a model makes, in the tables.
+    /// Stores the world: through the port, or directly in the tables if only a model could create it.
     pub async fn store(&mut self, random: &mut Random, store: &TestStore) {
         self.hear(random, store).await;
         let mut connection = store.database.as_ref().unwrap().connect().await;
-        // One transaction, since each waits for the disk.
+        // One transaction, since each commit waits for the disk.
         query("BEGIN").execute(&mut connection).await.unwrap();
         self.add_decisions(random, &mut connection).await;
         self.add_memories(random, &mut connection).await;
@@ -280,9 +280,9 @@ impl World {
         self.channels[self.sent[sources[0]].channel].0.to_string()
     }
 
-    /// Decisions about messages, with prompts that held more of them.
+    /// Adds decisions about messages, with prompts that contained more of them.
     async fn add_decisions(&mut self, random: &mut Random, connection: &mut Connection) {
-        // A message is covered by one decision.
+        // Each message is covered by one decision.
         let mut settled = BTreeSet::new();
         for number in 0..8_i64 {
             let mut covered = self.sources(random);
@@ -386,7 +386,7 @@ impl World {
         }
     }
 
-    /// What the persona said, in words of its own, and what it has not said yet.
+    /// Adds the persona's posts, in its own words, and pending ones.
     async fn add_outbox(&mut self, random: &mut Random, connection: &mut Connection) {
         for number in 0..10_i64 {
             let made_from = self.sources(random);
@@ -419,14 +419,14 @@ impl World {
         }
     }
 
-    /// What the persona reacted to, on messages of anybody, after it had read others.
+    /// Adds the persona's reactions to anyone's messages, made after reading others.
     async fn add_own_reactions(&self, random: &mut Random, connection: &mut Connection) {
         for number in 0..10_i64 {
             let made_from = self.sources(random);
             let Some(last) = made_from.last() else { continue };
             let on = self.sent[*last].id.as_str();
             let notes = json!({"owed": [on], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "reacted", "why": "asked"});
-            // Some are not placed yet.
+            // Some are not added yet.
             let (state, message) = match number % 5 {
                 0 => ("draft", None),
                 _ => ("said", Some(on)),

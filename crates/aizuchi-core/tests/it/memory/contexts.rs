@@ -1,4 +1,4 @@
-//! What a context holds of memories and other conversations, and that these take nothing from its own.
+//! The memories and other conversations in a context, which must not crowd out its own.
 
 use crate::memory::{DAY, HOUR, MemoryExt, harness};
 use aizuchi_harness::fixtures::{thread, top_level};
@@ -44,7 +44,7 @@ async fn threads_are_remembered_and_channels_hear_them() {
     .await;
 }
 
-/// In myao2 a message blanked the name of its channel.
+/// In myao2, a message blanked the name of its channel.
 #[tokio::test]
 async fn a_message_does_not_blank_the_name_of_its_channel() {
     on_every_store(async |store| {
@@ -57,7 +57,7 @@ async fn a_message_does_not_blank_the_name_of_its_channel() {
     .await;
 }
 
-/// In myao2 other conversations crowded out the target.
+/// In myao2, other conversations crowded out the target.
 #[tokio::test]
 async fn the_target_is_complete_despite_other_conversations() {
     on_every_store(async |store| {
@@ -74,9 +74,9 @@ async fn the_target_is_complete_despite_other_conversations() {
         assert_eq!(context.target_messages().len(), 71);
         assert_eq!(context.target_messages()[0].id, parent);
         let around = &context.conversation_history.top_level_messages;
-        // The window of the channel, and the parent.
+        // The channel's window, and the parent.
         assert!((51..=76).contains(&around.len()), "{}", around.len());
-        // At the top level, a question that was answered in its thread is answered.
+        // At the top level, a question that was answered in its thread counts as answered.
         let context = harness.context_of(&top_level("garden")).await;
         harness.says_in(there, "bob", "found it").await;
         let later = harness.context_of(&top_level("garden")).await;

@@ -1,4 +1,4 @@
-//! What was deleted, reset or said by somebody who is forgotten is in no memory, and in no prompt made from one.
+//! Deleted and reset messages, and those of forgotten users, are in no memory, and in no prompt made from one.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ async fn a_deleted_message_is_removed_from_all_memory_versions() {
             at: harness.clock.now(),
         };
         harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
-        // At once, and so are the prompts that held the memory.
+        // Immediately, and so are the prompts that contained the memory.
         assert!(!harness.known_memories("kitchen").await.contains("4711"));
         assert!(held(reply).await.unwrap()[0].is_none());
         harness.pass(HOUR).await;
-        // The other messages behind the same entries are remembered again.
+        // The other source messages of the same entries are remembered again.
         let after = harness.known_memories("kitchen").await;
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
         let long = harness.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
@@ -95,7 +95,7 @@ async fn prompts_made_from_a_dropped_memory_version_are_deleted_with_its_message
     .await;
 }
 
-/// On SQLite alone: the test looks into its file.
+/// Only on SQLite: the test reads its file.
 #[tokio::test]
 async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     let harness = harness(TestStore::sqlite().await).await;
@@ -124,7 +124,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     harness.pass(DAY).await;
     assert!(harness.known_memories("garden").await.contains("bees behind"));
     let database = harness.store.database.clone().unwrap();
-    // Compressed texts are not found by looking for words.
+    // A word search does not find compressed texts.
     let packed_before = database.packed_exchanges().await;
     let holds_bees = |packed: &&Vec<u8>| unpack(packed).unwrap().0.contains("bees behind");
     assert!(packed_before.iter().any(|packed| holds_bees(&packed)));
@@ -146,12 +146,12 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
             assert!(!text.contains(trace), "{trace} is still there");
         }
         for packed in packed_before.iter().filter(is_gone) {
-            // The end is in one piece wherever the database breaks a long row.
+            // The end is contiguous wherever the database splits a long row.
             let end = &packed[packed.len() - packed.len().min(256)..];
             assert!(!bytes.windows(end.len()).any(|part| part == end), "a prompt is still there");
         }
     }
-    // The others are still remembered, and entries that held the user are written again.
+    // The others are still remembered, and entries that contained the user are written again.
     let harness = harness.restart().await;
     let harness = harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),

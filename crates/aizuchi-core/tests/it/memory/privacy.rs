@@ -1,4 +1,4 @@
-//! What was said in private is remembered for its own channel alone.
+//! Private messages are remembered only for their own channel.
 
 use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
@@ -58,7 +58,7 @@ async fn a_channel_that_becomes_private_takes_its_memories_along() {
         assert!(!harness.known_memories("kitchen").await.contains("beans"));
         assert!(harness.known_memories("garden").await.contains("beans"));
         harness.pass(DAY).await;
-        // Once the channel is public again, only what is said from then on is public.
+        // Once the channel is public again, only later messages are public.
         harness.set_visibility("garden", Visibility::Public).await;
         harness.says("carol", "the lettuce is ready for the market").await;
         harness.pass(DAY).await;
@@ -84,7 +84,7 @@ async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
         assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
         let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
         assert_eq!(asked.iter().find(is_mixed), None);
-        // Of the two entries, one is public.
+        // One of the two entries is public.
         let attic = MemoryScope::Channel(ChannelId::new("attic"));
         let memory = harness.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
@@ -93,7 +93,7 @@ async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
     .await;
 }
 
-/// Imported memories have no messages behind them. They survive merging and never become public by it, not even in a
+/// Imported memories have no source messages. They survive merging and never become public by it, not even in a
 /// public channel.
 #[tokio::test]
 async fn imported_memories_are_merged_and_stay_in_their_channel() {

@@ -27,7 +27,7 @@ async fn ten_versions_of_a_memory_are_kept() {
     .await;
 }
 
-/// On SQLite alone: the test asks its tables in its dialect.
+/// Only on SQLite: the test queries its tables in its dialect.
 #[tokio::test]
 async fn the_sources_of_a_dropped_memory_version_are_kept_as_long_as_prompts() {
     let (harness, memory) = scripted(TestStore::sqlite().await).await;
@@ -58,7 +58,7 @@ async fn the_sources_of_a_dropped_memory_version_are_kept_as_long_as_prompts() {
     assert_eq!(database.count(long).await, 1);
 }
 
-/// On SQLite alone: the statements are the same for PostgreSQL, on which a year of talk takes minutes.
+/// Only on SQLite: the statements are the same for PostgreSQL, where a year of talk takes minutes.
 #[tokio::test]
 async fn lineage_does_not_grow_without_bound() {
     let harness = harness(TestStore::sqlite().await).await;

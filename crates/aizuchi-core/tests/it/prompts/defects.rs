@@ -119,7 +119,7 @@ fn blank_lines_surround_the_lists_of_memos() {
         for heading in headings {
             assert!(prompt.text.contains(&format!("\n\n{heading}\n\n")), "{}", prompt.text);
         }
-        // One blank line, wherever there are any.
+        // No two blank lines in a row.
         assert!(!prompt.text.contains("\n\n\n"), "{}", prompt.text);
     }
 }
@@ -157,7 +157,7 @@ fn users_of_the_same_name_are_told_apart() {
             "**2024-03-01 10:02:00** bob:"
         ]
     );
-    // And the answer of a model is matched with them.
+    // The model's answer is matched against the same labels.
     let about = |about: &str| {
         let answer = serde_json::json!({
             "should_respond": true, "reason": "r", "confidence": 1.0, "about": about,

@@ -1,4 +1,4 @@
-//! The layouts of prompts that are required word for word, and a snapshot of every prompt in both languages.
+//! The prompt layouts that are required word for word, and a snapshot of every prompt in both languages.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use jiff::civil::date;
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
 use aizuchi_harness::harness::prompts;
 
-/// Both languages, and how the names of their snapshots end.
+/// Both languages, with the suffixes of their snapshots' names.
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
 
 /// The beginning of both required example prompts.
@@ -100,7 +100,7 @@ pub fn ordered_layout(target: Option<&str>) -> Context {
     }
 }
 
-/// Behind the rules, which an order does not change, and before what differs from one prompt to the next.
+/// After the rules, which an order does not change, and before the parts that differ between prompts.
 #[test]
 fn orders_stand_before_the_memory() {
     for (language, heading, orders, memory) in [
@@ -170,8 +170,8 @@ fn the_ordered_layout_is_printed() {
     }
 }
 
-/// The fields as they were ordered, but for three places: the order counts four fields where there are more, its
-/// scale of confidence says nothing about the conversation, and its `null` means the same as its `0`.
+/// The fields as required, with three exceptions: the requirement counts four fields where there are more, its scale
+/// of confidence does not mention the conversation, and its `null` means the same as its `0`.
 pub const VERDICT_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下のフィールドで構成されます。
@@ -294,7 +294,7 @@ fn the_ordered_reply_is_printed() {
     {
         let prompt =
             prompts(Language::Ja).reply(&persona(Language::Ja), &Arc::new(context), &scene());
-        // Our prompts have the time before the instruction; the example has none.
+        // Our prompts have the time before the instruction; the example does not.
         let printed = from(&prompt.text, first).into_iter();
         let printed: Vec<&str> =
             printed.filter(|line| *line != "現在時刻: 2024-03-01 12:00:00 UTC").collect();
@@ -332,7 +332,7 @@ fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     );
 }
 
-/// A context in which nothing is missing.
+/// A context with everything.
 pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
     let memo = |name: &str, tags: &[&str], has_detail: bool| Memo {
         name: name.to_owned(),
@@ -521,7 +521,7 @@ fn every_memory_in_both_languages() {
             let material = Arc::new(material);
             let prompt = prompts.remember(&persona, &material, &scene());
             insta::assert_snapshot!(format!("remember_{name}{suffix}"), prompt.text);
-            // Dates and source numbers come on top.
+            // Dates and source numbers are added to the limit.
             assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
             assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
         }

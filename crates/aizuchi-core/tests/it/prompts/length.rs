@@ -1,4 +1,4 @@
-//! What exceeds a limit is omitted, the least important first, and the prompt says so.
+//! Content that exceeds a limit is omitted, the least important first, and the prompt says so.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -225,7 +225,7 @@ fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
     assert!(prompt.tokens <= 4000);
 }
 
-/// A prompt that is too long begins with the same messages as the one before, for some messages.
+/// A prompt that is too long begins with the same messages as the previous one, for some messages.
 #[test]
 fn what_is_left_out_changes_in_steps() {
     let begins_with = |count: i64| {
@@ -272,7 +272,7 @@ fn a_paste_loses_its_middle() {
 
 #[test]
 fn an_omitted_message_is_counted_once() {
-    // First each by itself, then all together.
+    // First each prompt separately, then all together.
     let messages: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
     let owed = messages.iter().map(|line| line.id.clone()).collect();
     let context = Context { owed, ..talk(None, messages) };
@@ -291,7 +291,7 @@ fn an_omitted_message_is_counted_once() {
         assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
         assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
     }
-    // What is omitted does not count as shortened, too.
+    // An omitted message does not count as shortened, too.
     let mut messages: Vec<_> =
         (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
     messages.push(said(40, "carol", "hello", None));
@@ -322,7 +322,7 @@ fn a_model_that_counts_more_gets_less() {
     assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3000, "{}", less.tokens);
 }
 
-/// Not a benchmark: it notices only slowdowns by orders of magnitude.
+/// Not a benchmark: it detects only slowdowns by orders of magnitude.
 #[test]
 fn rendering_is_quick() {
     let memory = "- 2024-02-29: a fact that is worth a line of its own\n".repeat(6);

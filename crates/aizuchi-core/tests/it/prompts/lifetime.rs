@@ -1,4 +1,4 @@
-//! A running program keeps no text besides the store's.
+//! A running program retains no text outside of the store.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use aizuchi_core::prompt::builder::PromptBuilder;
 
 use crate::prompts::{persona, said, scene, talk};
 
-/// What was edited, deleted or forgotten since would otherwise stay in memory, and a reader that raced with a deletion
-/// would put it back there.
+/// Otherwise, text that was edited, deleted or forgotten would stay in memory, and a reader that races with a
+/// deletion would put it back.
 #[test]
 fn a_text_lives_no_longer_than_the_context_that_holds_it() {
     let prompts = PromptBuilder::load(Language::En, None).unwrap();
     assert_eq!(held_after_prompts(&prompts, SharedStructure::default()), 0);
 }
 
-/// A replay needs them again and again. It shows, too, that the test above would notice.
+/// A replay uses the texts repeatedly. This also shows that the test above can fail.
 #[test]
 fn a_replay_holds_the_texts_that_it_has_read() {
     let prompts = PromptBuilder::load(Language::En, None).unwrap();
@@ -28,7 +28,7 @@ fn a_replay_holds_the_texts_that_it_has_read() {
     assert!(held_after_prompts(&prompts, SharedStructure::default()) > 0);
 }
 
-/// How many texts and users of a context are still in memory when it is gone.
+/// The number of texts and users of a context that are still in memory after it is dropped.
 fn held_after_prompts(prompts: &PromptBuilder, shared: SharedStructure) -> usize {
     let messages: Vec<Arc<Message>> = (0..12)
         .map(|minute| said(minute, "u-zebedee", &format!("my honey wins prize {minute}?"), None))

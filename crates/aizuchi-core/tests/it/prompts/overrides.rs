@@ -1,4 +1,4 @@
-//! Operators' own templates: used if they are valid, and refused with a position if they are not.
+//! Operators' templates: used if they are valid, and rejected with a position if they are not.
 
 use std::fs;
 use std::path::Path;
@@ -107,7 +107,7 @@ fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     assert!(prompt.text.contains("\nGood morning\n"), "{}", prompt.text);
 }
 
-/// A template that an operator has written by hand: a macro for messages, and a branch for threads.
+/// A handwritten template of an operator: a macro for messages, and a branch for threads.
 const HANDWRITTEN_TEMPLATE: &str = r#"{% macro render_messages(messages) %}
 {% for msg in messages %}
 **{{ msg.timestamp | format_timestamp }}** {{ msg.user.name }}:

@@ -13,7 +13,7 @@ use crate::prompts::golden::{everything, materials};
 use crate::prompts::{persona, said, scene, talk};
 use aizuchi_harness::harness::prompts;
 
-/// Reads lines of `{"folder", "file", "values"}`, prints a JSON string for each.
+/// Reads lines of `{"folder", "file", "values"}`, and prints a JSON string for each.
 const RENDERER: &str = r#"
 import json, sys
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -55,7 +55,7 @@ fn check_jinja2() {
     );
 }
 
-/// Every template with its values, and what we render.
+/// Every template with its values, and what our renderer outputs.
 fn questions() -> Vec<(Value, String)> {
     let mut questions = Vec::new();
     for language in [Language::En, Language::Ja] {

@@ -21,14 +21,14 @@ use aizuchi_harness::test_store::StoreKind;
 const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
 const WORDS: [&str; 8] = ["roses", "need", "water", "before", "the", "evening", "but", "tomatoes"];
 
-/// The share of their bytes that the prompts of an invented day have in common with the prompt before. After every
-/// fifth message or so a judge is asked.
+/// The share of bytes that the prompts of a generated day have in common with the previous one. The judge is asked
+/// about every fifth message.
 async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow) -> f64 {
     let store = StoreKind::Volatile.open().await;
     let (prompts, persona) = (prompts(Language::En), persona(Language::En));
     let (mut second, mut shared, mut whole) = (0, 0, 0);
     let mut last = String::new();
-    // Only the tests' own time depends on it.
+    // This affects only the tests' duration.
     let talks = Arc::new(StructureCache::new());
     for number in 0..300 {
         let id = format!("m{number:03}");
@@ -69,7 +69,7 @@ async fn successive_judge_prompts_of_a_busy_channel_share_three_quarters() {
     }
 }
 
-/// What the steps are for.
+/// Shows why the window moves in steps.
 #[tokio::test]
 async fn a_window_that_moves_with_each_message_shares_much_less() {
     let exact = |window| ContextWindow { messages: MessageWindow::exact(50), ..window };

@@ -1,4 +1,4 @@
-//! One day: time passes from one thing that happens to the next, and the process lives, dies and lives again.
+//! One day: time advances from one event to the next, and the process starts, dies and restarts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::simulation::store::run_now;
 use crate::simulation::texts::compose;
 use crate::simulation::world::{Broken, EventKind, Word, World, conversation};
 
-/// How often something may happen in a day until it is a loop.
+/// The maximum number of events per day, beyond which the simulation must be in a loop.
 const MOST_TURNS: usize = 60_000;
-/// How long after the day everything must have come to rest.
+/// The time after the day within which everything must come to rest.
 const REST: SignedDuration = SignedDuration::from_hours(80);
 
-/// What a day came to.
+/// The result of a day.
 #[derive(Default)]
 pub struct DayReport {
     pub transcript: Vec<String>,
@@ -37,7 +37,7 @@ pub struct DayReport {
     pub crashes: usize,
 }
 
-/// What happens at a time that was planned, by the platform's clock.
+/// A planned event, by the platform's clock.
 #[derive(Clone, Debug)]
 enum Scheduled {
     Act(Act),
@@ -54,17 +54,17 @@ struct Day {
     life: Option<Life>,
     lives: usize,
     is_connected: bool,
-    /// By the platform's time, then in the order in which they were planned.
+    /// By the platform's time, then in planning order.
     schedule: BTreeMap<(Timestamp, usize), Scheduled>,
     planned: usize,
-    /// How many events of the platform were handed to the connection.
+    /// The number of platform events that were handed to the connection.
     delivered: usize,
     messages: usize,
-    /// When people do what they do now: they did it while the machine slept.
+    /// The time of people's current action, which may be while the machine slept.
     acting_at: Timestamp,
 }
 
-/// Lives one day, and perhaps shows it.
+/// Lives one day, and shows it if requested.
 pub fn live(seed: u64, is_shown: bool) -> DayReport {
     let plan = Arc::new(Plan::from_seed(seed));
     let runtime = match plan.store {
@@ -160,7 +160,7 @@ impl Day {
         }
     }
 
-    /// Advances the clock to the next thing that happens. False if nothing ever will.
+    /// Advances the clock to the next event. Returns false if there will never be one.
     fn advance(&mut self, evening: Timestamp) -> bool {
         let world = self.machine.world.clone();
         let skew = world.lock().skew;
@@ -301,7 +301,7 @@ impl Day {
         self.world().lock().words.insert(word, word_of);
     }
 
-    /// Delivers what happened since, if the platform is connected.
+    /// Delivers the events since the last delivery, if the platform is connected.
     fn deliver_new(&mut self) {
         let count = self.world().lock().events.len();
         let Some(life) = self.life.as_ref().filter(|_| self.is_connected) else { return };
@@ -337,7 +337,7 @@ impl Day {
             let state = self.machine.world.lock();
             (state.events.len(), self.machine.world.clock.now() - state.skew)
         };
-        // The platform itself sends some of it once more.
+        // The platform itself sends some events again.
         if self.random.chance(0.4) {
             for event in 0..count {
                 let at = self.machine.world.lock().events[event].at;

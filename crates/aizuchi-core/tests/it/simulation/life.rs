@@ -27,12 +27,12 @@ use crate::simulation::promises::Inspector;
 use crate::simulation::store::{Fuse, SimulatedStore, run_now};
 use crate::simulation::world::{EventKind, PERSONA, World, conversation};
 
-/// What lives as long as the machine.
+/// The state that lives as long as the machine.
 #[derive(Clone)]
 pub struct Machine {
     pub plan: Arc<Plan>,
     pub world: Arc<World>,
-    /// Where a database's own tasks run.
+    /// The runtime of a database's own tasks.
     pub runtime: Option<Arc<Runtime>>,
     pub is_store_down: Arc<AtomicBool>,
     pub calls: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ pub struct Life {
     pub fuse: Arc<Fuse>,
     pub forgetter: Option<Forgetter>,
     pub lease: SignedDuration,
-    /// It knows its orders, channels and people.
+    /// Whether it knows its orders, channels and users.
     is_ready: Arc<AtomicBool>,
 }
 
@@ -113,7 +113,7 @@ impl Machine {
     }
 }
 
-/// Tells a process that starts of its orders, channels and people, however often the store refuses.
+/// Tells a starting process its orders, channels and users, however often the store refuses.
 async fn introduce(inbox: &Inbox, world: &World) {
     loop {
         match inbox.store.orders(&workspace()).await {
@@ -144,7 +144,7 @@ async fn introduce(inbox: &Inbox, world: &World) {
         }
     }
     for name in ["garden", "kitchen"] {
-        // Where this is refused, it is announced at the next start.
+        // If this is refused, the join is announced at the next start.
         let _ = inbox.announce_join(conversation(name, None), UserId::new(PERSONA)).await;
     }
 }
@@ -171,7 +171,7 @@ impl Life {
         });
     }
 
-    /// Reads what was missed, in order, and is behind meanwhile.
+    /// Reads missed events in order, and counts as behind in the meantime.
     pub fn backfill(&self, machine: &Machine, pause: i64) {
         let (adapter, world) = (Adapter::new(self, machine), machine.world.clone());
         world.lock().is_behind = true;
@@ -193,7 +193,7 @@ impl Life {
     }
 }
 
-/// What passes between the platform and the inbox.
+/// The adapter between the platform and the inbox.
 struct Adapter {
     inbox: Arc<Inbox>,
     is_ready: Arc<AtomicBool>,
@@ -209,7 +209,7 @@ impl Adapter {
         Self { inbox, is_ready, machine: machine.clone(), inspector }
     }
 
-    /// Returns whether nothing is left to deliver.
+    /// Delivers an event. Returns whether nothing is left to deliver.
     async fn try_deliver(&self, event: usize, backfilled: bool) -> bool {
         let world = &self.machine.world;
         if !self.is_ready.load(Ordering::SeqCst) || world.must_wait(event) {
@@ -268,7 +268,7 @@ impl Adapter {
                     }
                     state.asked.insert(id.clone(), conversation);
                 }
-                // It is a mention no longer, or too late.
+                // It is no longer a mention, or too late.
                 EventKind::Edit { .. } | EventKind::Deletion(_) => {
                     state.asked.remove(id);
                 }

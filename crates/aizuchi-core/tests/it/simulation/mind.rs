@@ -1,4 +1,4 @@
-//! Models that take their time, fail, lie, repeat what they have read, and answer anything at all.
+//! Models that take their time, fail, lie, repeat what they have read, and give arbitrary answers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::simulation::store::Fuse;
 use crate::simulation::texts::words_in;
 use crate::simulation::world::World;
 
-/// Answers that are not what was asked for.
+/// Invalid answers.
 const GARBAGE: [&str; 12] = [
     "",
     " \n",
@@ -89,7 +89,7 @@ impl Llm for SimulatedMind {
 }
 
 impl SimulatedMind {
-    /// No prompt holds what a private channel alone may know, or what is forgotten.
+    /// Checks that a prompt contains nothing of another private channel, and nothing forgotten.
     fn check(&self, prompt: &Prompt) {
         let home = &prompt.context.conversation.channel;
         let is_private = |channel: &str| ["attic", "direct"].contains(&channel);
@@ -150,7 +150,7 @@ impl SimulatedMind {
     }
 }
 
-/// In milliseconds. Calls are given up after a minute.
+/// The duration of a call in milliseconds. Calls time out after a minute.
 fn latency(random: &mut Random, slowness: f64) -> i64 {
     match random.chance(slowness) {
         true => random.between(4_000, 90_000),
@@ -158,7 +158,7 @@ fn latency(random: &mut Random, slowness: f64) -> i64 {
     }
 }
 
-/// Never more than was reserved for the call.
+/// The usage of a call, which is never more than was reserved for it.
 fn usage(random: &mut Random, prompt: &Prompt, answer: &str) -> Usage {
     let share = random.between(80, 100) as u64;
     Usage {
@@ -187,7 +187,7 @@ fn judgment(random: &mut Random, eagerness: f64) -> Value {
     })
 }
 
-/// Words that somebody wrote, as a model repeats them.
+/// Some users' words, as a model repeats them.
 fn quoted(random: &mut Random, prompt: &Prompt) -> String {
     let words: Vec<&str> = words_in(&prompt.text).collect();
     if words.is_empty() { String::new() } else { random.pick(&words).to_string() }
@@ -204,7 +204,7 @@ fn reply(random: &mut Random, prompt: &Prompt) -> String {
     }
 }
 
-/// What is repeated names all sources: how a memory is forgotten follows from those that the model names.
+/// A memory. Repeated words name all sources, since forgetting relies on the sources that the model names.
 fn memory(random: &mut Random, prompt: &Prompt) -> Value {
     let count = prompt.memory_input.as_ref().map_or(0, |input| input.sources.len());
     let all: Vec<usize> = (1..=count).collect();

@@ -1,4 +1,4 @@
-//! What a day is like, all of it drawn from its seed before it begins: who says what and when, how the persona is
+//! The plan of a day, drawn entirely from its seed before it begins: who says what and when, how the persona is
 //! configured, and what goes wrong.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use jiff::civil::Time;
 pub const DAY: i64 = 24 * 3600 * 1000;
 /// Two public channels, a private one and a direct message.
 pub const CHANNELS: [&str; 4] = ["garden", "kitchen", "attic", "direct"];
-/// Of whom the first is an admin.
+/// The people, the first of whom is an admin.
 pub const PEOPLE: [&str; 6] = ["alice", "bob", "carol", "dave", "erin", "花子"];
 const BOTS: [&str; 2] = ["buildbot", "newsbot"];
 const COMMANDS: [&str; 16] = [
@@ -40,7 +40,7 @@ const COMMANDS: [&str; 16] = [
     "mode companion",
 ];
 
-/// By how many seconds the machine's clock is set.
+/// The changes to the machine's clock, in seconds.
 const JUMPS: [i64; 4] = [-3600, -40, 3600, 24 * 3600];
 
 pub struct Plan {
@@ -53,19 +53,19 @@ pub struct Plan {
     pub rulebook: Rulebook,
     /// How often the judge wants to speak.
     pub eagerness: f64,
-    /// The share of model calls that go wrong, and of those that are slow.
+    /// The shares of model calls that fail, and of those that are slow.
     pub model_trouble: f64,
     pub slowness: f64,
-    /// The share of posts and of store calls that go wrong.
+    /// The shares of posts and of store calls that fail.
     pub post_trouble: f64,
     pub store_trouble: f64,
-    /// The longest that the platform shows typing before a post, in seconds.
+    /// The maximum time for which the platform shows typing before a post, in seconds.
     pub typing: i64,
-    /// By the milliseconds since the day began.
+    /// The acts by milliseconds since the day began.
     pub acts: Vec<(i64, Act)>,
 }
 
-/// Something that happens.
+/// An event of the day.
 #[derive(Clone, Debug)]
 pub enum Act {
     Say(Saying),
@@ -88,11 +88,11 @@ pub enum Act {
     Crash {
         after: i64,
     },
-    /// It is killed at one of its next calls of a port.
+    /// The process is killed at one of its next port calls.
     CrashAtCall {
         calls: usize,
     },
-    /// The platform cannot be heard for this many seconds.
+    /// The platform is disconnected for this many seconds.
     Disconnect {
         seconds: i64,
     },
@@ -100,7 +100,7 @@ pub enum Act {
     StoreOutage {
         seconds: i64,
     },
-    /// The machine's clock is set, and set right after a while.
+    /// The machine's clock is changed, and corrected after a while.
     SetClock {
         by: SignedDuration,
         right_after: i64,
@@ -115,7 +115,7 @@ pub enum Act {
 pub struct Saying {
     pub channel: &'static str,
     pub who: &'static str,
-    /// In the thread of one of the newest messages at top level.
+    /// In the thread of one of the newest top-level messages.
     pub thread_back: Option<usize>,
     pub kind: TextKind,
 }
@@ -144,7 +144,7 @@ impl Plan {
         };
         let (model_trouble, slowness) = (trouble(random, 1.5), trouble(random, 1.0));
         let rulebook = rulebook(random);
-        // What is reserved while the clock is a day ahead, and lost in a crash, counts for that day.
+        // A reservation that is made while the clock is a day ahead, and lost in a crash, counts for that day.
         let jumps: &[i64] = match rulebook.workspace_limits.tokens_per_day {
             Some(_) => &JUMPS[..3],
             None => &JUMPS,
@@ -308,7 +308,7 @@ fn text_kind(random: &mut Random) -> TextKind {
 }
 
 fn faults(random: &mut Random, acts: &mut Vec<(i64, Act)>, jumps: &[i64]) {
-    // Most of what goes wrong does so while people talk.
+    // Most faults happen while people talk.
     let busy: Vec<i64> = acts.iter().map(|(at, _)| *at).collect();
     for _ in 0..random.between(0, 6) {
         let at = *random.pick(&busy) + random.between(0, 60_000);

@@ -1,4 +1,4 @@
-//! A platform on which requests and answers are lost, come late, and are refused. It recognizes no repeated request.
+//! A platform that loses, delays and refuses requests and answers. It does not deduplicate requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::simulation::promises::Inspector;
 use crate::simulation::store::{Fuse, run_now};
 use crate::simulation::world::World;
 
-/// A request takes no longer than this to take effect.
+/// The maximum time until a request takes effect.
 const SETTLE: SignedDuration = SignedDuration::from_secs(30);
 const LONGEST_POST: usize = 400;
 
@@ -28,7 +28,7 @@ pub struct SimulatedPlatform {
     pub calls: Arc<AtomicUsize>,
 }
 
-/// What becomes of a request to post.
+/// The outcome of a request to post.
 #[derive(Debug)]
 enum PostOutcome {
     Posted,
@@ -39,7 +39,7 @@ enum PostOutcome {
     LostAnswer,
     /// It was not posted.
     LostRequest,
-    /// It is posted this many milliseconds after the request was made, and no answer says so.
+    /// It is posted this many milliseconds after the request, without an answer.
     Late(i64),
     /// There is no answer at all.
     Hangs {
@@ -91,7 +91,7 @@ impl Platform for SimulatedPlatform {
         let suspensions = self.world.lock().suspensions;
         self.world.pass(random.between(20, 1500)).await;
         if self.world.lock().suspensions != suspensions {
-            // The connection did not survive the sleep.
+            // The connection did not survive the suspension.
             return Err(unknown());
         }
         match outcome {

@@ -1,4 +1,4 @@
-//! What must hold at every moment, at every post, and at the end of the day.
+//! The invariants at every moment, at every post, and at the end of the day.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::simulation::plan::{CHANNELS, Plan};
 use crate::simulation::texts::words_in;
 use crate::simulation::world::World;
 
-/// More of a channel's messages than a day has.
+/// More messages than a channel gets in a day.
 const ALL: usize = 5000;
-/// Within this time calls surely count against the same day's budget, which is kept by hours.
+/// Calls within this time certainly count against the same day's budget, which is kept by hours.
 const BUDGET_WINDOW: SignedDuration = SignedDuration::from_hours(23);
 
-/// Reads the store behind the process's back.
+/// Reads the store without the process noticing.
 #[derive(Clone)]
 pub struct Inspector {
     pub store: Arc<dyn Store>,
@@ -42,7 +42,7 @@ impl Inspector {
         self.store.context(conversation, &window(500)).await.unwrap().owed
     }
 
-    /// Those of the messages that asked that are owed an answer now.
+    /// The asking messages that are currently owed an answer.
     pub async fn owed_by_asked(&self) -> BTreeSet<MessageId> {
         let asked: BTreeSet<ConversationId> = self.world.lock().asked.values().cloned().collect();
         let mut owed = BTreeSet::new();
@@ -52,7 +52,7 @@ impl Inspector {
         owed
     }
 
-    /// What must hold for a post right after its last check.
+    /// Checks the invariants of a post right after its last check.
     pub async fn check_post(&self, item: &OutboxItem) {
         if item.metadata.only_for.is_some() || item.id != item.first_in_draft {
             return;
@@ -83,7 +83,7 @@ impl Inspector {
         }
     }
 
-    /// What must hold at any moment.
+    /// Checks the invariants that hold at any moment.
     pub async fn check_pending(&self, longest_lease: SignedDuration) {
         let steps = self.archive.pending_steps(&workspace()).await.unwrap();
         let conversations: BTreeSet<_> =
@@ -93,7 +93,7 @@ impl Inspector {
         }
         let now = self.world.clock.now();
         for step in &steps {
-            // A clock that was set back by an hour makes a lease that much longer.
+            // If a clock is set back by an hour, a lease is that much longer.
             let latest = now + longest_lease + SignedDuration::from_hours(25);
             if step.lease.is_some_and(|lease| lease.until > latest) {
                 self.world.breaks("no step is leased for ever", format!("{step:?}"));
@@ -129,7 +129,7 @@ impl Inspector {
         self.archive.decisions(query).await.unwrap()
     }
 
-    /// What must hold once everything has come to rest.
+    /// Checks the invariants that hold once everything has come to rest.
     pub async fn check_day(&self, plan: &Plan) {
         let steps = self.archive.pending_steps(&workspace()).await.unwrap();
         if !steps.is_empty() {
@@ -143,7 +143,7 @@ impl Inspector {
         self.check_budget(plan);
     }
 
-    /// What was acknowledged is stored, once.
+    /// Checks that every acknowledged event is stored once.
     async fn check_events(&self) {
         let (events, messages, resent) = {
             let state = self.world.lock();
@@ -176,7 +176,7 @@ impl Inspector {
         }
     }
 
-    /// Each message has one closed decision, or a gate.
+    /// Checks that each message has one closed decision, or a gate.
     async fn check_channel(&self, channel: &str) {
         let rows = self.decisions(channel).await;
         for row in &rows {
@@ -191,7 +191,7 @@ impl Inspector {
             let id = &stored.message.id;
             let covering = rows.iter().filter(|row| row.messages.contains(id)).count();
             let expected = usize::from(stored.gate.is_none() && !stored.is_deleted);
-            // An edit may make a mention of what was settled when it was heard.
+            // An edit may turn a message that was settled on arrival into a mention.
             let is_edited = stored.message.edits > 0;
             let is_command = stored.gate == Some(Gate::Command);
             let may_be_covered = stored.is_deleted || is_command || is_edited;
@@ -206,7 +206,7 @@ impl Inspector {
         }
     }
 
-    /// Who asked has an answer, or the ledger says why not.
+    /// Checks that each asking user has an answer, or that the ledger says why not.
     async fn check_asked(&self) {
         let (asked, answers) = {
             let state = self.world.lock();
@@ -219,7 +219,7 @@ impl Inspector {
             let channel = &conversation.channel;
             let stored = self.archive.message(&workspace(), channel, &id).await.unwrap();
             let is_withdrawn = stored.is_none_or(|stored| {
-                // A command by an edit is only told that it was not carried out, while its message counts as talk.
+                // A user is told that a command by an edit was not executed, while its message counts as talk.
                 let text = &stored.message.text;
                 let is_command = Command::parse_message(text, "Aizuchi").is_some();
                 stored.is_deleted || (stored.message.edits > 0 && is_command)
@@ -236,7 +236,7 @@ impl Inspector {
                     | DecisionResult::Failed
                     | DecisionResult::Spoke,
                 ) => true,
-                // Somebody has reset the conversation meanwhile.
+                // A user has reset the conversation in the meantime.
                 Some(DecisionResult::Dropped) => {
                     row.why.as_deref() == Some(message_deleted(Language::En))
                 }
@@ -292,7 +292,7 @@ impl Inspector {
         format!("{messages:?} {decisions:?} {exchanges:?} {contexts:?} {letters:?} {steps:?}")
     }
 
-    /// No word of a forgotten person is in what was kept.
+    /// Checks that the stored data contains no word of a forgotten person.
     pub fn check_forgotten(&self, kept: &str) {
         let mut found = BTreeSet::new();
         {

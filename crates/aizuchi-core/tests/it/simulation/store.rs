@@ -1,5 +1,5 @@
 //! The store as the process sees it: any store behind a port that may refuse, that may be the last thing the process
-//! calls, and that notes what was read and written.
+//! calls, and that records what was read and written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ use crate::simulation::promises::Inspector;
 use crate::simulation::texts::words_in;
 use crate::simulation::world::{BookedCall, World};
 
-/// Counts down at every call of a port. At zero the process is dead: no call of any port goes on.
+/// Counts down at every port call. At zero the process is dead: no port call returns any more.
 #[derive(Default)]
 pub struct Fuse {
     left: AtomicUsize,
@@ -62,7 +62,7 @@ impl Fuse {
     }
 }
 
-/// Runs what a database does to its end at once, so that its threads decide nothing.
+/// Runs a database operation to completion, so that its threads do not affect the order of events.
 pub fn run_now<T>(runtime: Option<&Runtime>, work: impl Future<Output = T>) -> T {
     match runtime {
         Some(runtime) => runtime.block_on(work),
@@ -82,7 +82,7 @@ pub struct SimulatedStore {
 }
 
 impl SimulatedStore {
-    /// One call: it may be the process's last, before or after it has taken effect.
+    /// Makes one call, which may be the process's last, before or after it has taken effect.
     async fn call<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
@@ -136,7 +136,7 @@ impl Store for SimulatedStore {
         let heard = entry.heard.clone();
         let work = async {
             let receipt = self.inner.hear(entry).await?;
-            // Committed, whether or not the process lives to know it.
+            // It is committed, even if the process dies before it learns that.
             self.note_heard(&heard);
             Ok(receipt)
         };

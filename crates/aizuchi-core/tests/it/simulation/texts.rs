@@ -1,4 +1,4 @@
-//! What people write. Each text holds a word that nothing else contains, so that it is known wherever it turns up.
+//! What people write. Each text contains a unique word, so that it is recognized wherever it appears.
 
 use aizuchi_harness::random::Random;
 
@@ -31,10 +31,10 @@ const ODD: [&str; 8] = [
     "[2027-01-15 08:00] alice: (persona): hello",
     "ﷺ \n\n\n — – ‘’ “”",
 ];
-/// The length of a word that is looked for.
+/// The length of a unique word.
 const WORD_LENGTH: usize = 13;
 
-/// A text, and the word by which it is known.
+/// A text, and the word that identifies it.
 pub fn compose(random: &mut Random, kind: TextKind) -> (String, String) {
     let word = random.word();
     let phrase = *random.pick(&PHRASES);
@@ -50,7 +50,7 @@ pub fn compose(random: &mut Random, kind: TextKind) -> (String, String) {
     (text, word)
 }
 
-/// The words in a text that may be such words.
+/// The words in a text that may be unique words.
 pub fn words_in(text: &str) -> impl Iterator<Item = &str> {
     let characters = |character: char| !character.is_ascii_lowercase();
     text.split(characters).filter(|word| word.len() == WORD_LENGTH && word.starts_with('q'))

@@ -1,5 +1,5 @@
-//! The world around the process: what stands on the platform, what of it was acknowledged, and what the test knows
-//! besides. It survives every crash of the process.
+//! The world around the process: the contents of the platform, which of them were acknowledged, and what else the
+//! test knows. It survives every crash of the process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::simulation::promises::Inspector;
 
-/// A broken promise, and how it showed.
+/// A violated invariant, and how it showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     pub promise: &'static str,
@@ -26,16 +26,16 @@ pub struct Broken {
 /// A message as the platform shows it.
 #[derive(Clone, Debug)]
 pub struct PlatformMessage {
-    /// Before any edit.
+    /// The message before any edit.
     pub written: Message,
     pub message: Message,
     pub is_deleted: bool,
-    /// The key of the post that it is.
+    /// The key of the post, if it is one.
     pub key: Option<Arc<str>>,
     pub is_heard: bool,
 }
 
-/// What happened to a message, by its number in `messages`.
+/// An event of a message, by its number in `messages`.
 #[derive(Clone, Debug)]
 pub enum EventKind {
     Message(usize),
@@ -70,13 +70,13 @@ pub struct PlatformEvent {
     pub is_acknowledged: bool,
 }
 
-/// A word that people wrote, or wrote and edited away.
+/// A word that people wrote, including one that was edited away.
 #[derive(Clone, Debug)]
 pub struct Word {
     pub author: UserId,
     pub channel: &'static str,
     pub is_heard: bool,
-    /// Its author was forgotten after it was heard.
+    /// Whether its author was forgotten after it was heard.
     pub is_forgotten: bool,
 }
 
@@ -89,57 +89,57 @@ pub struct Posted {
 /// A model call.
 #[derive(Clone, Copy, Debug)]
 pub struct BookedCall {
-    /// By the machine's clock.
+    /// The time by the machine's clock.
     pub at: Timestamp,
     pub tokens: u64,
 }
 
 pub struct World {
     pub clock: Clock,
-    /// The transcript is printed as it is written, so that a day without an end shows where it stands.
+    /// Whether the transcript is printed as it is written, so that a day without an end shows where it is stuck.
     is_shown: bool,
     state: Mutex<WorldState>,
 }
 
 #[derive(Default)]
 pub struct WorldState {
-    /// By how much the machine's clock is wrong.
+    /// The error of the machine's clock.
     pub skew: SignedDuration,
-    /// How often the machine slept.
+    /// The number of times the machine slept.
     pub suspensions: usize,
     pub is_behind: bool,
-    /// Whether anything still goes wrong.
+    /// Whether faults have ended.
     pub is_over: bool,
     pub messages: Vec<PlatformMessage>,
     pub events: Vec<PlatformEvent>,
     pub words: HashMap<String, Word>,
     pub posted: Vec<Posted>,
-    /// Posts on their way, and when they arrive.
+    /// Posts in transit, with their arrival times.
     pub late: Vec<(Timestamp, OutboxItem)>,
-    /// The revision that was last read of each conversation.
+    /// The revision at the last read of each conversation.
     pub seen: HashMap<ConversationId, u64>,
     pub booked: Vec<BookedCall>,
     pub most_tokens: u64,
     pub calls: usize,
-    /// Who asked, and where.
+    /// The messages that asked, with their conversations.
     pub asked: BTreeMap<MessageId, ConversationId>,
     /// How often an edit made an answered message ask again.
     pub anew: BTreeMap<MessageId, usize>,
     pub answers: BTreeMap<(ChannelId, MessageId), usize>,
     /// The ids under which messages were sent again.
     pub resent: BTreeSet<MessageId>,
-    /// Posts that landed soon after a message that could not have been considered.
+    /// The number of posts that landed soon after a message that they could not have considered.
     pub collisions: usize,
     pub unsolicited: usize,
     pub crashes: usize,
-    /// Reads the store that is open.
+    /// Reads the currently open store.
     pub inspector: Option<Inspector>,
     pub transcript: Vec<String>,
     pub broken: Option<Broken>,
 }
 
 pub const PERSONA: &str = "u-persona";
-/// An unsolicited post this soon after a message that it could not have considered meets it.
+/// An unsolicited post collides with a message that it could not have considered if it follows this soon.
 const COLLISION: SignedDuration = SignedDuration::from_secs(5);
 
 impl World {
@@ -171,14 +171,14 @@ impl World {
         self.lock().transcript.push(line);
     }
 
-    /// Notes a broken promise. The first one counts.
+    /// Records a violated invariant. Only the first one counts.
     pub fn breaks(&self, promise: &'static str, how: impl Into<String>) {
         let how = how.into();
         self.log(format!("BROKEN: {promise}: {how}"));
         self.lock().broken.get_or_insert(Broken { promise, how });
     }
 
-    /// Somebody writes a message. Returns its event.
+    /// Writes a message to the platform. Returns its event.
     pub fn write(&self, message: Message, key: Option<Arc<str>>) -> usize {
         let at = message.at;
         let mut state = self.lock();
@@ -194,7 +194,7 @@ impl World {
         state.emit(EventKind::Message(number), at)
     }
 
-    /// Something reached the platform, perhaps later than anybody waited for it.
+    /// Adds a post to the platform, possibly after its sender has stopped waiting.
     pub fn land(&self, item: &OutboxItem) -> PostedMessage {
         let now = self.now();
         let number = self.lock().posted.len();
@@ -218,7 +218,7 @@ impl World {
         posted
     }
 
-    /// Counts unsolicited posts that land soon after a message that the last check cannot have considered: the
+    /// Counts unsolicited posts that land soon after a message that the last check cannot have considered, since the
     /// platform had not delivered it by then.
     fn count_collision(&self, item: &OutboxItem) {
         let is_first = item.id == item.first_in_draft && item.reaction_to.is_none();
@@ -246,7 +246,7 @@ impl World {
         posted.map(|posted| posted.posted.clone())
     }
 
-    /// What reaches the platform only now.
+    /// Adds the posts that arrive late.
     pub fn land_late(&self) {
         let now = self.now();
         let due: Vec<OutboxItem> = {
@@ -292,7 +292,7 @@ impl World {
         }
     }
 
-    /// The number of one of the newest messages of people in a channel.
+    /// The number of one of people's newest messages in a channel.
     pub fn recent(&self, channel: &str, back: usize, only_top_level: bool) -> Option<usize> {
         let state = self.lock();
         let in_channel = state.messages.iter().enumerate().rev().filter(|(_, shown)| {
@@ -305,7 +305,7 @@ impl World {
         in_channel.map(|(number, _)| number).nth(back)
     }
 
-    /// What an adapter delivers for an event, unless it is acknowledged or nothing is left to deliver.
+    /// The delivery of an event, unless it is acknowledged or nothing is left to deliver.
     pub fn delivery(&self, event: usize, backfilled: bool) -> Option<Delivery> {
         let mut state = self.lock();
         let kind = state.events[event].kind.clone();
@@ -322,7 +322,7 @@ impl World {
         let is_own = shown.message.author.id.as_str() == PERSONA;
         let client_message_id = (!is_own).then(|| format!("client-{}", shown.message.id).into());
         let heard = match kind {
-            // The history shows a message as it stands now.
+            // The history shows a message in its current version.
             EventKind::Message(number) if backfilled => {
                 let answered = state.is_answered_since(number);
                 let arrival =
@@ -352,7 +352,7 @@ impl World {
         Some(Delivery { client_message_id, ..heard.into() })
     }
 
-    /// Whether an earlier event of the same message has to come first.
+    /// Whether an earlier event of the same message must come first.
     pub fn must_wait(&self, event: usize) -> bool {
         let state = self.lock();
         let number = state.events[event].kind.message_number();
