@@ -1,4 +1,4 @@
-//! Access from other machines: the token for pages and the sessions that it opens, and the port for health checks.
+//! Access from other machines: the token for the pages and its sessions, and the port for health checks.
 
 use futures_util::StreamExt;
 use reqwest::header::{
@@ -55,7 +55,7 @@ fn open_home() -> Home {
     open_home_behind("[]")
 }
 
-/// Only the new token counts after a reload; whoever the old one let in has to sign in again.
+/// After a reload only the new token is valid; a user who signed in with the old one has to sign in again.
 #[tokio::test]
 async fn a_token_is_replaced_without_a_restart() {
     const NEW_TOKEN: &str = "shut-sesame-9876543210";
@@ -75,11 +75,11 @@ async fn a_token_is_replaced_without_a_restart() {
     assert_eq!(status(with_cookie()).await, 401);
     assert_eq!(status(with_token(TOKEN)).await, 401);
     assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
-    // What was open ends.
+    // Open streams end.
     let ended = async { while events.chunk().await.unwrap().is_some() {} };
     tokio::time::timeout(std::time::Duration::from_secs(60), ended).await.unwrap();
 
-    // Without a token, the pages would be open to everybody, so that waits for the restart.
+    // Without a token, the pages would be open to everyone, so removing it takes effect at the restart.
     home.replace(&format!("  token: {NEW_TOKEN}\n"), "");
     home.replace("0.0.0.0:0", "127.0.0.1:0");
     home.reload_until(&program, r#""keys":"http.listen, http.token"#, 1).await;
@@ -154,7 +154,7 @@ async fn the_token_grants_access() {
     // With `no-referrer`, a browser would send the login form without an origin.
     assert_eq!(page.headers()[REFERRER_POLICY], "same-origin");
 
-    // The form carries the page that was wanted, also past a wrong token, and leads there; to no other site.
+    // The form keeps the requested page, even after a wrong token, and leads there, but never to another site.
     for (next, expected) in [
         ("%2Fconsole%2Fqueue%3Fbefore%3D7", "/console/queue?before=7"),
         ("%2F%2Fevil.example", "/"),
@@ -201,7 +201,7 @@ async fn a_sign_out_ends_the_session_and_its_event_streams() {
     let answer = visit.sign_out(&cookie).await;
     assert_eq!(answer.headers()[LOCATION], "/login");
     assert!(answer.headers()[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
-    // The stream ends by itself.
+    // The server ends the stream.
     let mut chunks = events.bytes_stream();
     while chunks.next().await.is_some_and(|chunk| chunk.is_ok()) {}
     assert_eq!(status(&cookie).await, StatusCode::UNAUTHORIZED);
@@ -232,7 +232,7 @@ async fn guesses_wait_and_are_logged_without_the_guess() {
         let answer = guess(&format!("my-guess-{number}")).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
-    // Not even the right one is looked at, in either way.
+    // Not even the right token is checked now, whichever way it is sent.
     let late = guess(TOKEN).send().await.unwrap();
     assert_eq!(late.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(late.headers().contains_key(RETRY_AFTER) && !late.headers().contains_key(SET_COOKIE));
@@ -240,7 +240,7 @@ async fn guesses_wait_and_are_logged_without_the_guess() {
     let bearer = visit.get("/api/channels").bearer_auth(TOKEN);
     let refused = bearer.header("x-forwarded-for", "192.0.2.1").send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
-    // Others notice nothing.
+    // Other clients are not affected.
     let bearer = visit.get("/api/channels").bearer_auth(TOKEN);
     let other = bearer.header("x-forwarded-for", "192.0.2.2").send().await.unwrap();
     assert_eq!(other.status(), StatusCode::OK);
@@ -254,7 +254,7 @@ async fn guesses_wait_and_are_logged_without_the_guess() {
     );
 }
 
-/// Who may name any address could guess without end.
+/// A client that can claim any address could guess without end.
 #[tokio::test]
 async fn guesses_of_a_peer_that_no_proxy_is_count_whatever_it_forwards() {
     let home = open_home_behind("[192.0.2.0/24]");
@@ -267,7 +267,7 @@ async fn guesses_of_a_peer_that_no_proxy_is_count_whatever_it_forwards() {
     }
 }
 
-/// A proxy that was put before a room without a token would open it to everybody.
+/// A proxy in front of a local room without a token would open it to everyone.
 #[tokio::test]
 async fn a_room_without_a_token_answers_nothing_that_a_proxy_forwards() {
     let home = Home::new(1000.0);
@@ -319,7 +319,7 @@ async fn only_this_machine_and_the_token_learn_why_it_is_not_ready() {
     home.add(&format!("health_check:\n  port: {port}\n"));
     let program = home.start();
     let visit = Visit::new(&program);
-    // What a program writes as it starts is not to meet the lock.
+    // Writes at startup must not run into the lock.
     while visit.get("/ready").bearer_auth(TOKEN).send().await.unwrap().status() != 200 {
         next_poll().await;
     }
@@ -372,7 +372,7 @@ async fn the_health_port_serves_health_checks_only() {
         assert_eq!(answer.status().as_u16(), status, "{path}");
         assert_eq!(answer.text().await.unwrap(), body, "{path}");
     }
-    // In the words of kotonoha, where it has them.
+    // In kotonoha's words, where it has them.
     for path in ["/health", "/"] {
         let answer = client.get(format!("http://{outside}:{port}{path}")).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{path}");

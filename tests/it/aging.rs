@@ -1,4 +1,4 @@
-//! Makes what is in a program's database older, while it is stopped, so that a test need not wait.
+//! Ages the data in the database of a stopped program, so that a test need not wait.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use crate::program::Home;
 
 impl Home {
-    /// Makes messages and decisions so many hours older.
+    /// Ages messages and decisions by this many hours.
     pub async fn age(&self, hours: i64) {
         let older = hours * 3_600_000;
         for statement in [
@@ -19,8 +19,7 @@ impl Home {
         }
     }
 
-    /// Makes the only proposal that a keeper may have been asked about one that was sent long ago, so that it cannot
-    /// arrive any more.
+    /// Ages the only proposal whose question to a keeper may have been sent, so that the question can no longer arrive.
     pub async fn age_question(&self) {
         let since = "$.asked[0].sending.since";
         let statement = format!(
@@ -30,7 +29,7 @@ impl Home {
         assert_eq!(self.change_rows(statement).await, 1, "it is not known whether it arrived");
     }
 
-    /// How many rows a statement changes.
+    /// Returns the number of rows that a statement changed.
     async fn change_rows(&self, statement: String) -> u64 {
         let options = SqliteConnectOptions::new().filename(self.database());
         let mut connection = options.connect().await.unwrap();

@@ -1,5 +1,5 @@
-//! A tool of an MCP server that may write, from the question to the follow-up: it is called once, when somebody has allowed
-//! it through the API.
+//! A tool of an MCP server that may write, from the question to the follow-up: it is called once, after a user has
+//! allowed it through the API.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
 
-/// Between two looks, where there is nothing to subscribe to.
+/// The poll interval, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server that notes what it was asked to plant.
+/// A server that records what it was asked to plant.
 const PROGRAM: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -34,7 +34,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 "#;
 
-/// Waits for what a look finds.
+/// Polls until `look` finds something.
 async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     let found = tokio::time::timeout(TIMEOUT, async {
         loop {
@@ -47,7 +47,7 @@ async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     found.await.unwrap_or_else(|_| panic!("{what} does not come"))
 }
 
-/// The newest call, once it has come to this state.
+/// Returns the newest call once it is in this state.
 async fn until_call(program: &Program, state: &str) -> Value {
     let look = async || {
         let call = program.get("/api/calls").await["calls"][0].clone();
@@ -77,14 +77,14 @@ pub async fn until_lent(home: &Home) {
     until("the server", is_lent).await;
 }
 
-/// The model wants three roses planted, and tells what became of it.
+/// Scripts the model to want three roses planted, and then to report the result.
 pub fn will_plant(model: &Server) {
     let wish = ("call-1".to_owned(), "shed__plant".to_owned(), r#"{"roses": 3}"#.to_owned());
     model.then([ProviderResponse::Calls("", vec![wish])]);
     model.will_say(&["I asked for it.", "It is planted."]);
 }
 
-/// What was planted, each in a line.
+/// Returns what was planted, one item per line.
 pub fn planted(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("planted")).unwrap_or_default()
 }

@@ -39,17 +39,17 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// With a wide window and a mouse, for a reader of English.
+    /// A browser with a wide window and a mouse, in English.
     pub async fn start() -> Self {
         Self::start_with(Pointer::Mouse, "en-US").await
     }
 
-    /// For a reader of another language.
+    /// A browser in another language.
     async fn start_in(language: &str) -> Self {
         Self::start_with(Pointer::Mouse, language).await
     }
 
-    /// With a touch screen.
+    /// A browser with a touch screen.
     pub async fn start_touched() -> Self {
         Self::start_touched_in("en-US").await
     }
@@ -58,8 +58,8 @@ impl Browser {
         Self::start_with(Pointer::Touch, language).await
     }
 
-    /// For a reader who loads pages and asks about them. It draws nothing, which takes a third of a browser's processor
-    /// time, and so never answers what waits for a frame: clicks that scroll, animations.
+    /// A browser for tests that only load and query pages. It draws no frames, which saves a third of a browser's
+    /// processor time, so whatever waits for a frame never happens: clicks that scroll, animations.
     async fn start_undrawn_in(language: &str) -> Self {
         Self::take(BrowserKind {
             pointer: Pointer::Mouse,
@@ -78,19 +78,19 @@ impl Browser {
         Self { client: process.client.clone(), kind, process }
     }
 
-    /// An empty tab.
+    /// Opens an empty tab.
     pub async fn blank(&self) -> Tab {
         Tab::open(&self.client).await
     }
 
-    /// A tab with the local room, in which a user has entered this name.
+    /// Opens a tab with the local room, in which a user has entered this name.
     async fn tab(&self, program: &Program, name: &str) -> Tab {
         let tab = self.blank().await;
         tab.enter(program, name).await;
         tab
     }
 
-    /// Leaves it to the next test. A test that fails does not get here, and ends the browser.
+    /// Returns the browser for the next test. A test that fails does not get here, which ends the browser.
     pub async fn close(self) {
         self.process.release(self.kind).await;
     }

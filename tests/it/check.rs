@@ -23,7 +23,7 @@ async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     (status.code(), lines.lines().map(str::to_owned).collect())
 }
 
-/// The lines without the folder of this test.
+/// Returns the lines without the folder of this test.
 fn shown(lines: &[String], home: &Home) -> String {
     let folder = format!("{}/", home.path().display());
     lines.join("\n").replace(&folder, "")
@@ -67,7 +67,7 @@ async fn a_working_setup_passes() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
-/// A model that is chosen while the program runs has a limit, so the check names it also where only the built-in mind is used.
+/// A model chosen at runtime has a token limit, so the check reports the limit even if only the built-in mind is used.
 #[tokio::test]
 async fn the_limit_that_the_program_runs_with_is_named_without_a_model() {
     let home = Home::new(1.0);
@@ -138,7 +138,7 @@ async fn a_parameter_that_the_model_refuses_is_named() {
     );
 }
 
-/// Ollama cuts what is too long without saying so.
+/// Ollama silently truncates inputs that are too long.
 #[tokio::test]
 async fn a_context_that_is_too_short_is_named() {
     let server = Server::start(ServerLimits::default()).await;
@@ -221,7 +221,7 @@ async fn another_active_program_on_a_database_server_is_no_problem() {
     let expected = format!("another Aizuchi is active on {address}; this one would stand by");
     assert!(lines.iter().any(|line| line.contains(&expected)), "{lines:?}");
     let free = address.to_string();
-    // It is dropped with the last of these.
+    // The database is dropped with the last clone.
     let _database = store.database.clone();
     store.stop().await;
     let (_, lines) = check(&home, "").await;
@@ -260,7 +260,7 @@ async fn keys_of_channels_that_mean_something_else_are_named() {
     ] {
         assert!(shown.lines().any(|line| line == note), "{note}\nis missing in\n{shown}");
     }
-    // The settings of the channel seem to be settings of something else then.
+    // The channel's settings are then parsed as part of another section.
     let config = std::fs::read_to_string(home.config()).unwrap();
     std::fs::write(home.config(), config + "    mode: observe\n").unwrap();
     let (code, lines) = check(&home, "").await;
@@ -268,7 +268,7 @@ async fn keys_of_channels_that_mean_something_else_are_named() {
     assert!(lines[0].contains("; see line 10: #random: is read as a comment"), "{lines:?}");
 }
 
-/// New files are closed to other users whatever the umask, and `check` names those that are open.
+/// New files are inaccessible to other users whatever the umask, and `check` reports files that are accessible.
 #[tokio::test]
 async fn secrets_and_talk_are_for_their_owner_only() {
     use std::fs::{Permissions, set_permissions};

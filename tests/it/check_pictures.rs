@@ -1,9 +1,10 @@
-//! What `aizuchi check` says of pictures.
+//! The findings of `aizuchi check` about pictures.
 
 use crate::command::aizuchi;
 use crate::program::Home;
 
-/// The lines about pictures with these settings of agents. No model answers, which is another line.
+/// Returns the lines about pictures with these settings of agents. The model does not respond, which is a separate
+/// line.
 fn lines_about_pictures(agents: &str) -> Vec<String> {
     let home = Home::new(1.0);
     home.add(agents);

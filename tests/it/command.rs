@@ -17,7 +17,7 @@ pub fn aizuchi() -> Command {
     program
 }
 
-/// The stderr of the program when it refuses to run with a config.
+/// Returns the stderr of the program when it refuses to run with a config.
 pub fn refusal(config: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
@@ -54,7 +54,7 @@ fn the_local_room_has_a_short_wait_by_default() {
     assert_eq!(waits("response:\n  min_wait_seconds: 60\n"), (60.0, 60.0));
 }
 
-/// A user who tries the program in a browser would take a human-like delay for a fault.
+/// A user who tries the program in a browser would mistake a human-like delay for a bug.
 #[test]
 fn the_local_room_posts_immediately_by_default() {
     use aizuchi::config::Config;
@@ -161,7 +161,7 @@ fn a_read_only_database_is_named() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path| match path.extension().and_then(|it| it.to_str()) {
-        // The log may be there still.
+        // The log may still exist.
         Some("db" | "db-wal" | "db-shm") => 0o444,
         _ => 0o666,
     };
@@ -214,7 +214,7 @@ fn a_replay_reports_the_lines_it_skips() {
     aizuchi().arg("replay").arg(&history).assert().code(1);
 }
 
-/// What the recording does not tell is unknown, and not zero.
+/// Values missing from the recording are unknown, not zero.
 #[test]
 fn a_replay_of_a_recording_without_annotations_says_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Clients that open connections and send nothing, little or endlessly, or take nothing.
+//! Clients that open connections and send nothing, little or endlessly, or do not read the response.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -26,11 +26,11 @@ use aizuchi_harness::providers::{self, ProviderResponse};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(150);
-/// No test waits for it.
+/// Longer than any test.
 const LONG: Duration = Duration::from_secs(3600);
 const PATIENT: Timeouts = Timeouts { head: LONG, idle: LONG, request: LONG, stalled: LONG };
 
-/// A server in this process, until it is dropped.
+/// A server in this process, which runs until this is dropped.
 struct Serving {
     address: String,
     _stop: DropGuard,
@@ -41,7 +41,7 @@ impl Serving {
         Self::behind(TrustedProxies::default(), router, sockets, timeouts).await
     }
 
-    /// With these trusted proxies.
+    /// Starts a server with these trusted proxies.
     async fn behind(
         proxies: TrustedProxies,
         router: Router,
@@ -71,7 +71,7 @@ impl Serving {
         stream
     }
 
-    /// The whole answer to a request that asks for the end of the connection.
+    /// Returns the whole response to a request with `Connection: close`.
     async fn ask(&self, path: &str) -> String {
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -153,7 +153,7 @@ async fn a_response_that_takes_too_long_is_cut_off() {
     until_closed(&mut serving.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await).await;
 }
 
-/// An endless stream of events, and what is cancelled when it ends.
+/// Returns an endless event stream, and a token that is cancelled when the stream ends.
 fn events(pause: Duration, size: usize) -> (Router, CancellationToken) {
     let ended = CancellationToken::new();
     let ending = ended.clone();
@@ -226,7 +226,7 @@ async fn requests_that_are_handled_are_not_cut_off_for_others() {
     let serving = Serving::new(hello().route("/held", get(held)), 5, PATIENT).await;
     let asked = [serving.ask("/held"), serving.ask("/held")];
     let refused = async {
-        // One peer has at most half of the connections.
+        // A single peer has at most half of the connections.
         within_time(came.wait_for(|came| *came == 2)).await.unwrap();
         until_closed(&mut serving.connect().await).await;
         release.send_replace(true);
@@ -241,7 +241,7 @@ fn local_proxy() -> TrustedProxies {
     TrustedProxies::new(&[IpNetwork::try_from("127.0.0.0/8".to_owned()).unwrap()])
 }
 
-/// A proxy's connections are those of many clients.
+/// A proxy's connections belong to many clients.
 #[tokio::test]
 async fn a_trusted_proxy_may_have_all_connections() {
     let (release, released) = watch::channel(false);
@@ -323,7 +323,7 @@ async fn a_low_limit_of_files_is_raised() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A stream lasts for ever, so too many would keep out everything else.
+/// A stream never ends, so too many of them would block everything else.
 #[tokio::test]
 async fn event_streams_leave_room_for_other_clients_and_requests() {
     // 96 sockets, 72 connections, 36 streams, 18 for one client.
@@ -360,11 +360,11 @@ async fn event_streams_leave_room_for_other_clients_and_requests() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// How many files the program may open in these tests, and how many sockets one client opens.
+/// The limit of open files of the program in these tests, and the number of sockets of one client.
 const FILES: u64 = 256;
 const SOCKETS: usize = 1100;
 
-/// Sockets that send nothing or only the beginning of a request.
+/// Opens sockets that send nothing or only the beginning of a request.
 async fn silent_sockets(address: &str) -> Vec<TcpStream> {
     allow_files(SOCKETS as u64 + 500);
     let mut sockets = Vec::new();
@@ -380,7 +380,7 @@ async fn silent_sockets(address: &str) -> Vec<TcpStream> {
     sockets
 }
 
-/// Lets this process have enough sockets of its own.
+/// Raises this process's limit of open files.
 fn allow_files(count: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < count) {

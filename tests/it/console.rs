@@ -1,4 +1,5 @@
-//! The console and the API of every workspace: who reaches what, and that a private channel's words stay there.
+//! The console and the API of every workspace: the access of each role, and that a private channel's messages stay
+//! private.
 
 pub mod harness;
 mod privacy;

@@ -1,4 +1,4 @@
-//! The demo on the real pipeline and a virtual clock, and the command that shows it.
+//! The demo on the real pipeline with a virtual clock, and the command that shows it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,9 +43,9 @@ struct Room {
     language: Language,
 }
 
-/// What a play has shown.
+/// The result of a play.
 struct Play {
-    /// Each scene's last caption.
+    /// The last caption of each scene.
     captions: Vec<Caption>,
     took: SignedDuration,
 }
@@ -53,7 +53,7 @@ struct Play {
 impl Room {
     fn new(config: &str) -> Self {
         let config = Config::parse(config).unwrap();
-        // Not midnight, and not in the morning: nothing of it depends on the time of day.
+        // Neither at midnight nor in the morning: the demo must not depend on the time of day.
         let clock = Clock::manual("2026-03-04T16:20:00Z".parse().unwrap());
         let store = Arc::new(VolatileStore::new());
         let (in_flight, metrics) = (Arc::new(InFlight::default()), Arc::new(Metrics::default()));
@@ -109,7 +109,7 @@ impl Room {
         self.pool.run_until_stalled();
     }
 
-    /// Plays all of it.
+    /// Plays the whole demo.
     fn play(&mut self) -> Play {
         self.start();
         let (began, mut captions) = (self.clock.now(), Vec::new());
@@ -129,7 +129,7 @@ impl Room {
         }
     }
 
-    /// Until the next thing happens.
+    /// Advances the clock to the next event.
     fn go_on(&mut self) {
         let next = self.clock.next_wake_at().expect("something waits for the clock");
         self.clock.advance_to(next);
@@ -142,7 +142,7 @@ impl Room {
         self.pool.run_until(self.store.decisions(query)).unwrap()
     }
 
-    /// Who said what in the demo's channel.
+    /// Returns the messages in the demo's channel, with their authors.
     fn messages(&mut self) -> Vec<(MessageId, String, String)> {
         let (workspace, channel) = (workspace_id(), demo_channel::channel_id());
         let range = MessageRange::Newest;
@@ -155,7 +155,7 @@ impl Room {
         messages.iter().map(message).collect()
     }
 
-    /// How each scene ended: the decision on its last message.
+    /// Returns the outcome of each scene: the decision on its last message.
     fn outcomes(&mut self, play: &Play) -> Vec<(Option<DecisionResult>, bool)> {
         let decisions = self.decisions();
         let found = play.captions.iter().map(|caption| {
@@ -184,7 +184,7 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
         assert_eq!(room.outcomes(&play), EXPECTED, "{transcript:#?}");
         let (shortest, longest) = (SignedDuration::from_secs(40), SignedDuration::from_secs(62));
         assert!((shortest..=longest).contains(&play.took), "{:?}", play.took);
-        // The captions say what the ledger says.
+        // The captions agree with the ledger.
         let decisions = room.decisions();
         for caption in &play.captions[..3] {
             let decision = decisions.iter().find(|decision| Some(decision.id) == caption.decision);
@@ -194,7 +194,7 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
             assert_eq!(caption.english, text(Language::En));
             assert_eq!(caption.japanese, text(Language::Ja));
         }
-        // It answers the question with what was said before, and tells of that when it is asked.
+        // It answers the question from earlier messages, and mentions them when asked.
         let own: Vec<_> = transcript.iter().filter(|(_, name, _)| name == "Aizuchi").collect();
         assert_eq!(own.len(), 3, "{transcript:#?}");
         let place = if tag == "en" { "second drawer" } else { "二段目の引き出し" };
@@ -204,10 +204,10 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
         assert_eq!(play.captions[4].english, texts::demo::told_why(Language::En, "Aizuchi"));
         let asker = texts::demo::second_person(language);
         assert!(own[2].2.contains(asker), "the reason names who asked: {:?}", own[2].2);
-        // It leaves no mute behind, and nobody in the list of people.
+        // The demo leaves neither a mute nor users behind.
         let controls = room.pool.run_until(room.room.controls()).unwrap();
         assert!(controls.channels.iter().all(|channel| channel.muted_until.is_none()));
-        // What was said stays in the channel.
+        // The messages stay in the channel.
         let channels = room.pool.run_until(room.room.channels()).unwrap();
         let channel = channels.iter().find(|channel| channel.id == demo_channel::channel_id());
         assert_eq!(channel.unwrap().visibility, Visibility::Private);
@@ -221,7 +221,7 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
 fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
     let strict = "response:\n  mode: mention_only\n  quiet_hours: 00:00-23:59\n  wait: fixed\n  \
                   cooldown_seconds: 900\n  min_wait_seconds: 600\n";
-    // Nothing listens there.
+    // No server listens there.
     let dead_model = "agents:\n  response:\n    model_id: openai/none\n    client_args: \
                       {api_base: \"http://127.0.0.1:9/v1\", api_key: k}\n";
     for settings in ["", strict, dead_model] {
@@ -273,7 +273,7 @@ fn nobody_can_be_called_like_the_people_of_the_script() {
     room.play();
     let added = room.pool.run_until(room.room.add_user("demo:Mia"));
     assert!(matches!(added, Err(LocalRoomError::NameTaken(_))), "{added:?}");
-    // Somebody of the same name is somebody else.
+    // A user with the same name is a different user.
     let (name, is_new) = room.pool.run_until(room.room.add_user("Mia")).unwrap();
     assert_eq!((&*name, is_new), ("Mia", true));
 }

@@ -8,15 +8,15 @@ use aizuchi_harness::net::http;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long anything may take.
+/// The timeout of each step.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Between two polls of a page.
+/// The interval between two polls of a page.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A running demo. Its temporary files are in a folder of the test's own.
+/// A running demo. Its temporary files are in a folder of its test.
 pub struct DemoProgram {
     child: Child,
-    /// Where the page is, without what follows the port.
+    /// The base URL of the page, up to the port.
     pub base: String,
     /// The address that it printed.
     pub page: String,
@@ -49,7 +49,7 @@ impl DemoProgram {
         answer.json::<Value>().await.unwrap()["view"].take()
     }
 
-    /// Writes something on the page, as the user whom it shows.
+    /// Posts a message on the page, as the user whom it shows.
     async fn say(&self, text: &str) {
         let view = self.view().await;
         let place = |key: &str| view[key].as_str().unwrap().to_owned();
@@ -76,7 +76,7 @@ impl DemoProgram {
         }
     }
 
-    /// Stops it with SIGTERM. It leaves nothing behind.
+    /// Stops it with SIGTERM. It leaves no files behind.
     pub fn stop(mut self) {
         Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
@@ -98,7 +98,7 @@ async fn the_room_is_shown_without_a_trace() {
     assert!(demo.page.ends_with("/?demo"), "{}", demo.page);
     let page = demo.http.get(&demo.page).send().await.unwrap().text().await.unwrap();
     assert!(page.contains("lang=\"ja\""), "{page}");
-    // Pages start it, and all of them see it.
+    // A page starts it, and all pages show it.
     let started = demo.http.post(format!("{}/api/demo", demo.base)).send().await.unwrap();
     let channel: Value = started.json().await.unwrap();
     assert_eq!(channel["name"], "demo");

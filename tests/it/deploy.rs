@@ -1,5 +1,4 @@
-//! What is shipped for installing and watching: each figure that it names is one of Aizuchi's, and each file can be
-//! read.
+//! The files shipped for installing and monitoring: each metric that they name exists, and each file can be parsed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +10,7 @@ fn read(file: &str) -> String {
         .unwrap()
 }
 
-/// The names in a text that look like figures.
+/// Returns the names in a text that look like metrics.
 fn figures_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
     words.filter(|word| word.starts_with("aizuchi_")).map(str::to_owned).collect()
@@ -41,7 +40,7 @@ fn alerts_dashboard_and_docs_name_figures_that_there_are() {
             figures.iter().filter(|figure| !is_family(figure, families)).collect();
         assert!(unknown.is_empty(), "{name} names {unknown:?}, which Aizuchi does not have");
     }
-    // And the docs name all of them, written out or as the rest of a name before it.
+    // The docs name all metrics, in full or as a suffix of the name before.
     let missing: Vec<_> = families
         .iter()
         .filter(|family| !docs.contains(family.trim_start_matches("aizuchi_model")))
@@ -70,7 +69,7 @@ fn the_configs_that_are_shipped_are_valid() {
         command.env("OPENAI_API_KEY", "x");
         let output = command.output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
-        // Read without a complaint: only the database is not there.
+        // Parsed without an error: only the database does not exist.
         assert!(error.contains("does not exist yet"), "{file}: {error}");
     }
 }

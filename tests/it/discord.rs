@@ -1,5 +1,5 @@
-//! Discord: what users see, and what Discord does to its bots. The tests run against the fake Discord, which is itself
-//! tested with the official clients (`scripts/peers`).
+//! Discord: what users see, and how the program handles Discord's faults. The tests run against the fake Discord, which
+//! is itself tested with the official clients (`scripts/peers`).
 
 pub mod harness;
 mod malformed;

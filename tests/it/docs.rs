@@ -1,4 +1,4 @@
-//! The documentation: links lead somewhere, commands and settings are accepted, generated pages are current, and both
+//! The documentation: links resolve, commands and settings are accepted, generated pages are current, and both
 //! languages have the same pages.
 
 mod examples;
@@ -14,7 +14,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A Markdown file of the repository.
 struct Page {
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     path: PathBuf,
     text: String,
 }
@@ -35,7 +35,7 @@ impl Page {
         Parser::new_ext(&self.text, Options::ENABLE_TABLES)
     }
 
-    /// The headings, with their levels.
+    /// Returns the headings, with their levels.
     fn headings(&self) -> Vec<(u8, String)> {
         let mut headings = Vec::new();
         let mut open: Option<(u8, String)> = None;
@@ -108,7 +108,7 @@ fn levels(page: &Page) -> Vec<u8> {
     page.headings().into_iter().map(|(level, _)| level).collect()
 }
 
-/// The pages that people read, outside of folders with code.
+/// Returns the documentation pages outside of folders with code.
 fn pages() -> Vec<Page> {
     let at_root = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name());
     let at_root = at_root.map(|name| name.into_string().unwrap());
@@ -120,7 +120,7 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-/// The Markdown files below a folder, from the root of the repository, in order.
+/// Returns the Markdown files below a folder, relative to the root of the repository, sorted.
 fn markdown_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(folder)).unwrap() {

@@ -1,4 +1,4 @@
-//! What was proposed stays beside the words that somebody said in its place: in the API and on the decision's page.
+//! The API and the decision's page show the proposed text beside the edited one that was posted.
 
 use serde_json::{Value, json};
 

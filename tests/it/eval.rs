@@ -27,7 +27,7 @@ use crate::command::aizuchi;
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
-/// Must not appear in any error.
+/// Text that must not appear in any error.
 const CHAT: &str = "the treasure is under the old oak";
 
 fn raw_case(id: &str, language: &str, pair: Option<&str>, about: &str, labels: &[&str]) -> Value {
@@ -48,7 +48,7 @@ fn json_lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
 }
 
-/// Six cases, two of them in a pair, three in Japanese.
+/// Returns six cases, two of them in a pair, three in Japanese.
 fn cases() -> Vec<Value> {
     let mut cases = vec![
         raw_case("a1", "en", Some("p"), "S03", &["ENDING"]),
@@ -354,7 +354,7 @@ fn prompts_follow_the_config_and_its_message_limit() {
     let japanese = read("b1").unwrap();
     assert!(japanese.starts_with("Aki/") && japanese.contains("Look closely.: bob|"), "{japanese}");
     assert!(japanese.ends_with("2026-02-25 15:15:20 Asia/Tokyo"), "{japanese}");
-    // The folder's templates are for the configured language only.
+    // The folder's templates are in the configured language only.
     let english = read("a1").unwrap();
     assert!(english.starts_with("You name the state") && english.contains("Yes!"), "{english}");
     assert!(!english.contains("treasure"), "{english}");
@@ -415,7 +415,7 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
         answered.fetch_add(1, Ordering::SeqCst);
     };
     let calls = ask_all(&mind, &prompts, timeout, &clock, &progress);
-    // Time advances once only the call is left that never answers.
+    // Time advances once only the hanging call is left.
     let time = async {
         for _ in 0..100_000 {
             if answered.load(Ordering::SeqCst) == texts.len() - 1 {
@@ -477,7 +477,7 @@ async fn a_model_is_called_as_configured() {
     let figures = figures.map(|name| &calls[name]);
     assert_eq!(figures, [&json!(6), &json!(600), &json!(320), &json!(35), &json!(null)]);
     assert!(calls["latency_seconds"]["p95"].is_f64(), "{calls}");
-    // After the queued responses the server answers "fine", which is no state.
+    // After the queued responses the server answers "fine", which is not a state.
     assert_eq!(all["no_state"], 1);
     assert!(!printed.to_string().contains("treasure") && !stderr.contains("treasure"));
     let seen = server.requests();
@@ -513,7 +513,7 @@ fn the_shipped_cases_are_complete() {
     let topics: BTreeSet<&str> = cases.iter().map(|case| &*case.about).collect();
     let expected_topics = ["S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09"];
     assert_eq!(topics, BTreeSet::from(expected_topics));
-    // A user who presumes to know what others think may be labeled with both states, or as active.
+    // A user who presumes to know others' opinions may be labeled with both states, or as active.
     for case in cases.iter().filter(|case| case.about == "S06") {
         use ConversationState::{Active, Conflict, Misunderstanding};
         let is_either = case.labels == [Misunderstanding, Conflict];
@@ -521,7 +521,8 @@ fn the_shipped_cases_are_complete() {
     }
 }
 
-/// The cases have keywords without their meaning, and the meaning without keywords. This is why a keyword list is not
+/// Some cases contain keywords without their meaning, and others the meaning without keywords. This is why a keyword
+/// list is not used.
 /// used.
 #[test]
 fn neither_a_constant_answer_nor_keywords_solve_the_cases() {
@@ -534,7 +535,7 @@ fn neither_a_constant_answer_nor_keywords_solve_the_cases() {
     }
 }
 
-/// An item of three messages, the last of them ten seconds before the decision.
+/// Returns an item of three messages, the last of them ten seconds before the decision.
 fn item(id: &str, label: &str, kind: &str, messages: [(&str, &str); 3]) -> Value {
     let messages = messages.iter().zip([-90.0, -30.5, -10.0]);
     let messages: Vec<Value> = messages
@@ -543,7 +544,7 @@ fn item(id: &str, label: &str, kind: &str, messages: [(&str, &str); 3]) -> Value
     json!({ "id": id, "label": label, "kind": kind, "decide_at": 1_772_000_000.0, "context": messages })
 }
 
-/// Two items labeled speak, two labeled silent, and an ambiguous one.
+/// Returns two items labeled speak, two labeled silent, and an ambiguous one.
 fn items() -> Vec<Value> {
     let question = ("ann", "who has the key?");
     let mut items = vec![

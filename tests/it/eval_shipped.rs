@@ -1,4 +1,4 @@
-//! The decisions that come with the project, for somebody who tries a model on the first day.
+//! The labeled decisions shipped with the project, for users who try a model on the first day.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn items(tag: &str) -> Vec<DecisionItem> {
     item::open(&[shipped(tag)]).unwrap()
 }
 
-/// The kinds of situations and how many items each has.
+/// Returns the kinds of situations with the number of items of each.
 fn kinds(items: &[DecisionItem]) -> BTreeMap<&str, usize> {
     let mut kinds = BTreeMap::new();
     items.iter().for_each(|item| *kinds.entry(&*item.kind).or_default() += 1);
@@ -46,7 +46,7 @@ fn they_are_balanced_and_of_many_kinds() {
         let counts = [DecisionLabel::Speak, DecisionLabel::Silent].map(labeled);
         assert_eq!(counts, [20, 20], "{tag}");
         assert!(kinds(&items).len() >= 20, "{tag}: {:?}", kinds(&items));
-        // Neither how long it has been quiet nor how much was said gives the label away.
+        // Neither the length of the pause nor the number of messages correlates with the label.
         let mean = |label: DecisionLabel, figure: fn(&DecisionItem) -> f64| {
             let labeled = items.iter().filter(|item| item.label == label);
             labeled.map(figure).sum::<f64>() / 20.0
@@ -61,7 +61,7 @@ fn they_are_balanced_and_of_many_kinds() {
     assert_eq!(kinds(&items("en")), kinds(&items("ja")));
 }
 
-/// The table of `aizuchi eval` is what the docs measure a model against.
+/// The docs compare a model with the table of `aizuchi eval`.
 #[test]
 fn no_simple_rule_solves_them_and_the_builtin_mind_is_the_bar() {
     let folder = tempfile::tempdir().unwrap();

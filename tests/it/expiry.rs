@@ -1,4 +1,5 @@
-//! `retention.messages_days` with the real program: what is too old goes, also after a kill, and it says so.
+//! `retention.messages_days` with the real program: expired messages are erased, even after a kill, and the log reports
+//! it.
 
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -13,7 +14,7 @@ fn run(home: &Home, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Makes all that is in the database three days older.
+/// Ages everything in the database by three days.
 async fn age(home: &Home) {
     let options = SqliteConnectOptions::new().filename(home.database());
     let mut connection = options.connect().await.unwrap();
@@ -45,7 +46,7 @@ async fn old_messages_are_erased_and_their_decisions_are_still_told() {
     let expected = "ok    note      retention.messages_days: 2 messages from before ";
     let note = checked.lines().find(|line| line.starts_with(expected)).unwrap_or(&checked);
     assert!(note.ends_with(" are erased for good while Aizuchi runs"), "{note}");
-    // Killed while it erases, it goes on at the next start.
+    // Killed during the erasure, it continues at the next start.
     let program = home.start();
     program.signal("KILL");
     drop(program);

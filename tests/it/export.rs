@@ -1,4 +1,4 @@
-//! The command `aizuchi export`, and that `aizuchi import` brings back what it wrote.
+//! The command `aizuchi export`, and importing its output with `aizuchi import`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::command::aizuchi;
 use crate::program::Home;
 use aizuchi_harness::postgres;
 
-/// An export of two workspaces of invented people, whose channels and messages have the same ids.
+/// An export of two workspaces of fictional users, whose channels and messages have the same ids.
 const EXPORT: &str = r##"
 {"kind":"channel","workspace":"T1","room":"C1","room_name":"garden","visibility":"public"}
 {"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"private"}
@@ -35,7 +35,7 @@ const EXPORT: &str = r##"
 {"workspace":"discord:77","room":"C1","room_name":"porch","visibility":"public","thread":null,"id":"2","ts":1767603700.5,"author":"U1","name":"hana","bot":false,"text":"who waters the porch?"}
 "##;
 
-/// What another installation decided, what is in no prompt, and what cannot be read. It is not imported.
+/// Lines that are not imported: decisions of another installation, data that is in no prompt, and malformed lines.
 const MORE: &str = r#"
 {"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","thread":null,"id":"9","ts":1767603650.5,"author":"U1","name":"mika","bot":false,"text":"@Mio mute","withheld":true}
 {"kind":"decision","workspace":"T1","decision":5,"room":"C1","thread":null,"opened":"2026-01-05T09:00:01Z","closed":"2026-01-05T09:00:10Z","messages":["2"],"addressed":true,"ended":"spoke","gate":null,"why":"asked","reason":null,"confidence":null,"posted":["3"],"reaction":null}
@@ -44,7 +44,7 @@ const MORE: &str = r#"
 {"workspace":"T1","room":"C1"}
 "#;
 
-/// A config that names a database of its own.
+/// A config with a database of its own.
 pub struct Installation {
     folder: TempDir,
 }
@@ -116,7 +116,7 @@ async fn what_was_exported_is_there_after_an_import() {
             assert_eq!(exported, expected, "{url}");
         }
         assert_eq!(exported.len(), expected.len());
-        // Once more changes nothing, and into an empty database again gives the same.
+        // Importing again changes nothing, and importing into an empty database gives the same result.
         let again = installation.import(&file, &[], 0);
         assert!(again.contains("messages  0 imported, 5 known already"), "{again}");
         assert!(again.contains("reactions 0 imported, 3 known already"), "{again}");
@@ -146,7 +146,7 @@ fn a_workspace_of_an_export_can_be_chosen_or_renamed() {
     };
     let exported = installation.export();
     assert_eq!(workspaces(&exported), [json!("discord:77")].into());
-    // An export of one workspace goes where it is told.
+    // An export of one workspace is imported into the given workspace.
     let one = installation.file("one.jsonl");
     installation.run(&["export", one.to_str().unwrap()], 0);
     let other = Installation::on_file();
@@ -156,7 +156,7 @@ fn a_workspace_of_an_export_can_be_chosen_or_renamed() {
     assert_eq!(exported.len(), 3);
 }
 
-/// Imports the export where a channel of it is known as public: one message is left out.
+/// Imports the export while one of its channels is known as public: one message is skipped.
 fn import_where_known_as_public(installation: &Installation, channel: &str) {
     let file = installation.file("export.jsonl");
     std::fs::write(&file, channel).unwrap();
@@ -168,7 +168,7 @@ fn import_where_known_as_public(installation: &Installation, channel: &str) {
     assert!(report.contains(expected), "{report}");
 }
 
-/// Who may read a channel here counts: what was private does not become public.
+/// The visibility here counts: what was private does not become public.
 #[test]
 fn what_was_private_does_not_get_into_a_public_channel() {
     let installation = Installation::on_file();
@@ -176,7 +176,7 @@ fn what_was_private_does_not_get_into_a_public_channel() {
     assert!(!installation.run(&["search", "gift"], 0).contains("under the bench"));
 }
 
-/// The same channel was private where the export was made.
+/// The channel was private where the export was made.
 #[test]
 fn a_private_channel_is_not_imported_into_a_public_one() {
     let installation = Installation::on_file();
@@ -186,7 +186,7 @@ fn a_private_channel_is_not_imported_into_a_public_one() {
     assert!(!exported.iter().any(|line| line["room"] == "C2" && line.get("kind").is_none()));
 }
 
-/// A memo and a memory are seen by those who may read their channel in both installations.
+/// A memo and a memory are visible to users who may read their channel in both installations.
 #[test]
 fn memos_and_memories_do_not_get_wider_by_an_import() {
     let channel = |room: &str, visibility: &str| json!({"kind": "channel", "workspace": "T1", "room": room, "room_name": room, "visibility": visibility});
@@ -235,7 +235,7 @@ fn memos_and_memories_do_not_get_wider_by_an_import() {
     assert!(again.contains("memos     0 imported, 3 known already"), "{again}");
 }
 
-/// An export from before somebody was forgotten does not bring them back.
+/// An export from before a user was forgotten does not restore the user's data.
 #[test]
 fn who_was_forgotten_is_not_imported() {
     let installation = Installation::on_file();
@@ -263,7 +263,7 @@ fn who_was_forgotten_is_not_imported() {
     assert!(!exported.iter().any(|line| line.to_string().contains("the garden has a can")));
 }
 
-/// What changes while an export is written is in it twice.
+/// A row that changes while an export is written is in it twice.
 #[test]
 fn the_later_line_of_a_message_counts() {
     let installation = Installation::on_file();
@@ -292,7 +292,7 @@ fn a_replay_reads_the_messages_of_an_export() {
     let replayed = replay(&["--private"]);
     assert_eq!(replayed["bad_lines"], 0, "{replayed}");
     assert_eq!(replayed["input"]["messages"], 6, "{replayed}");
-    // A report is shown to a team.
+    // A report may be shown to a whole team.
     let replayed = replay(&[]);
     assert_eq!(replayed["input"]["messages"], 4, "{replayed}");
     let left_out = &replayed["input"]["left_out"];
@@ -325,7 +325,7 @@ async fn what_is_known_of_a_person_has_their_reactions_and_what_was_decided() {
     assert!(decided.contains("#general: "), "{alice}");
     let bob = run(&["export", "--user", "bob"]);
     assert!(bob.contains("## Their reactions\n\nNone."), "{bob}");
-    // The same decision is in the export of everything.
+    // The same decision is in the full export.
     let everything = sorted(&run(&["export"]));
     let decisions = everything.iter().filter(|line| line["kind"] == "decision");
     let mut decisions = decisions.filter(|line| line["messages"].to_string().contains(&asked));

@@ -1,4 +1,4 @@
-//! Settings and standing orders leave with an export and come back with an import, on both databases.
+//! Settings and standing orders are exported and imported, on both databases.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ const EXPORT: &str = r##"
 {"kind":"standing_order","workspace":"T1","room":"C2","thread":null,"text":"never about salaries","by":"U1 1767603602000"}
 "##;
 
-/// What cannot be an order.
+/// Lines that are not valid orders.
 const BAD: &str = r#"
 {"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"mood","value":"gay","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
 {"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"memory","value":"maybe","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
@@ -28,7 +28,7 @@ const BAD: &str = r#"
 {"kind":"standing_order","workspace":"T1","room":"C1","thread":null,"text":"  ","by":"olga","given":"2026-01-05T09:00:00Z"}
 "#;
 
-/// A file beside an installation's config.
+/// Writes a file beside an installation's config.
 fn written(installation: &Installation, name: &str, text: &str) -> PathBuf {
     let file = installation.file(name);
     std::fs::write(&file, text).unwrap();
@@ -39,7 +39,7 @@ fn exported(installation: &Installation, arguments: &[&str]) -> Vec<Value> {
     undated(&installation.run(&[&["export"], arguments].concat(), 0))
 }
 
-/// The lines of an export without the time at which a standing order was given again.
+/// Returns the lines of an export without the time at which a standing order was imported.
 fn undated(lines: &str) -> Vec<Value> {
     let mut lines = sorted(lines);
     for line in &mut lines {
@@ -49,7 +49,7 @@ fn undated(lines: &str) -> Vec<Value> {
     lines
 }
 
-/// With the time that an export has.
+/// Adds the times that an export contains.
 fn dated(export: &str) -> String {
     export.replace(r#""by":"olga"}"#, r#""by":"olga","given":"2026-01-05T09:00:00Z"}"#).replace(
         r#""by":"U1 1767603602000"}"#,
@@ -72,7 +72,7 @@ async fn settings_and_standing_orders_are_there_after_an_import() {
         }
         let expected = undated(EXPORT);
         assert_eq!(exported(&installation, &[]), expected, "{url}");
-        // Once more changes nothing, and what is of no chosen channel stays.
+        // Importing again changes nothing, and orders outside of the chosen channels are kept.
         let again = installation.import(&file, &[], 0);
         assert!(again.contains("orders    0 imported, 6 known already"), "{again}");
         let garden = exported(&installation, &["--channel", "garden"]);
@@ -80,7 +80,7 @@ async fn settings_and_standing_orders_are_there_after_an_import() {
             |line: &&Value| line["kind"] == "setting" || line["kind"] == "standing_order";
         let rooms: Vec<&Value> = garden.iter().filter(is_order).map(|line| &line["room"]).collect();
         assert_eq!(rooms, ["C1"; 4], "{garden:?}");
-        // Into an empty database it gives the same.
+        // Importing into an empty database gives the same result.
         let third = written(&installation, "third.jsonl", &installation.run(&["export"], 0));
         let other = Installation::on_file();
         other.import(&third, &[], 0);
@@ -88,7 +88,7 @@ async fn settings_and_standing_orders_are_there_after_an_import() {
     }
 }
 
-/// What was ordered in private is shown to nobody else where the channel is public.
+/// Orders given in private are not shown to others if the channel is public here.
 #[test]
 fn a_standing_order_of_a_private_channel_is_left_out_where_the_channel_is_public() {
     let installation = Installation::on_file();

@@ -1,4 +1,4 @@
-//! The first start without a database. Elsewhere the program finds one that is migrated already.
+//! The first start without a database. In other tests the program finds one that is already migrated.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use crate::program::Home;
 use aizuchi_harness::test_store::put_database;
 
-/// All that a database consists of, and the migrations that made it.
+/// Returns the schema of a database, and its migrations.
 async fn schema(file: &Path) -> Vec<String> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
     let mut connection = options.connect().await.unwrap();
@@ -36,7 +36,7 @@ async fn the_first_start_creates_the_database_that_later_ones_find() {
     let program = home.start();
     assert_eq!(program.messages().await[0]["text"], "the kettle is on");
     assert_eq!(program.stop(), Some(0));
-    // What other tests start on is the same.
+    // The database that other tests start with is the same.
     put_database(&put);
     assert_eq!(schema(&first).await, schema(&put).await);
 }

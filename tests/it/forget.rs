@@ -5,7 +5,7 @@ use crate::program::Home;
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
 
-/// So no other process holds in memory what the command deletes: the program that starts next reads what is left.
+/// No other process may keep in memory what the command deletes: the program that starts next reads what is left.
 #[tokio::test]
 async fn no_program_beside_the_active_one_forgets_on_a_server() {
     let home = Home::on(free_port(), 1000.0);

@@ -1,4 +1,4 @@
-//! Which config is used, and where its relative paths lead.
+//! Which config is used, and how its relative paths are resolved.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::command::aizuchi;
 
 const CONFIG: &str = "http: {listen: 127.0.0.1:0}\nstorage: {url: sqlite://./kept/room.db}\n";
 
-/// A folder, by the path that the program sees when it runs there.
+/// A folder, with its path as seen by the program that runs in it.
 struct Folder {
     _folder: TempDir,
     path: PathBuf,
@@ -29,7 +29,7 @@ impl Folder {
         std::fs::write(path, text).unwrap();
     }
 
-    /// What `aizuchi check` says of a subject, when it runs here.
+    /// Returns the line of `aizuchi check` about a subject, when it runs here.
     fn check(&self, arguments: &[&str], variable: &str, subject: &str) -> String {
         let mut command = aizuchi();
         command.current_dir(&self.path).env("AIZUCHI_CONFIG", variable).arg("check");
@@ -78,7 +78,7 @@ fn a_bad_config_says_why_it_was_read() {
     let reason =
         "the config that AIZUCHI_CONFIG names: the config file nowhere.yaml cannot be read";
     assert!(named.contains(reason), "{named}");
-    // A link that leads nowhere is not taken for a missing config.
+    // A dangling link is not treated as a missing config.
     std::fs::remove_file(folder.path.join("config.yaml")).unwrap();
     std::os::unix::fs::symlink("nowhere.yaml", folder.path.join("config.yaml")).unwrap();
     let broken = folder.check(&[], "", "config");
@@ -94,7 +94,7 @@ fn relative_paths_belong_to_the_folder_of_the_config() {
         |subject| folder.shown(&folder.check(&["--config", "rooms/mine.yaml"], "", subject));
     assert_eq!(check("database"), "ok    database  DIR/rooms/kept/room.db will be created");
     assert_eq!(check("prompts"), "ok    prompts   DIR/rooms/prompts");
-    // Earlier versions looked for the database in the current folder. To begin anew would be to forget all of it.
+    // Earlier versions looked for the database in the current folder. Creating a new one would lose all data.
     folder.write("kept/room.db", "");
     assert_eq!(
         check("config"),
@@ -127,7 +127,7 @@ fn the_start_prints_where_everything_is() {
     }
 }
 
-/// What the program prints when it starts in a folder.
+/// Returns the startup message of the program in a folder.
 fn welcome(folder: &Path, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
     command.current_dir(folder).env_remove("AIZUCHI_CONFIG").args(arguments);

@@ -1,4 +1,4 @@
-//! The command `aizuchi gate`: what was learned of the judge, what is said where nothing was, and how it is forgotten.
+//! The command `aizuchi gate`: showing what was learned from the judge, or that nothing was, and forgetting it.
 
 use std::time::{Duration, Instant};
 
@@ -24,15 +24,15 @@ const LONG: &str =
     "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
 /// Long enough that no other gate closes.
 const PAUSE: i64 = 4000;
-/// A process that another test spawns has the lock of a database until it calls `exec`.
+/// Until its `exec`, a process that another test spawns holds an inherited lock of a database.
 const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A SQLite database with this number of verdicts. The judge takes up long questions, and declines short ones.
+/// Returns a SQLite database with this number of verdicts. The judge takes up long questions, and declines short ones.
 async fn judged(count: usize) -> Harness {
     let options = HarnessOptions::from_rules(ChannelRules::default());
     let harness = Harness::new(TestStore::sqlite().await).await.with_options(options);
     for number in 0..count {
-        // No other feature tells it: how long ago the last was differs.
+        // No other feature reveals the verdict: the time since the last message varies.
         let is_long = number * number % 11 < 4;
         let (text, verdict) = if is_long { (LONG, JOIN) } else { (SHORT, SILENCE) };
         harness.mind.script.set_default(PromptVerb::Judge, verdict);
@@ -44,7 +44,7 @@ async fn judged(count: usize) -> Harness {
     harness
 }
 
-/// A folder with a config that names the database.
+/// Creates a folder with a config that names the database.
 fn folder(harness: &Harness, sections: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let database = harness.store.database.as_ref().unwrap().path().display().to_string();
@@ -67,7 +67,7 @@ fn json_of(printed: &str) -> Value {
     serde_json::from_str(printed).unwrap()
 }
 
-/// One story, because what it learns from takes most of its time.
+/// One test, because learning takes most of its time.
 #[tokio::test]
 async fn what_was_learned_is_shown_until_it_is_forgotten() {
     let harness = judged(MIN_VERDICTS).await;
@@ -76,7 +76,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     let yes = moments.iter().filter(|judged| judged.is_yes).count();
     let newest = moments.last().unwrap().decision;
 
-    // It is shown while another process has the database.
+    // It is shown while another process uses the database.
     let on = folder(&harness, "response: {learned_gate: {miss: 0.1}}\n");
     let (code, shown, stderr) = gate(&on, &[]);
     assert_eq!(code, Some(0), "{stderr}");
@@ -115,7 +115,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     assert!((0.05..=0.5).contains(&share("exploration")), "{learned}");
     assert!(share("missed_at_most") <= 0.1, "{learned}");
 
-    // What the config does not turn on is only what it would be.
+    // With the gate disabled in the config, the figures are hypothetical.
     let off = folder(&harness, "");
     let (_, printed, _) = gate(&off, &[]);
     let note = "\nresponse.learned_gate is not set, so every moment is judged.\n";
@@ -127,12 +127,12 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
         (&json!(false), &json!(0.02))
     );
 
-    // To forget it takes the database for itself.
+    // Resetting it locks the database.
     let (code, printed, stderr) = gate(&on, &["--reset"]);
     assert_eq!((code, &*printed), (Some(1), ""));
     assert!(stderr.contains("another Aizuchi is running on "), "{stderr}");
     assert_eq!(gate(&on, &[]).1, shown, "nothing is forgotten");
-    // Its folder lives as long as this.
+    // The folder of the database lives as long as this handle.
     let database = harness.store.database.clone();
     let store = harness.store.clone();
     drop(harness);
@@ -154,7 +154,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
 #[tokio::test]
 async fn too_few_verdicts_teach_nothing() {
     let harness = judged(3).await;
-    // A workspace without any is not shown.
+    // A workspace without verdicts is not shown.
     let elsewhere =
         ConversationId { workspace: WorkspaceId::new("elsewhere"), ..top_level("garden") };
     let morning = message(elsewhere, "m1", at(0), "ivo", "good morning");
@@ -212,7 +212,7 @@ fn what_cannot_be_shown_or_tried_is_named() {
     std::fs::write(folder.path().join("porch.jsonl"), format!("{line}\n")).unwrap();
     std::fs::write(folder.path().join("empty.jsonl"), "").unwrap();
     for (arguments, code, expected) in [
-        // Each workspace is shown; none is named.
+        // All workspaces are shown; there is no argument for one.
         (&["gate", "porch"][..], 2, "unexpected argument 'porch'"),
         (&["gate", "--judge", "hindsight"], 2, "--try <INPUT>"),
         (&["gate", "--miss", "0.1"], 2, "--try <INPUT>"),

@@ -1,5 +1,5 @@
-//! `aizuchi gate --try --judge hindsight`: what a recording does not annotate, where it is annotated at all, is unknown to
-//! the judge that knows what people did.
+//! `aizuchi gate --try --judge hindsight`: in a recording with annotations, whatever is not annotated is unknown to the
+//! judge that uses hindsight.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ fn id(day: u64, number: u64) -> String {
     format!("d{day}m{number:02}")
 }
 
-/// On each day some talk, and then two questions that nobody answers, hours apart. On some days somebody annotated what
-/// begins and what answers.
+/// Each day has some conversation, and then two unanswered questions, hours apart. On the annotated days, it is known
+/// which messages begin something and which answer.
 fn talk(room: &str, days: u64, annotated: Range<u64>) -> String {
     let said = ["that was quite a storm", "the roof held", "we should paint it", "green is nice"];
     let questions = ["does anybody know where the long ladder is?", "which key opens the shed?"];
@@ -72,7 +72,7 @@ fn read(lines: &str) -> History {
     History::read(lines.as_bytes()).unwrap()
 }
 
-/// Whether hindsight knows what to say after each of these messages.
+/// Whether the hindsight judge knows the outcome after each of these messages.
 fn known(history: &History, room: &str, ids: &[String]) -> Vec<bool> {
     let judge = hindsight(history).unwrap();
     ids.iter().map(|id| judge.may_know(room, IdHash::of(id))).collect()
@@ -92,7 +92,7 @@ fn before_and_after_what_is_annotated_nothing_is_known() {
     for day in 0..6 {
         let is_known = (2..4).contains(&day);
         assert_eq!(known(&annotated, "porch", &ids(day)), [is_known; 30], "day {day}");
-        // Somebody annotated another channel of the recording.
+        // Another channel of the recording is annotated.
         assert_eq!(known(&annotated, "shed", &ids(day)), [false; 30], "day {day}");
     }
     let plain = read(&talk("porch", 6, 0..0));
@@ -127,7 +127,7 @@ fn what_is_unknown_is_neither_learned_from_nor_counted() {
     // The second half of the two days that are annotated.
     assert_eq!(trial.messages, 30);
 
-    // Without annotation it goes by what people wrote, from the beginning on.
+    // Without annotations it judges by all messages, from the beginning on.
     let trial = tried(&read(&talk("porch", 4, 0..0)));
     assert_eq!((trial.unknown, trial.messages), (0, 60));
     let mut early = trial.moments.iter().filter(|moment| moment.at < annotated_from);

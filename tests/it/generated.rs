@@ -1,4 +1,4 @@
-//! A generated history, written straight into a program's database: as long as wanted, of any workspaces, and with chosen
+//! A generated history, written directly into a program's database: of any length, with any workspaces, and with chosen
 //! words in every text.
 
 use jiff::Timestamp;
@@ -13,22 +13,23 @@ pub struct Place {
     pub workspace: String,
     pub channel: String,
     pub name: String,
-    /// As it is stored.
+    /// The visibility, in the stored form.
     pub visibility: &'static str,
 }
 
 pub struct GeneratedHistory {
     pub places: Vec<Place>,
-    /// What is said, thought, remembered, noted and reacted with in public channels, in turn; what people are called, too.
+    /// The words of messages, reasons, memories, notes, reactions and names in public channels, used in turn.
     pub public_words: Vec<String>,
-    /// The same in all other channels.
+    /// The same for all other channels.
     pub private_words: Vec<String>,
     pub messages: i64,
-    /// About how many messages a judge was asked about. The newest of each place are among them, with every outcome.
+    /// The approximate number of messages that a judge was asked about. They include the newest of each place, and
+    /// every outcome.
     pub decisions: i64,
 }
 
-/// What `history.sql` is made from.
+/// The tables that `history.sql` is generated from.
 const TABLES: &str = "
     CREATE TEMP TABLE size (messages INTEGER, decisions INTEGER, now_ms INTEGER);
     CREATE TEMP TABLE places
@@ -45,7 +46,7 @@ impl Place {
 }
 
 impl GeneratedHistory {
-    /// Writes it. The program has run there, and does not run now.
+    /// Writes the history. The program has run in this home, and is not running now.
     pub async fn write(&self, home: &Home) {
         let mut database = home.lock_database().await;
         raw_sql(TABLES).execute(&mut database).await.unwrap();
@@ -65,7 +66,8 @@ impl GeneratedHistory {
         self.lend_tools(home);
     }
 
-    /// A call that waits to be allowed lapses unless its tool is lent. Nobody knows what a server has that is not there.
+    /// Lends the tools: a call that waits for permission lapses unless its tool is lent, and the tools of a missing
+    /// server are unknown.
     fn lend_tools(&self, home: &Home) {
         let channels: Vec<&str> = self.places.iter().map(|place| &*place.channel).collect();
         let channels = json!(channels);

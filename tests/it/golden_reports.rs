@@ -1,4 +1,4 @@
-//! What a report says of one invented conversation, from each format that people have it in.
+//! The reports on one fictional conversation, from each supported export format.
 
 mod conversation;
 mod exports;
@@ -14,9 +14,9 @@ use crate::golden_reports::conversation::PEOPLE;
 use crate::golden_reports::exports::{WRITERS, Writer};
 use crate::replay_inputs::zipped;
 
-/// What is said in the private channel, and the one who writes only there.
+/// Words of the private channel, and the user who posts only there.
 const PRIVATE: [&str; 4] = ["bursary", "crane", "tell nobody", "Viktor"];
-/// Tags that begin no new line.
+/// Inline tags, which do not start a new line.
 const INLINE: [&str; 11] =
     ["b", "i", "span", "small", "strong", "time", "td", "th", "dt", "dd", "svg"];
 
@@ -38,7 +38,7 @@ fn replay(folder: &Path, input: &[String], more: &[&str]) -> Output {
     }
 }
 
-/// A line of the JSON without how long the program took.
+/// Returns a line of the JSON without measured durations.
 fn without_duration(line: &str) -> String {
     let measured = ["\"elapsed_seconds\"", "\"messages_per_second\""];
     match line.split_once(": ") {
@@ -53,7 +53,7 @@ fn export(writer: Writer) -> (TempDir, Vec<String>) {
     (folder, input)
 }
 
-/// What a reader sees, with a line for each block.
+/// Returns the visible text of a page, with a line for each block.
 fn visible_text(page: &str) -> String {
     let (_, mut rest) = page.split_once("<body>").unwrap();
     let mut text = String::new();
@@ -82,7 +82,7 @@ fn visible_text(page: &str) -> String {
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The values in which two documents differ, each with its place.
+/// Returns the values in which two documents differ, with their paths.
 fn differences(path: &str, one: &Value, other: &Value) -> Vec<String> {
     match (one, other) {
         (Value::Object(fields), Value::Object(others)) if fields.keys().eq(others.keys()) => {
@@ -120,7 +120,7 @@ fn an_export_of_slack_gives_this_report() {
     let zip = zipped(&folder.path().join("slack"), "");
     let zip = zip.path().to_str().unwrap().to_owned();
     let of_zip = replay(folder.path(), std::slice::from_ref(&zip), &[]);
-    // The commands of the page name what was replayed.
+    // The commands on the page name the replayed input.
     let of_zip_page = of_zip.page.replace(&zip, "FOLDER/slack");
     assert!(of_zip.json == json && of_zip_page == page, "{}", of_zip.json);
 }
@@ -132,7 +132,7 @@ fn the_page_of_an_export_of_slack_in_japanese() {
     insta::assert_snapshot!("slack_page_in_japanese", text);
 }
 
-/// What differs is what a format does not say, and how long its ids are, which stand in prompts.
+/// The differences are data that a format lacks, and the length of ids, which are part of prompts.
 #[test]
 fn the_other_formats_give_the_same_report_but_for_this() {
     let reports = WRITERS.map(|(name, writer)| {

@@ -59,7 +59,7 @@ CREATE TABLE memos (
     updated_at DATETIME NOT NULL);
 ";
 
-/// A few days of two invented channels. The bot's own messages have ids that myao2 made.
+/// A few days of two fictional channels. The bot's own messages have ids that myao2 generated.
 const ROWS: &str = r#"
 INSERT INTO users VALUES
     (1, 'U1', 'mika', 0, '2026-01-05 09:00:00.000000'), (2, 'U2', 'ren', 0, '2026-01-05 09:00:00.000000'),
@@ -120,7 +120,7 @@ impl Migration {
         self.import_with("", input, more, code)
     }
 
-    /// The same with more of a config.
+    /// Like `import`, with an additional section of the config.
     fn import_with(&self, section: &str, input: &Path, more: &[&str], code: i32) -> String {
         let config = self.folder.path().join("config.yaml");
         let storage = format!("storage: {{url: 'sqlite://{}'}}", self.new.display());
@@ -310,7 +310,7 @@ async fn importing_is_idempotent() {
     assert_eq!(migration.messages("C1").await, messages);
 }
 
-/// The persona's messages have other ids on Slack than in myao2's database.
+/// The persona's messages have different ids on Slack than in myao2's database.
 #[tokio::test]
 async fn a_message_in_the_platforms_history_is_not_imported_twice() {
     let message = |id: &str, second: i64, text: &str, kind| {
@@ -363,7 +363,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         assert_eq!(ids, ["1.2", "made-before", "made-later", "3.4"]);
         let again = import().await;
         assert_eq!((again.messages.new, again.messages.existing), (0, 4));
-        // Not even a recent mention is owed an answer, and a public channel stays public.
+        // Even a recent mention is not owed an answer, and a public channel stays public.
         assert_eq!(harness.store.store.next_ready().await.unwrap(), None);
         let channels = harness.store.archive.channels(&fixtures::workspace()).await.unwrap();
         assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
@@ -427,7 +427,7 @@ async fn import_errors_are_reported() {
     assert!(!migration.new.exists());
 }
 
-/// Without a platform there is only the local room; with Discord alone nothing says which server it is.
+/// Without a platform there is only the local room; Discord's config alone does not identify a server.
 #[tokio::test]
 async fn without_a_platform_the_local_room_is_meant() {
     let migration = Migration::new().await;
@@ -453,13 +453,13 @@ async fn without_a_platform_the_local_room_is_meant() {
     let store = migration.store().await;
     let workspaces = store.archive.workspaces().await.unwrap();
     assert_eq!(workspaces, [WorkspaceId::new("local")]);
-    // A server can be named by its number alone.
+    // A server can be identified by its number alone.
     migration.import_with(discord, &file, &["--workspace", "1234567890"], 0);
     let workspaces = migration.store().await.archive.workspaces().await.unwrap();
     assert_eq!(workspaces, ["discord:1234567890", "local"].map(WorkspaceId::new));
 }
 
-/// A config of myao2 names myao2's database. The program starts with it and does not touch that database.
+/// A config of myao2 names myao2's database. The program starts with the config but does not touch that database.
 #[tokio::test]
 async fn the_database_of_myao2_is_not_used_as_our_own() {
     let migration = Migration::new().await;

@@ -1,10 +1,10 @@
-//! The language of the chat: what people write, where the config says `auto`, or what a channel is set to.
+//! The language of the chat: that of the messages if the config says `auto`, or the language set for a channel.
 
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
 
-/// Writes a message that is answered, and returns the answer.
+/// Posts a message that is answered, and returns the answer.
 pub async fn answer(program: &Program, channel: &str, text: &str) -> String {
     answer_in(program, channel, None, text).await
 }
@@ -38,12 +38,13 @@ async fn the_chat_is_in_the_language_that_people_write() {
     assert!(!is_japanese(&english), "{english}");
     let japanese = answer(&program, "random", "@Aizuchi そこにいますか？").await;
     assert!(is_japanese(&japanese), "{japanese}");
-    // A command is answered in the language of its own words.
+    // A command is answered in its own language.
     let english = answer(&program, "random", "@Aizuchi status").await;
     assert!(!is_japanese(&english), "{english}");
     let japanese = answer(&program, "general", "@Aizuchi ヘルプ").await;
     assert!(is_japanese(&japanese), "{japanese}");
-    // Where a message has no words, those before it decide. A thread has its own language, until then that of its channel.
+    // If a message has no words, earlier ones decide. A thread has a language of its own, initially that of its
+    // channel.
     let mut parent = String::new();
     for text in ["はしごはどこですか", "倉庫にあります", "ありがとう"] {
         parent = program.says("ren", text).await;

@@ -1,4 +1,4 @@
-//! The console and the API tell of a backup that was made beside the running program.
+//! The console and the API show a backup that another process made while the program runs.
 
 use crate::command::aizuchi;
 use crate::console::harness::get_in;

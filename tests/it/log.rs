@@ -1,9 +1,9 @@
-//! The log holds neither chat text nor prompts nor secrets, whatever the levels.
+//! The log contains neither chat text nor prompts nor secrets, whatever the levels.
 
 use crate::discord::harness::DiscordHarness;
 use crate::slack::harness::SlackHarness;
 
-/// Ways to ask for everything.
+/// Ways to enable all levels.
 const LEVELS: [&str; 6] = [
     "trace",
     "tungstenite=trace,tokio_tungstenite=trace,log=trace",

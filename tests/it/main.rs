@@ -1,4 +1,4 @@
-//! The program from outside, in one binary.
+//! End-to-end tests of the program, in one binary.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

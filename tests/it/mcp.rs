@@ -1,4 +1,4 @@
-//! The pages' server of the Model Context Protocol, as programs use it.
+//! The program's own MCP server, as clients use it.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn send(program: &Program, token: Option<&str>, message: &Value) -> reqwes
     request.send().await.unwrap()
 }
 
-/// What the server answers to a request.
+/// Returns the server's response to a request.
 async fn ask(program: &Program, token: Option<&str>, method: &str, params: Value) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
     let answer: Value = send(program, token, &message).await.json().await.unwrap();
@@ -25,7 +25,7 @@ async fn ask(program: &Program, token: Option<&str>, method: &str, params: Value
     answer
 }
 
-/// What a tool answers: its structured content, or the sentence that says what is wrong.
+/// Returns a tool's structured content, or its error message.
 pub async fn call(program: &Program, token: Option<&str>, tool: &str, arguments: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     let answer = ask(program, token, "tools/call", params).await;
@@ -34,7 +34,7 @@ pub async fn call(program: &Program, token: Option<&str>, tool: &str, arguments:
     match result["isError"] == true {
         true => text.clone(),
         false => {
-            // Those who read no structured content read the same.
+            // Clients that ignore structured content get the same as text.
             let said: Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
             assert_eq!(said, result["structuredContent"], "{answer}");
             said
@@ -149,7 +149,7 @@ async fn what_cannot_be_answered_is_said_in_a_sentence() {
     assert_eq!(client.get(&url).send().await.unwrap().status(), StatusCode::METHOD_NOT_ALLOWED);
     let foreign = client.post(&url).header("origin", "https://evil.example").json(&json!({}));
     assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
-    // What the library that speaks the protocol carries is never logged.
+    // Payloads of the protocol library are never logged.
     assert!(!home.log().contains("rmcp"), "{}", home.log());
     assert_eq!(program.stop(), Some(0));
 

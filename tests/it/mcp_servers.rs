@@ -1,5 +1,5 @@
-//! The operator's servers of the Model Context Protocol, on loopback and as programs: what of them is offered, and what becomes
-//! of calls when they hang, flood and die.
+//! The operator's MCP servers, on loopback and as processes: which of their tools are offered, and the outcome of calls
+//! when they hang, flood and die.
 
 mod busy;
 mod restart;
@@ -36,14 +36,14 @@ use tokio_util::sync::CancellationToken;
 use crate::command::aizuchi;
 use crate::program::Home;
 
-/// Between two looks, where there is nothing to subscribe to.
+/// The poll interval, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server that does what it may not.
+/// A server that misbehaves.
 #[derive(Clone, Default)]
 struct Nursery {
-    /// Rings when a call hangs.
+    /// Notified when a call hangs.
     hangs: Arc<Notify>,
     has_more: Arc<AtomicBool>,
 }
@@ -87,7 +87,7 @@ impl ServerHandler for Nursery {
     }
 }
 
-/// Serves it, and returns its address.
+/// Starts the server, and returns its address.
 async fn serve(nursery: Nursery) -> String {
     let sessions = Arc::new(NeverSessionManager::default());
     let config = StreamableHttpServerConfig::default()
@@ -132,7 +132,7 @@ impl Running {
         self.servers.offered(place).iter().map(|tool| tool.name.to_string()).collect()
     }
 
-    /// Waits until this is offered. No time passes for the servers meanwhile.
+    /// Waits until these tools are offered. Meanwhile the servers' clock stands still.
     async fn until_offered(&self, expected: &[&str]) {
         let is_offered = async {
             while self.offered() != expected {
@@ -172,9 +172,9 @@ async fn a_server_over_http_is_used_within_its_limits() {
     assert_eq!(running.call("nursery__flood").await, Ok(("茶".repeat(100), true, false)));
     let refused = ("fail is not for you".to_owned(), false, true);
     assert_eq!(running.call("nursery__fail").await, Ok(refused));
-    // What writes and is not named, nobody calls.
+    // A writing tool that is not named in the config cannot be called.
     assert_eq!(running.call("nursery__plant").await, Err(ExternalToolError::NotSent));
-    // What comes is found when a call has failed …
+    // Added tools are discovered after a failed call …
     nursery.has_more.store(true, Ordering::SeqCst);
     let (hung, ()) = futures_util::future::join(running.call("nursery__hang"), async {
         nursery.hangs.notified().await;
@@ -182,11 +182,11 @@ async fn a_server_over_http_is_used_within_its_limits() {
     })
     .await;
     assert_eq!(hung, Err(ExternalToolError::TimedOut));
-    // The others answer as before.
+    // The other tools still work.
     assert!(running.call("nursery__find").await.is_ok());
     running.until_offered(&[&tools[..], &["nursery__prune"]].concat()).await;
 
-    // … and what goes, after a while.
+    // … and removed tools after a while.
     nursery.has_more.store(false, Ordering::SeqCst);
     running.pass(300);
     running.until_offered(&tools).await;
@@ -200,7 +200,7 @@ async fn a_server_over_http_is_used_within_its_limits() {
     }
 }
 
-/// A server that tells its environment, and dies on demand.
+/// A server that returns its environment, and exits on demand.
 const PROGRAM: &str = r#"
 import json, os, sys
 def tool(name):
@@ -239,7 +239,7 @@ async fn a_program_is_started_again_after_it_has_died_and_ended_with_us() {
     running.until_offered(&["garden__look", "garden__die"]).await;
     let (environment, ..) = running.call("garden__look").await.unwrap();
     let names: Vec<&str> = environment.split(' ').collect();
-    // It has what it was given, and nothing of ours that could hold a key.
+    // It has the variables that were configured, and none of ours that could contain a key.
     assert!(names.contains(&"END") && names.contains(&"PATH"), "{environment}");
     assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{environment}");
 
@@ -253,11 +253,11 @@ async fn a_program_is_started_again_after_it_has_died_and_ended_with_us() {
 
     running.shutdown.cancel();
     running.task.await.unwrap().unwrap();
-    // Its input was closed, so it ended by itself.
+    // Its input was closed, so it exited by itself.
     assert!(end.exists());
 }
 
-/// A program that is killed takes along what it has started.
+/// Killing a program also kills the processes that it has started.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_children_of_a_program_end_with_it() {
@@ -279,7 +279,7 @@ async fn the_children_of_a_program_end_with_it() {
         }
     };
     let child = tokio::time::timeout(TIMEOUT, child).await.unwrap();
-    // Its parent may not have noticed its end.
+    // Its parent may not have reaped it.
     let is_alive = || {
         let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
@@ -298,7 +298,7 @@ async fn the_children_of_a_program_end_with_it() {
 #[tokio::test]
 async fn a_check_tells_of_each_server_and_the_program_connects_to_it() {
     let (served, home) = (Home::new(1000.0), Home::new(1000.0));
-    // Another Aizuchi is a server like any other.
+    // Another Aizuchi can be used as a server like any other.
     let server = served.start();
     let url = format!("{}/mcp", server.address);
     let sections = format!(
@@ -317,7 +317,7 @@ async fn a_check_tells_of_each_server_and_the_program_connects_to_it() {
                 without_consent names some that it does not have: ask";
     assert_eq!(*narrow, format!("FAIL  mcp       {some}"));
 
-    // None of them holds up the start.
+    // None of them delays the start.
     let program = home.start();
     program.says("alice", "the roses bloom").await;
     let is_connected = async {

@@ -1,4 +1,4 @@
-//! A memory that is not made is seen on the page of what is stuck, by each role as far as it may know its place.
+//! The page of stuck items shows a failed memory update, to each role as far as it may know the place.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::program::{Home, Program};
 
 const HEADINGS: [(&str, &str); 2] =
     [("en", "Memories that are not made"), ("ja", "作成できていない記憶")];
-/// One is being made, and the last call for the other was good.
+/// One memory update is in progress, and the last call for the other one succeeded.
 const MENDED: &str = "
     UPDATE chores SET token = 1, due_ms = 5 WHERE channel = 'C0TEA' AND term = 'short_term';
     INSERT INTO attempts (decision, workspace, channel, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens,

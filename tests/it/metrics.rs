@@ -1,4 +1,4 @@
-//! The figures of `/metrics`: what happened, and answers that cannot be used.
+//! The metrics of `/metrics`: counts of events, and of unusable answers.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn metrics_count_what_happened() {
         "aizuchi_steps_pending{verb=\"judge\"} 0",
         "# EOF",
     ];
-    // A decision is counted after its end is stored and seen.
+    // A decision is counted after its end is stored and published.
     let mut text = answer.text().await.unwrap();
     let missing =
         |text: &str| expected.into_iter().find(|one| !text.lines().any(|line| line == *one));
@@ -61,7 +61,7 @@ async fn metrics_count_what_happened() {
 #[tokio::test]
 async fn answers_that_cannot_be_used_count_as_failed() {
     let server = Server::start(ServerLimits::default()).await;
-    // The second is the answer to the request to repair the first.
+    // The second is the response to the request to repair the first.
     server.will_say(&["I would rather not say.", "No JSON today."]);
     let home = Home::new(0.1);
     home.add(&format!(

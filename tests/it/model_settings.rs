@@ -66,7 +66,7 @@ async fn a_model_answers_and_the_ledger_has_its_price() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A list price is its provider's, and a model of another server has none by its name alone.
+/// A list price is specific to its provider. A model of another server has none by its name alone.
 #[tokio::test]
 async fn a_model_of_another_server_has_no_list_price() {
     let server = Server::start(ServerLimits::default()).await;
@@ -89,7 +89,7 @@ async fn a_model_of_another_server_has_no_list_price() {
     assert!(status.contains("tokens and cost unknown, in 30 days cost unknown"), "{status}");
 }
 
-/// What the config says costs nothing costs nothing.
+/// A model that the config declares free costs nothing.
 #[tokio::test]
 async fn a_model_that_costs_nothing_has_a_known_price() {
     let server = Server::start(ServerLimits::default()).await;
@@ -128,7 +128,7 @@ async fn a_model_writes_a_memo_and_reads_it_again() {
     let verbs: Vec<[&Value; 2]> =
         attempts.map(|attempt| [&attempt["verb"], &attempt["end"]]).collect();
     assert_eq!(verbs, [[&json!("reply"), &json!("kept")]; 2]);
-    // The memo outlives the process.
+    // The memo survives the process.
     assert_eq!(program.stop(), Some(0));
     let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
     program.says("bob", "@Aizuchi when is her birthday?").await;

@@ -1,4 +1,5 @@
-//! The models of the real program: found on this machine, chosen on the page, and what is said if one does not answer.
+//! The models of the real program: discovering them on this machine, choosing them on the page, and the message if one
+//! does not respond.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +15,7 @@ use aizuchi_harness::providers::{Server, ServerLimits};
 const KEY: &str = "sk-test-0123456789abcdef";
 const WRONG_KEY: &str = "sk-test-wrong-0123456789";
 
-/// A server that lists these models, and where Ollama's variable says that it is.
+/// Starts a server that lists these models. Also returns the address for Ollama's variable.
 async fn ollama(models: &[&str]) -> (Server, String) {
     let server = Server::start(ServerLimits::default()).await;
     server.has_models(models);
@@ -22,14 +23,14 @@ async fn ollama(models: &[&str]) -> (Server, String) {
     (server, host)
 }
 
-/// Starts with a model server at this address and no other, and waits until it has been looked for.
+/// Starts the program with only this model server, and waits until discovery has finished.
 async fn start_with_ollama(home: &Home, host: &str) -> Program {
     let program = home.start_with(&[], &[("OLLAMA_HOST", host)]);
     program.wait_for(0, |kind, data| kind == "models" && data["found"] != 0).await;
     program
 }
 
-/// Chooses as a page of the program itself does.
+/// Chooses a model as a page of the program does.
 async fn choose(program: &Program, choice: Value) -> (u16, Value) {
     let request = http().post(format!("{}/api/models", program.address));
     let answer = request.header(ORIGIN, &program.address).json(&choice).send().await.unwrap();
@@ -44,7 +45,7 @@ fn is_answer(kind: &str, data: &Value) -> bool {
     kind == "message" && data["persona"] == true
 }
 
-/// The models of the attempts for a mention, once it was answered.
+/// Returns the models of the attempts for a mention, after it was answered.
 async fn models_asked(program: &Program, after: u64) -> (Value, Value) {
     let message = program.says("alice", "@Aizuchi hello").await;
     let answer = program.wait_for(after, is_answer).await;
@@ -52,7 +53,7 @@ async fn models_asked(program: &Program, after: u64) -> (Value, Value) {
     (answer, rows["decisions"][0].clone())
 }
 
-/// Somebody who asks in the local room has the page before them.
+/// A user who asks in the local room has the page open.
 #[tokio::test]
 async fn how_to_connect_a_model_is_told_on_its_page() {
     let home = Home::new(1000.0);
@@ -79,14 +80,14 @@ async fn a_found_model_is_used_at_once_and_after_a_restart() {
     let choice = json!({ "kind": "local", "server": "Ollama", "model": "ollama/qwen3:8b" });
     let (status, models) = choose(&program, choice).await;
     assert_eq!((status, &models["response"]), (200, &json!("ollama/qwen3:8b")), "{models}");
-    // It was tried by the shortest call.
+    // The trial was the shortest possible call.
     assert_eq!(server.requests()[0].body["max_tokens"], 1);
     let (answer, row) = models_asked(&program, 0).await;
     assert_eq!(answer["text"], "from the model");
     assert_eq!(row["attempts"][0]["model"], "ollama/qwen3:8b");
     let metrics = program.request("/metrics").await.text().await.unwrap();
     assert!(metrics.contains(r#"model="ollama/qwen3:8b""#), "{metrics}");
-    // The limit that models have without any setting holds now, and nobody knows what this one costs.
+    // The default limit of models applies now, and the price of this one is unknown.
     let spending = program.get("/api/spending").await;
     assert_eq!(spending["workspace"]["limits"]["tokens_per_day"], 2_000_000);
     assert!(spending["workspace"]["tokens_in_day"].as_u64().unwrap() > 0);
@@ -155,7 +156,7 @@ async fn the_start_says_what_could_be_used() {
     child.kill().unwrap();
     child.wait().unwrap();
     let told = told.join("\n");
-    // The address cannot be named with --model, as it is not Ollama's own.
+    // The address cannot be given with --model, because it is not Ollama's own.
     for expected in [
         "Ollama is running here with qwen3:8b. To use it: aizuchi --model auto",
         "ANTHROPIC_API_KEY is set, but no model is chosen. Use a model, for example: aizuchi \
@@ -177,7 +178,7 @@ async fn the_first_found_model_is_used_by_the_flag() {
     assert_eq!(row["attempts"][0]["model"], "ollama/qwen3:8b");
     let said = format!("aizuchi: --model auto: Ollama at {host} has ollama/qwen3:8b");
     assert!(home.log().contains(&said), "{}", home.log());
-    // The flag goes before what would be chosen on the page.
+    // The flag takes precedence over a choice on the page.
     let (status, answer) = choose(&program, json!({ "kind": "builtin" })).await;
     assert_eq!(status, 409);
     assert!(answer["error"].as_str().unwrap().contains("--model"), "{answer}");
@@ -221,7 +222,7 @@ async fn a_key_is_tried_saved_and_never_shown() {
         assert!(!answer.to_string().contains(key), "{answer}");
     }
 
-    // The scheme may be left out.
+    // The scheme may be omitted.
     let address = format!("{}/v1", server.base);
     let bare = address.strip_prefix("http://").unwrap();
     let choice = json!({ "kind": "compatible", "api_base": bare, "model": "large-1", "key": KEY });
@@ -244,7 +245,7 @@ async fn a_key_is_tried_saved_and_never_shown() {
             assert!(!text.contains(key), "{key} is shown");
         }
     }
-    // It is the model after a restart.
+    // It is still the model after a restart.
     let program = home.start();
     models_asked(&program, answer["revision"].as_u64().unwrap()).await;
 }
@@ -304,7 +305,7 @@ async fn only_the_own_page_on_this_machine_may_choose() {
             assert_eq!(answer.status(), 403, "{what} at {path}");
         }
     }
-    // A form of another site can send no JSON.
+    // A form of another site cannot send JSON.
     let form = http().post(format!("{own}/api/models")).header(ORIGIN, own);
     let answer = form.header("content-type", "text/plain").body(r#"{"kind":"builtin"}"#);
     assert_eq!(answer.send().await.unwrap().status(), 415);

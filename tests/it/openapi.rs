@@ -8,7 +8,7 @@ use crate::console::harness::{
 };
 use crate::slack::harness::SlackHarness;
 
-/// The name of each request. Clients are generated from them, so they stay.
+/// The method, path and operation id of each request. Clients are generated from them, so they must not change.
 const NAMES: [&str; 54] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
@@ -66,7 +66,7 @@ const NAMES: [&str; 54] = [
     "PUT /api/memos/{id} changeMemo",
 ];
 
-/// What of a value is not as its schema says.
+/// Returns the parts of a value that do not conform to its schema.
 fn differences(value: &Value, schema: &Value, all: &Value, place: &str, found: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = all.pointer(reference.trim_start_matches('#')).unwrap();
@@ -164,7 +164,7 @@ async fn the_description_is_what_the_program_does() {
     names.sort_unstable();
     assert_eq!(names, NAMES);
 
-    // Each is there, and each answer to a read is as described.
+    // Each operation exists, and each response to a read is as described.
     let mut fields = 0;
     for name in NAMES {
         let (method, path) = name.split_once(' ').unwrap();
@@ -202,7 +202,7 @@ async fn the_description_is_what_the_program_does() {
     }
     assert!(fields > 4000, "{fields} bytes were compared");
 
-    // The page has each of them.
+    // The page lists each operation.
     let page = get(&program, Some(VIEWER), "/console/api").await.text().await.unwrap();
     for name in NAMES {
         let id = name.rsplit_once(' ').unwrap().1;

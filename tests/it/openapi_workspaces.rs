@@ -1,5 +1,5 @@
-//! Every read of the API is of the workspace that it names. The reads are those of the description, so that a new one is
-//! among them.
+//! Every read of the API returns data of the workspace that it names. The reads are taken from the description, so that
+//! a new one is included.
 
 use reqwest::StatusCode;
 
@@ -7,7 +7,7 @@ use crate::console::harness::{ADMIN, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 
-/// The address of each `GET` that is described, up to its workspace, with a value for what it requires.
+/// Returns the address of each described `GET`, up to its workspace, with values for its required parameters.
 async fn reads(program: &Program) -> Vec<String> {
     let description = json_of(get(program, Some(ADMIN), "/api/openapi.json").await).await;
     let mut reads = Vec::new();
@@ -43,7 +43,7 @@ async fn each_read_is_of_the_one_workspace_that_it_names() {
         let problem = json_of(answer).await;
         let sentence = "there is no workspace \"slack:T0\"; /api/workspaces lists them";
         assert_eq!(problem["error"], sentence, "{read}");
-        // Two are not one, and no reason to show another.
+        // Two workspaces in a request are an error, and do not reveal another one.
         let twice = format!("{read}local&workspace={workspace}");
         let answer = get(&program, Some(ADMIN), &twice).await;
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{read}");

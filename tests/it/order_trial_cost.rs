@@ -1,5 +1,4 @@
-//! What is spent to try an order in the chat: on the defaults, with a model that costs nothing, and where nothing may
-//! be spent.
+//! The cost of trying an order in the chat: with the defaults, with a free model, and where nothing may be spent.
 
 use serde_json::{Value, json};
 
@@ -21,7 +20,8 @@ fn verdict(should_respond: bool, reason: &str) -> String {
     .to_string()
 }
 
-/// A room in which it took up a question unasked, and a model that will judge that again without kettles.
+/// Starts a channel in which the persona took up a question unasked, and a model that will judge it again without
+/// kettles.
 async fn spoken(prices: &str, response: &str) -> (Server, Home, Program) {
     let server = Server::start(ServerLimits::default()).await;
     let home = Home::new(0.1);
@@ -37,7 +37,7 @@ async fn spoken(prices: &str, response: &str) -> (Server, Home, Program) {
     (server, home, program)
 }
 
-/// The first post that begins so.
+/// Returns the first post that starts with this.
 async fn answer(program: &Program, begin: &str) -> String {
     let is_it = |kind: &str, data: &Value| {
         let text = data["text"].as_str().unwrap_or_default();

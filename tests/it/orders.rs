@@ -1,4 +1,4 @@
-//! Orders through the API of the page: mute, mode, opt-out; and the budget.
+//! Orders through the page's API: mute, mode, opt-out; and the budget.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn order(program: &Program, order: &str, body: Value) {
     assert_eq!((status, answer), (204, Value::Null), "{order} {body}");
 }
 
-/// The status of #general.
+/// Returns the status of #general.
 async fn general(program: &Program) -> Value {
     program.get("/api/channels").await["channels"][0].clone()
 }
@@ -55,7 +55,7 @@ async fn a_mute_applies_to_mentions_and_ends_with_unmute() {
     let again = program.says("alice", "@Aizuchi and now?").await;
     let row = closed(&program, &again).await;
     assert_eq!(row["ended"], "spoke");
-    // A mention during the mute is not answered afterwards.
+    // A mention during the mute is not answered later.
     assert_eq!(row["messages"], json!([again]));
     assert_eq!(closed(&program, &asked).await["ended"], "muted");
 
@@ -123,7 +123,7 @@ async fn modes_and_opt_outs_take_effect_at_once() {
     order(&program, "opt-out", json!({ "user": "bob", "undo": true })).await;
     let heard = program.says("bob", "@Aizuchi and now?").await;
     assert_eq!(closed(&program, &heard).await["ended"], "spoke");
-    // All of it is on record, as ordered on this machine.
+    // All orders are recorded, as given on this machine.
     let given = program.get("/api/orders").await;
     let given = given["orders"].as_array().unwrap();
     let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! PDFs: what they say is read in a process of its own, which hostile ones end alone.
+//! PDFs: their text is extracted in a separate process, and a hostile document ends only that process.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use aizuchi_harness::providers::{Server, ServerLimits};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_aizuchi");
 
-/// A PDF of these objects, numbered from 1. The first one is the catalog.
+/// Builds a PDF from these objects, numbered from 1. The first one is the catalog.
 fn pdf(objects: &[String]) -> Vec<u8> {
     let mut text = "%PDF-1.4\n".to_owned();
     let mut places = Vec::new();
@@ -33,7 +33,7 @@ fn pdf(objects: &[String]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The objects of one page with this content, among these children of the page tree.
+/// Returns the objects of one page with this content, as one of these children of the page tree.
 fn objects(kids: &str, content: &str) -> Vec<String> {
     vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -61,7 +61,7 @@ async fn the_text_of_a_pdf_is_read() {
     assert!(text.contains("Two oars and a sail"), "{text}");
 }
 
-/// A document of so many pages.
+/// Returns a document with this many pages.
 fn pages(count: usize) -> Vec<u8> {
     let kids: Vec<String> = (5..5 + count).map(|number| format!("{number} 0 R")).collect();
     let content = "BT /F1 24 Tf 20 100 Td (Another oar) Tj ET";
@@ -78,7 +78,7 @@ fn pages(count: usize) -> Vec<u8> {
     pdf(&objects)
 }
 
-/// Who reads twenty pages of more has to know that there are more.
+/// A model that gets the first twenty pages must be told that there are more.
 #[tokio::test]
 async fn a_document_that_goes_on_is_told_from_a_whole_one() {
     for (count, expected) in [(1, false), (20, false), (21, true)] {
@@ -89,7 +89,7 @@ async fn a_document_that_goes_on_is_told_from_a_whole_one() {
     }
 }
 
-/// Whatever it is: it ends soon, and says that there is nothing.
+/// Any hostile document ends soon, without text.
 #[tokio::test]
 async fn a_hostile_pdf_harms_nobody() {
     let deep = |character: &str| character.repeat(2_000_000);
@@ -127,27 +127,27 @@ async fn a_hostile_pdf_harms_nobody() {
     }
 }
 
-/// A process that is not there, or is no reader, costs nothing but the text.
+/// A process that is missing or does not extract text costs only the text.
 #[tokio::test]
 async fn without_a_reader_there_is_no_text() {
     let nobody = PdfProcesses::new("/nonexistent/aizuchi".into());
     let read = nobody.pdf_text(saying("hi")).await;
     assert!(matches!(read, Err(DocumentError::Unavailable(_))), "{read:?}");
-    // The document may be fine, and another process may read it.
+    // The document may be fine, and another process may be able to read it.
     for other in ["/bin/false", "/bin/echo"] {
         let read = PdfProcesses::new(other.into()).pdf_text(saying("hi")).await;
         assert!(matches!(read, Err(DocumentError::Unavailable(_))), "{other}: {read:?}");
     }
 }
 
-/// The verb is for the program itself: no help names it.
+/// The command is internal: no help mentions it.
 #[test]
 fn no_help_names_the_reader() {
     let help = assert_cmd::Command::new(PROGRAM).arg("--help").output().unwrap();
     assert!(!String::from_utf8(help.stdout).unwrap().contains(COMMAND));
 }
 
-/// A PDF is sent in the local room, and its beginning is part of the prompt.
+/// A PDF is sent in the local room, and its beginning becomes part of the prompt.
 #[tokio::test]
 async fn a_pdf_is_read_when_somebody_asks_about_it() {
     let model = Server::start(ServerLimits::default()).await;

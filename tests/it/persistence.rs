@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::program::{Home, Program, TIMEOUT};
 
-/// Between two polls, where there is nothing to subscribe to.
+/// The interval between polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Home {
@@ -16,7 +16,7 @@ impl Home {
     pub async fn until_kept(&self, statement: &str, count: i64) {
         let waiting = async {
             let mut connection = None;
-            // One session for all looks: the first look of each reads the whole schema.
+            // One session for all polls, because a new session reads the whole schema first.
             while self.count_on(&mut connection, statement).await != count {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
@@ -51,7 +51,7 @@ impl Home {
         tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
     }
 
-    /// Has the program read its config again, and waits until its log says this, so many times in all.
+    /// Makes the program reload its config, and waits until its log contains this text this many times in total.
     pub async fn reload_until(&self, program: &Program, said: &str, times: usize) {
         program.signal("HUP");
         let is_said = async {
@@ -79,7 +79,7 @@ impl Home {
         tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()))
     }
 
-    /// Waits until the program has ended by itself with an error, and returns the last line of its log.
+    /// Waits until the program has exited with an error, and returns the last line of its log.
     pub async fn ends(&self, program: Program) -> String {
         let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
         assert_eq!(code, Some(1), "{}", self.log());
@@ -91,7 +91,7 @@ impl Home {
         self.count_on(&mut None, statement).await
     }
 
-    /// The same on a connection that is opened if there is none, and given up if it cannot read.
+    /// Like [`Self::count`], on a connection that is opened if there is none, and dropped if it cannot read.
     async fn count_on(&self, open: &mut Option<SqliteConnection>, statement: &str) -> i64 {
         let mut connection = match open.take() {
             Some(connection) => connection,
@@ -108,7 +108,7 @@ impl Home {
         row.get(0)
     }
 
-    /// The rows of a statement whose columns are texts.
+    /// Returns the rows of a statement whose columns are texts.
     pub async fn rows(&self, statement: &str) -> Vec<Vec<String>> {
         let options = sqlx::sqlite::SqliteConnectOptions::new();
         let options = options.filename(self.database()).read_only(true);
@@ -126,7 +126,7 @@ impl Home {
         connection
     }
 
-    /// The stored prompts and answers.
+    /// Returns the stored prompts and answers.
     pub async fn exchanges(&self) -> String {
         let options = sqlx::sqlite::SqliteConnectOptions::new();
         let options = options.filename(self.database()).read_only(true);
@@ -137,7 +137,7 @@ impl Home {
         texts.map(|(prompt, answer)| format!("{prompt}\n{answer:?}\n")).collect()
     }
 
-    /// The texts that are stored of a channel, oldest first.
+    /// Returns the stored texts of a channel, oldest first.
     pub async fn kept(&self, channel: &str) -> Vec<String> {
         let options = sqlx::sqlite::SqliteConnectOptions::new();
         let options = options.filename(self.database()).read_only(true);

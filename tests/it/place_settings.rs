@@ -14,7 +14,7 @@ use crate::slack::harness::{SlackHarness, SlackOptions};
 const NAMED: &str =
     "models:\n  named:\n    small: {model_id: openai/small-1, client_args: {api_key: sk-x}}\n";
 
-/// A setting as the API tells it.
+/// Returns a setting from the API's response.
 fn setting(answer: &Value, name: &str) -> Value {
     let settings = answer["settings"].as_array().unwrap().iter();
     settings.clone().find(|setting| setting["setting"] == name).unwrap().clone()
@@ -73,7 +73,7 @@ async fn the_api_tells_and_changes_settings_with_where_they_come_from() {
     change(&program, body).await;
     let confidence = here(&program, "min_confidence").await;
     assert_eq!((&confidence["value"], &confidence["by"]), (&json!("0.9"), &json!("")));
-    // What the config leaves out stays out.
+    // An order cannot enable memory that the config disables.
     let body = json!({ "channel": "general", "setting": "memory", "value": "on" });
     change(&program, body).await;
     assert_eq!(here(&program, "memory").await["value"], "off");
@@ -111,7 +111,7 @@ async fn the_api_tells_and_changes_settings_with_where_they_come_from() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Sends the console's form.
+/// Submits the console's form.
 async fn submit(program: &Program, token: &str, fields: &[(&str, &str)]) -> StatusCode {
     let fields = fields.iter().map(|(name, value)| format!("{name}={}", encode(value)));
     let form = client().post(format!("{}/console/orders", program.address)).bearer_auth(token);
@@ -162,7 +162,7 @@ async fn the_console_has_a_form_for_those_who_may_order() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What was said there is still remembered and shown, though nothing connects it now.
+/// Its messages are still remembered and shown, even without a connection to the platform.
 #[tokio::test]
 async fn settings_hold_in_a_workspace_that_no_platform_connects() {
     let home = Home::new(1000.0);

@@ -12,19 +12,19 @@ use tempfile::TempDir;
 use aizuchi_harness::net::http;
 use aizuchi_harness::test_store::put_database;
 
-/// A folder with a program's config and database, which outlives restarts of the program.
+/// A folder with a program's config and database, which survives restarts of the program.
 pub struct Home {
     folder: TempDir,
 }
 
-/// No test waits longer than this for a state. A lease or a post's settling may pass meanwhile, on a machine that has many
+/// The timeout of every wait for a state. A lease may expire or a post settle in the meantime, on a machine under many
 /// times its load.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
-/// Between two polls, where there is nothing to subscribe to.
+/// The interval between polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waits for as long as is well spent before looking again at what there is nothing to subscribe to. Without a pause, the
-/// test and the program would keep a processor each busy.
+/// Waits before polling again where there is nothing to subscribe to. Without a pause, the test and the program would
+/// each keep a processor busy.
 pub async fn next_poll() {
     tokio::time::sleep(POLL_INTERVAL).await;
 }
@@ -36,7 +36,7 @@ pub struct Program {
 }
 
 impl Home {
-    /// `wait` is the wait before a judgment, in seconds.
+    /// Creates a home. `wait` is the wait before a judgment, in seconds.
     pub fn new(wait: f64) -> Self {
         Self::on(0, wait)
     }
@@ -80,7 +80,7 @@ impl Home {
         self.folder.path().join("config.yaml")
     }
 
-    /// The address of the health port that the config names.
+    /// Returns the address of the health port in the config.
     pub fn health_address(&self) -> String {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let (_, after) = config.split_once("health_check: {port: ").unwrap();
@@ -109,7 +109,7 @@ impl Home {
         self.start_in_shell(&format!("ulimit -n {files}"))
     }
 
-    /// Starts the program with what a shell's command sets for it.
+    /// Starts the program after a shell command that sets up its environment.
     pub fn start_in_shell(&self, command: &str) -> Program {
         let mut shell = Command::new("sh");
         let script = format!("{command} && exec \"$0\" \"$@\"");
@@ -130,7 +130,8 @@ impl Home {
         Program { child, address, http: http() }
     }
 
-    /// Starts a program that may have to stand by for another one, and waits until it answers. The config has its port.
+    /// Starts a program that may have to stand by for another one, and waits until it responds. The config contains its
+    /// port.
     pub async fn start_beside(&self) -> Program {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let listen = config.lines().find_map(|line| line.trim().strip_prefix("listen: ")).unwrap();
@@ -178,14 +179,14 @@ impl Program {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }
 
-    /// From now on, the program can make no file longer than this. It must ignore the signal that tells it so.
+    /// From now on, the program cannot make any file longer than this. It must ignore the resulting signal.
     pub fn limit_file_size(&self, bytes: Option<u64>) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let limit = rustix::process::Rlimit { current: bytes, maximum: None };
         rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
     }
 
-    /// `None` if the connection ends before the response.
+    /// Sends a request. Returns `None` if the connection ends before the response.
     pub async fn try_request(&self, path: &str) -> Option<reqwest::Response> {
         self.http.get(format!("{}{path}", self.address)).send().await.ok()
     }
@@ -262,7 +263,7 @@ impl Program {
         self.child.wait().unwrap().code()
     }
 
-    /// Waits until the program ends by itself, and returns its exit code.
+    /// Waits until the program exits by itself, and returns its exit code.
     pub fn ended(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

@@ -19,7 +19,7 @@ use crate::command::aizuchi;
 use crate::program::{Home, Program};
 use aizuchi_harness::harness::prompts;
 
-/// A home whose prompts have times in UTC.
+/// Creates a home whose prompts have times in UTC.
 fn home() -> Home {
     let home = Home::new(1000.0);
     home.add("timezone: UTC\n");
@@ -45,7 +45,7 @@ fn run(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The prompt, and the tokens of each section.
+/// Returns the prompt, and the tokens of each section.
 fn prompt(home: &Home, arguments: &[&str]) -> (String, Vec<(String, u64)>) {
     let (code, prompt, stderr) = run(home, &[&["prompt"], arguments].concat());
     assert_eq!(code, Some(0), "{stderr}");
@@ -62,7 +62,7 @@ fn without_the_time(prompt: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The prompt that the library builds with the default settings.
+/// Returns the prompt that the library builds with the default settings.
 async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let store = ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(home.database()))
         .await

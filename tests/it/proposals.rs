@@ -1,4 +1,4 @@
-//! In a channel of mode `propose`, what it would say unasked is decided on the console and through the API.
+//! In a channel of mode `propose`, an unasked post is approved or rejected on the console and through the API.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::console::harness::client;
 use crate::program::{Home, Program};
 
-/// Waits until the decision on a message has ended so.
+/// Waits until the decision on a message has ended this way.
 async fn until_ended(program: &Program, message: &str, ended: &str) {
     let is_it = |kind: &str, data: &Value| {
         let covers = |message: &str| data["messages"].as_array().unwrap().contains(&json!(message));
@@ -15,12 +15,12 @@ async fn until_ended(program: &Program, message: &str, ended: &str) {
     program.wait_for(0, is_it).await;
 }
 
-/// The newest proposal.
+/// Returns the newest proposal.
 async fn newest(program: &Program) -> Value {
     program.get("/api/proposals").await["proposals"][0].clone()
 }
 
-/// What it has said.
+/// Returns the persona's posts.
 async fn posts(program: &Program, channel: &str) -> Vec<String> {
     let messages = program.get(&format!("/api/messages?channel={channel}")).await;
     let messages = messages["messages"].as_array().unwrap().iter();
@@ -43,7 +43,7 @@ async fn words_are_approved_changed_or_declined() {
     assert_eq!((&open["state"], &open["about"]), (&json!("open"), &json!(asked)), "{open}");
     let words = open["text"].as_str().unwrap();
     assert_eq!(posts(&program, "general").await, [""; 0]);
-    // The console has the same, for browsers without scripts, too.
+    // The console offers the same, even for browsers without scripts.
     let queue = program.request("/console/queue").await.text().await.unwrap();
     let id = open["id"].as_i64().unwrap();
     assert!(queue.contains("data-testid=\"proposal-text\""), "{queue}");
@@ -70,7 +70,7 @@ async fn words_are_approved_changed_or_declined() {
     let told = "somebody has already decided about this proposal";
     assert_eq!(late, (409, json!({ "error": told })));
 
-    // Other words are said in place of its own.
+    // Other words are posted instead of the proposed ones.
     let say = async |user: &str, text: &str| {
         let body = json!({ "channel": "random", "user": user, "text": text });
         program.post(&body).await.1

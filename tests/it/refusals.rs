@@ -1,4 +1,4 @@
-//! Refusals on the real program: in the language of the reader, with a name for programs that has none.
+//! Refusals of the real program: in the language of the reader, with a name for programs that is language-independent.
 
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_LANGUAGE, CONTENT_TYPE, ORIGIN};
 use reqwest::{Method, RequestBuilder, Response};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::console::harness::{ADMIN, VIEWER, client};
 use crate::program::{Home, Program};
 
-/// A program with a token for an admin and one for a viewer. Its chat is English.
+/// Creates a program with a token for an admin and one for a viewer. Its chat is in English.
 fn closed_home() -> Home {
     let home = Home::new(1000.0);
     let tokens = format!(
@@ -25,7 +25,7 @@ fn request(program: &Program, method: Method, path: &str, token: Option<&str>) -
     }
 }
 
-/// Its status, and the reason's name.
+/// Returns the status, and the name of the reason.
 fn kind(answer: &Response) -> (u16, String) {
     let name = answer.headers().get("aizuchi-refusal").map(|name| name.to_str().unwrap());
     (answer.status().as_u16(), name.unwrap_or_default().to_owned())
@@ -119,7 +119,7 @@ async fn a_program_is_refused_in_the_language_that_it_asks_for() {
             r#"次の形で送ってください：{"channel": "…", "minutes": 60}。channel がなければ全体、minutes がなければ解除するまで"#,
         ),
     ] {
-        // Without a word about it, in the language of the chat.
+        // Without a language in the request, the chat's language is used.
         for (accepted, language, sentence) in [
             (None, "en", english),
             (Some("en-US,en;q=0.9"), "en", english),
@@ -140,7 +140,7 @@ async fn a_program_is_refused_in_the_language_that_it_asks_for() {
         }
     }
 
-    // Whoever guesses has to wait, so this comes last.
+    // A client that guesses tokens is delayed, so this comes last.
     let guess = request(&program, Method::GET, "/api/channels", Some("open-sesame-9876543210"));
     let answer = guess.header(ACCEPT_LANGUAGE, "ja").send().await.unwrap();
     assert_eq!(kind(&answer), (401, "wrong_token".to_owned()));

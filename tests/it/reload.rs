@@ -1,4 +1,4 @@
-//! SIGHUP: what of a changed config holds without a restart.
+//! SIGHUP: the parts of a changed config that take effect without a restart.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ async fn modes_levels_and_prompts_are_reloaded() {
     assert_eq!(mode(&program).await, "observe");
     assert!(!home.log().contains("need a restart"), "{}", home.log());
 
-    // The same again changes nothing.
+    // An unchanged config changes nothing.
     home.reload_until(&program, "nothing that can be reloaded has changed", 1).await;
 
     // A channel's own mode, a level, and something that needs a restart.
@@ -33,10 +33,10 @@ async fn modes_levels_and_prompts_are_reloaded() {
         "{}",
         home.log()
     );
-    // It is named until the restart.
+    // It is reported until the restart.
     home.reload_until(&program, need_restart, 2).await;
 
-    // A config that cannot be used changes nothing.
+    // An invalid config changes nothing.
     home.replace("mode: mention_only", "mode: loud");
     home.reload_until(&program, "the config cannot be used, so the settings stay as they are", 1)
         .await;
@@ -49,7 +49,7 @@ async fn modes_levels_and_prompts_are_reloaded() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What is chosen on the page after a reload is chosen with what holds then.
+/// A choice on the page after a reload uses the new settings.
 #[tokio::test]
 async fn a_model_is_chosen_with_the_settings_of_the_last_reload() {
     let home = Home::new(1000.0);
@@ -66,7 +66,7 @@ async fn a_model_is_chosen_with_the_settings_of_the_last_reload() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A key is changed in its file: the next call is made with the new one, and no restart is asked for.
+/// A key is changed in its file: the next call uses the new one, without a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_called_with_the_key_of_the_last_reload() {
     let server = Server::start(ServerLimits::default()).await;

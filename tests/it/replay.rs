@@ -20,8 +20,8 @@ fn policy(name: &str) -> Policy {
     Policy::open(&root().join(format!("policies/{name}.yaml"))).unwrap()
 }
 
-/// Three users in one channel: a burst of messages every ten minutes, a second apart, and between two bursts a question
-/// that stays unanswered.
+/// Returns a history of three users in one channel: a burst of messages every ten minutes, a second apart, and an
+/// unanswered question between two bursts.
 fn history(bursts: usize) -> History {
     let mut lines = String::new();
     let mut record = |ts: f64, author: &str, text: &str, opener: bool| {
@@ -95,7 +95,7 @@ fn equal_seeds_give_equal_bytes() {
     assert_ne!(one, other);
 }
 
-/// Channels with the same users and the same message ids, the longest first.
+/// Returns channels with the same users and the same message ids, the longest first.
 fn nine_channels() -> History {
     let channel = |number: usize| {
         let mut channel = history(number).channels.remove(0);
@@ -105,7 +105,7 @@ fn nine_channels() -> History {
     History { channels: (1..=9).rev().map(channel).collect(), ..History::default() }
 }
 
-/// Channels of which the second cannot be replayed without a panic.
+/// Channels of which the second makes a replay panic.
 struct BrokenChannels(History);
 
 impl ChannelSource for BrokenChannels {
@@ -195,7 +195,7 @@ fn each_pause_is_judged_once_including_the_end_of_the_recording() {
 #[test]
 fn a_debounce_without_a_maximum_waits_until_the_conversation_pauses() {
     for (name, gap) in [("quiet-300", 200), ("debounce-30", 20)] {
-        // For three hours there is no pause.
+        // There is no pause for three hours.
         let line = |number: usize| {
             let (id, ts) = (format!("l{number:04}"), 1000 + number * gap);
             serde_json::json!({
@@ -238,7 +238,7 @@ fn an_always_positive_judge_answers_open_questions() {
     let (_, events, _) = run(&history, &policy("adaptive"), ReplayJudge::Speak, 4000, 1);
     let speaks: Vec<_> = events.iter().filter(|event| event["kind"] == "speak").collect();
     let about = |id: &str| speaks.iter().filter(|speak| speak["about"] == id).count();
-    // In the bursts nobody waits for anything.
+    // In the bursts no message waits for an answer.
     assert_eq!((about("l0012"), speaks.len()), (1, 1), "{speaks:?}");
 }
 
@@ -254,7 +254,7 @@ fn a_judgment_in_a_thread_does_not_reach_a_question_at_the_top_level() {
         line(0, 1000, None, "does anyone have a ladder?"),
         line(1, 1001, Some("l9"), "as I said"),
     ];
-    // The top level has no pause before the question is too old; the thread has one.
+    // The top level has no pause before the question is too old; the thread does.
     lines.extend((2..10).map(|id| line(id, 900 + id * 100, None, "hm")));
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let history = History::read(lines.join("\n").as_bytes()).unwrap();

@@ -33,15 +33,15 @@ proptest! {
         latency in prop_oneof![Just(0u64), Just(4000)],
     ) {
         let mut second = 1000;
-        // Others talk to a user who never asks, so nobody takes up a question.
+        // Others talk to a user who never asks, so no one takes up a question.
         let eve = json!({ "room": "porch", "id": "l", "ts": second, "author": "eve", "text": "hello" });
         let mut text = format!("{eve}\n");
         let mut questions = Vec::new();
         for (number, (author, topic, gap)) in messages.iter().enumerate() {
             second += gap;
-            // If all ask for the same all the time, each question looks like an echo of the one before.
+            // If all users ask the same thing all the time, each question looks like an echo of the previous one.
             let asks = *topic == 0 && questions.len() < 4;
-            // Eve is seen now and then, else nobody would know that it is her name.
+            // Eve posts now and then, so that her name is known to be a user's.
             let is_eves = !asks && number % 10 == 9;
             let message_text = match asks {
                 true => "does anyone have a ladder?",

@@ -1,4 +1,4 @@
-//! What another version, or other settings, would decide differently about the same messages.
+//! The different decisions of another version, or of other settings, about the same messages.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A program that does this when it is to replay something.
+/// Creates a program that runs this script when it should replay.
 fn program(folder: &TempDir, script: &str) -> PathBuf {
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'aizuchi 0.0.1'; exit; fi\n{script}\n"
@@ -52,7 +52,7 @@ fn other_settings_are_told_message_by_message() {
     let quiet = write(&folder, "quiet.yaml", "response: {mode: mention_only}\n");
     let shown = compare(&quiet, &[]);
     assert!(shown.starts_with("default and quiet decide differently about "), "{shown}");
-    // How many, and each with its place, its text and both decisions.
+    // The number of differences, and each with its place, its text and both decisions.
     let table: Vec<&str> = shown.split("\n\n").nth(1).unwrap().lines().collect();
     assert_eq!(table[0], "  default  quiet         messages");
     let first: Vec<&str> = shown.split("\n\n").nth(2).unwrap().lines().collect();
@@ -69,7 +69,7 @@ fn other_settings_are_told_message_by_message() {
     }
 }
 
-/// With another wait it speaks about the same, but later.
+/// With another wait it posts about the same messages, but later.
 #[test]
 fn an_answer_at_another_time_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn an_answer_at_another_time_is_told() {
     assert!(later.starts_with("  slow     speaks, ") && later.contains('m'), "{later}");
 }
 
-/// An answer that only one of both gives changes nothing about the later ones.
+/// An answer that only one of them gives does not affect later answers.
 #[test]
 fn a_difference_stays_where_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ fn another_version_replays_the_same_messages() {
         " decide the same about all "
     );
     assert!(shown.starts_with(expected), "{shown}");
-    // A version that never spoke, and knew another gate.
+    // A version that never posted, and had another gate.
     let folder = tempfile::tempdir().unwrap();
     let old = program(
         &folder,
@@ -168,8 +168,8 @@ fn what_cannot_be_compared_is_refused_with_a_sentence() {
     assert!(stderr.contains("--events"), "{stderr}");
 }
 
-/// Statements that fill the tables of `main` with what tables of the same name have in `newer`, as far as both have the
-/// same columns. The index of the search is made from these.
+/// Statements that copy the tables of `newer` to tables of the same name in `main`, as far as both have the same
+/// columns. The search index is built from these.
 const COPY_TABLES: &str = r#"
     SELECT 'DELETE FROM main.' || name || '; INSERT INTO main.' || name || ' (' || columns || ') SELECT ' || columns
         || ' FROM newer.' || name
@@ -180,7 +180,7 @@ const COPY_TABLES: &str = r#"
             AND t.name <> '_sqlx_migrations') AS common
     WHERE columns IS NOT NULL"#;
 
-/// The database as the version before the newest migration would have left it.
+/// Converts the database to the state of the version before the newest migration.
 async fn as_earlier_version(home: &Home) {
     let path = home.path().join("earlier.db");
     let (mut earlier, lock) = sqlite::connect(&path).await.unwrap();
@@ -196,7 +196,7 @@ async fn as_earlier_version(home: &Home) {
     for copy in copies {
         raw_sql(AssertSqlSafe(copy)).execute(&mut database).await.unwrap();
     }
-    // The last connection moves everything out of the logs.
+    // The last connection checkpoints the write-ahead log.
     database.close().await.unwrap();
     std::fs::rename(path, home.database()).unwrap();
 }
@@ -224,7 +224,7 @@ async fn the_own_messages_are_compared_before_the_upgrade() {
     let shown = String::from_utf8(compared.get_output().stdout.clone()).unwrap();
     assert!(shown.starts_with("config and quiet decide differently about 1 of "), "{shown}");
     assert!(shown.contains("are you there?"), "{shown}");
-    // The old version goes on with it.
+    // The old version continues with the database.
     let folder = home.database().parent().unwrap().to_owned();
     let names = std::fs::read_dir(folder).unwrap().flatten().map(|file| file.file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("before")));

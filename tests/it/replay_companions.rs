@@ -5,7 +5,7 @@ use aizuchi::replay::history::History;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use serde_json::json;
 
-/// A question every twenty minutes, each of another user, and a word about something else behind some of them.
+/// Returns a history with a question every twenty minutes, each by another user, some followed by an unrelated message.
 fn history() -> History {
     const THINGS: [&str; 8] =
         ["ladder", "rake", "bucket", "hammer", "tent", "kettle", "lamp", "saw"];

@@ -1,4 +1,4 @@
-//! What people have of their chat, as input for a replay: one invented conversation in each format.
+//! The supported chat formats as input for a replay: one fictional conversation in each format.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use zip::write::SimpleFileOptions;
 use crate::command::aizuchi;
 use crate::program::Home;
 
-/// What people wrote, in whatever format.
+/// The conversation, independent of the format.
 const CONVERSATION: &str = "\
 porch
   2026-03-02T09:00:00Z Mara: does anybody have a long ladder?
@@ -48,7 +48,7 @@ fn open(path: &Path, options: &InputOptions) -> Recording {
     Recording::open(path, options, &|_| {}).unwrap()
 }
 
-/// The messages of a channel, by time.
+/// Returns the messages of a channel, by time.
 pub fn messages(channel: &RecordedChannel) -> Vec<RecordedMessage> {
     let mut messages = Vec::new();
     let read = channel.each_message(&mut |message| {
@@ -59,7 +59,7 @@ pub fn messages(channel: &RecordedChannel) -> Vec<RecordedMessage> {
     messages
 }
 
-/// Everything that was taken. Threads must belong to a message.
+/// Returns a transcript of everything that was read. Threads must belong to a message.
 fn transcript(recording: &Recording) -> String {
     let mut text = String::new();
     for index in 0..recording.channel_count() {
@@ -79,7 +79,7 @@ fn transcript(recording: &Recording) -> String {
     text
 }
 
-/// Packs a folder as Slack does, below `root`.
+/// Zips a folder as Slack does, below `root`.
 pub fn zipped(folder: &Path, root: &str) -> tempfile::NamedTempFile {
     let mut writer = zip::ZipWriter::new(tempfile::NamedTempFile::new().unwrap());
     let mut folders = vec![folder.to_owned()];
@@ -117,7 +117,7 @@ fn every_format_gives_the_same_conversation() {
         assert_eq!((recording.format, recording.left_out), (format, expected), "{name}");
         assert_eq!(recording.bad_records(), 0, "{name}");
     }
-    // In Matrix, a file is a message of its own.
+    // In Matrix, a file is a separate message.
     let recording = open(&fixture("matrix.json"), &DEFAULT);
     let file = "  2026-03-02T09:10:00Z Mara: [file: plan.pdf]\n";
     let expected = CONVERSATION.replace(" [file: plan.pdf]\n", &format!("\n{file}"));
@@ -153,7 +153,7 @@ fn who_answers_whom_is_known_where_the_format_says_it() {
         assert_eq!(messages.last().unwrap().reply_to, [answered], "{name}");
         assert!(messages.iter().all(|message| !message.opener), "{name}");
     }
-    // Which questions nobody answered is not known all the same.
+    // Nevertheless, it is unknown which questions were not answered.
     let run = aizuchi().arg("replay").arg(fixture("discord")).arg("--json").assert().code(0);
     let json: Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
     assert_eq!(json["policies"][0]["score"]["open_questions"], Value::Null);

@@ -1,4 +1,4 @@
-//! A model as the judge of a replay, recorded answers in its place, and replays that go on where they stopped.
+//! A model as the judge of a replay, recorded answers instead of it, and replays that resume where they stopped.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::command::aizuchi;
 
-/// Six rooms, each with a question that nobody takes up.
+/// Returns six channels, each with a question that no one takes up.
 fn rooms() -> String {
     let mut lines = String::new();
     for room in 0..6 {
@@ -30,7 +30,7 @@ fn rooms() -> String {
     lines
 }
 
-/// A folder with the rooms, and a config whose judge is a model at this server.
+/// Creates a folder with the channels, and a config whose judge is a model at this server.
 fn folder(base: &str, model: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rooms.jsonl"), rooms()).unwrap();
@@ -58,7 +58,7 @@ fn says_no(times: usize) -> impl Iterator<Item = ProviderResponse> {
     std::iter::repeat_n(ProviderResponse::Says(answer.to_string()), times)
 }
 
-/// The figures of the first policy, without how long they took.
+/// Returns the figures of the first policy, without durations.
 fn score(json: &Value) -> Value {
     let mut score = json["policies"][0]["score"].clone();
     score["elapsed_seconds"] = Value::Null;
@@ -86,11 +86,11 @@ async fn a_model_is_asked_once_and_within_its_cap() {
     assert!(micros > 0.0, "{judge}");
     let spent = |replayed: &Value| replayed["report"]["policies"][0]["spent"].clone();
     let total = spent(&first)["total"].as_f64().unwrap();
-    // Each call is rounded to a millionth by itself.
+    // Each call is rounded to a millionth separately.
     assert!((total * 1e6 - micros).abs() <= calls as f64, "{total} {judge}");
     assert_eq!(score(&first)["judge_calls"], calls, "{first}");
 
-    // The second run is free, and the same, in whatever order the rooms are taken.
+    // The second run is free and gives the same result, regardless of the order of the channels.
     let again = [&model[..], &["again", "--parallel", "1"]].concat();
     let (_, second, stderr) = replay(folder.path(), &again).await;
     assert_eq!(server.requests().len(), calls);
@@ -101,7 +101,7 @@ async fn a_model_is_asked_once_and_within_its_cap() {
     let events = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert_eq!(events("first"), events("again"));
 
-    // What the cap does not allow is unknown, not a no.
+    // A call beyond the cap is unknown, not a no.
     let capped = ["--judge", "model", "--cache", "empty.jsonl", "--max-cost", "0"];
     let (_, json, stderr) = replay(folder.path(), &capped).await;
     assert_eq!(server.requests().len(), calls);
@@ -109,12 +109,12 @@ async fn a_model_is_asked_once_and_within_its_cap() {
     assert_eq!((&counts["calls"], &counts["is_cap_reached"]), (&json!(0), &json!(true)), "{json}");
     assert_eq!(score(&json)["failed"], counts["unknown"], "{json}");
     assert!(stderr.contains("judgments are unknown, because the cap was reached"), "{stderr}");
-    // Two policies that ask the same are asked once.
+    // Two policies with the same question make one call.
     std::fs::copy(folder.path().join("config.yaml"), folder.path().join("same.yaml")).unwrap();
     let both = [&capped[..], &["--policy", "config.yaml", "--policy", "same.yaml"]].concat();
     let (_, _, stderr) = replay(folder.path(), &both).await;
     assert!(stderr.contains(&format!("would be asked about {calls} times, with ")), "{stderr}");
-    // The kept answers are recorded answers.
+    // The cached answers can be used as recorded answers.
     let (_, recorded, _) =
         replay(folder.path(), &["--judge", "data/replay-answers.jsonl", "--events", "recorded"])
             .await;
@@ -140,7 +140,7 @@ async fn a_model_without_a_price_needs_a_limit_of_calls() {
         "{stderr}"
     );
     assert!(json["judge"]["counts"]["unknown"].as_u64().unwrap() >= 4, "{json}");
-    // What was asked is kept, so the next two calls go on from there.
+    // The answers are cached, so the next two calls continue from there.
     let (_, json, _) = replay(folder.path(), &limited).await;
     assert_eq!(json["judge"]["counts"]["from_cache"], 2, "{json}");
     assert_eq!(server.requests().len(), 4);
@@ -168,7 +168,7 @@ async fn second_looks_are_counted_by_themselves() {
     let line = |id: &str, ts: i64, author: &str, text: &str| {
         json!({"room": "shed", "id": id, "ts": ts, "author": author, "text": text}).to_string()
     };
-    // Whether that is an answer is doubtful, so the judge looks again before it speaks.
+    // It is uncertain whether this is an answer, so the judge looks again before the persona speaks.
     let doubtful = [
         line("m0", 1_800_000_000, "mara", "does anyone have a ladder?"),
         line("m1", 1_800_000_095, "ivo", "there was one"),
@@ -268,7 +268,7 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
         assert_eq!(std::fs::read(path("events")).unwrap(), events, "{kept}");
         assert_eq!(std::fs::read(path("whole")).unwrap(), events, "{kept}");
     }
-    // Of several policies, each goes on with its own.
+    // Each of several policies resumes with its own progress.
     std::fs::write(path("calm.yaml"), "response: {cooldown_seconds: 3600}\n").unwrap();
     let both = ["--judge", "speak", "--policy", "config.yaml", "--policy", "calm.yaml"];
     let (_, whole, _) = replay(folder.path(), &both).await;
@@ -285,15 +285,15 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
     let other = ["--judge", "silent", "--events", "events", "--resume", "progress"];
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
-    // Without a report, nothing is kept that one could be made from.
+    // Without a report, no data is kept that one could be made from.
     let other = ["--judge", "speak", "--events", "events", "--resume", "progress", "--internals"];
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
-    // The settings that are in force count, and so does what an answers file holds.
+    // The settings in effect count, and so does the content of an answers file.
     let other = [&resumable[..], &["--language", "ja"]].concat();
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
-    // Neither where the command is run nor what else the environment has.
+    // Neither the current folder nor unrelated environment variables count.
     for (variable, place) in [("OLDPWD", "."), ("SSH_TTY", "..")] {
         let mut command = aizuchi();
         command.current_dir(folder.path().join(place)).env(variable, "/elsewhere");

@@ -1,4 +1,4 @@
-//! The memory that a replay takes, measured in processes of their own.
+//! The memory use of a replay, measured in separate processes.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,14 +10,14 @@ use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_core::persona::Language;
 use serde_json::json;
 
-/// Names the input of the process that is measured.
+/// The variable with the input of the measured process.
 const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
 
-/// What a further message of a channel may take at most, while its rows, its calls and its posts are still in memory. From
-/// 65 536 of each on they are in a file, see `replay_memory_long`. Stated in docs/internals/replay.md.
+/// The maximum memory per additional message of a channel, while its rows, calls and posts are still in memory. From 65
+/// 536 of each on they are in a file, see `replay_memory_long`. Stated in docs/internals/replay.md.
 const BYTES_FOR_EACH_MESSAGE: usize = 160;
 
-/// Invented channels: bursts of messages with pauses between them, in which the persona speaks.
+/// Writes generated channels: bursts of messages with pauses between them, in which the persona speaks.
 fn write_channels(file: &Path, channels: usize, messages: usize) {
     let mut lines = String::new();
     for channel in 0..channels {
@@ -34,7 +34,7 @@ fn write_channels(file: &Path, channels: usize, messages: usize) {
     std::fs::write(file, lines).unwrap();
 }
 
-/// The peak of a process that replays them, in bytes.
+/// Returns the peak memory of a process that replays them, in bytes.
 fn peak(channels: usize, messages: usize) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("channels.jsonl");
@@ -42,12 +42,13 @@ fn peak(channels: usize, messages: usize) -> usize {
     peak_of("replay_memory::a_process_that_is_measured", &[(INPUT, file.as_os_str())])
 }
 
-/// The peak of a process that runs a test of this binary, which says it with [`print_peak`], in bytes.
+/// Returns the peak memory of a process that runs a test of this binary, which reports it with [`print_peak`], in
+/// bytes.
 pub fn peak_of(test: &str, variables: &[(&str, &OsStr)]) -> usize {
     let run = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .envs(variables.iter().copied())
-        // So that it measures what is in use, whatever the number of processors.
+        // So that the memory in use is measured, whatever the number of processors.
         .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
@@ -58,14 +59,14 @@ pub fn peak_of(test: &str, variables: &[(&str, &OsStr)]) -> usize {
     kilobytes.parse::<usize>().unwrap() * 1024
 }
 
-/// How much memory this process has taken.
+/// Prints the peak memory of this process.
 pub fn print_peak() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     println!("peak of {}", peak.trim());
 }
 
-/// Replays the channels that the tests below name, and says how much memory that took. Without any it has nothing to do.
+/// Replays the channels that the tests below name, and prints the memory use. Without any it does nothing.
 #[test]
 fn a_process_that_is_measured() {
     let Ok(file) = std::env::var(INPUT) else { return };
@@ -79,7 +80,7 @@ fn a_process_that_is_measured() {
     let quiet = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/quiet-300.yaml");
     let policy = Policy::open(&quiet).unwrap();
     let settings = ReplaySettings { judge: ReplayJudge::Speak, latency_ms: 4000, seed: 1 };
-    // The store holds the same of each channel, so that only what is kept of all messages grows.
+    // The store is the same for each channel, so that only the data kept about all messages grows.
     let replay = Replay::new(&policy, settings).unwrap().on_threads(1).keeping(500);
     let mut score = ReplayScore::new(&policy);
     let replayed = replay.run(&recording, 0, None, &mut |_, channel, record| {

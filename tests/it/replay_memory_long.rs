@@ -1,5 +1,5 @@
-//! The memory that a channel takes of which most stands on disk, measured in processes of their own. To replay one would take
-//! minutes here, so its rows and calls are made, and asked what a replay and its score ask.
+//! The memory use of a channel whose data is mostly on disk, measured in separate processes. A replay would take
+//! minutes here, so its rows and calls are generated, and queried as a replay and its score do.
 
 use std::ffi::OsStr;
 
@@ -11,17 +11,18 @@ use aizuchi::replay::score::{by_thread, in_thread};
 
 use crate::replay_memory::{peak_of, print_peak};
 
-/// How many messages the channel of the process that is measured has.
+/// The variable with the number of messages in the channel of the measured process.
 const MESSAGES: &str = "AIZUCHI_TEST_MESSAGES";
 
-/// In memory its row alone would take 32 bytes, and its call 72. On disk they take nothing, and no two processes the same.
+/// In memory, its row alone would take 32 bytes, and its call 72. On disk they take none, but the measurements of two
+/// processes differ slightly.
 const BYTES_FOR_EACH_MESSAGE: usize = 10;
 
 fn id(number: usize) -> String {
     format!("{number:08}")
 }
 
-/// Every fourth message answers the one before it, and every tenth is in one of five threads.
+/// Generates rows: every fourth message answers the one before it, and every tenth is in one of five threads.
 fn rows(messages: usize) -> ChannelRows {
     let mut rows = RowsBuilder::default();
     for number in 0..messages {
@@ -43,13 +44,13 @@ fn rows(messages: usize) -> ChannelRows {
     rows.finish()
 }
 
-/// Without a number of messages it has nothing to do.
+/// Without a number of messages it does nothing.
 #[test]
 fn a_process_with_a_long_channel() {
     let Ok(messages) = std::env::var(MESSAGES) else { return };
     let messages: usize = messages.parse().unwrap();
     let rows = rows(messages);
-    // Some that are answered, from all pages.
+    // Some answered messages, from all pages.
     for number in (2..messages).step_by(52) {
         let row = rows.find(IdHash::of(&id(number))).unwrap();
         assert_eq!(rows.answers_to(&row).count(), 1, "message {number}");
@@ -67,7 +68,7 @@ fn a_process_with_a_long_channel() {
         prompt_bytes: 1,
         prefix_bytes: 1,
     }));
-    // The most memory is taken here, while all else is there.
+    // The memory use peaks here, while everything else is still allocated.
     let sorted = by_thread(&calls, |call| call.thread);
     let calls_in = |thread: u32| in_thread(&sorted, rows.thread_id(thread), |call| call.thread);
     assert_eq!(rows.threads().map(|thread| calls_in(thread).len()).sum::<usize>(), messages);
@@ -78,11 +79,11 @@ fn a_process_with_a_long_channel() {
 
 #[test]
 fn a_further_message_of_a_long_channel_takes_nothing() {
-    // More than are sorted at once.
+    // More than are sorted at a time.
     let (few, many) = (270_000, 420_000);
     let peak = |messages: usize| {
         let messages = messages.to_string();
-        // Whatever is freed goes back to the system, so that what is in use is measured.
+        // All freed memory is returned to the system, so that the memory in use is measured.
         let threshold = ("MALLOC_MMAP_THRESHOLD_", OsStr::new("131072"));
         let test = "replay_memory_long::a_process_with_a_long_channel";
         peak_of(test, &[(MESSAGES, OsStr::new(&messages)), threshold])

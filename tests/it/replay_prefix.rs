@@ -1,5 +1,5 @@
-//! What prompts share with the one before, within a channel's day: a cache that lasts for minutes has nothing left of the
-//! evening before.
+//! The shared prefix of consecutive prompts, within a channel's day: a cache that lasts for minutes contains nothing
+//! from the evening before.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const DAY: i64 = 24 * 3_600;
 
-/// Two channels with four bursts of messages on each of two days, of which the second begins shortly after midnight.
+/// Returns two channels with four bursts of messages on each of two days, the second starting shortly after midnight.
 fn two_days() -> History {
     let mut lines = String::new();
     for (room, days) in [("porch", 0..2_i64), ("shed", 1..2)] {
@@ -65,14 +65,14 @@ fn the_first_prompt_of_a_channels_day_is_left_out() {
     let (prompts, shared) = (sum("prompt_bytes"), sum("prefix_bytes"));
     assert_eq!((score.same_day_prompt_bytes, score.same_day_prefix_bytes), (prompts, shared));
     assert_eq!(score.prefix_share(), Some(shared as f64 / prompts as f64));
-    // The nine that are left of twelve.
+    // Nine of twelve remain.
     assert!(score.prompt_bytes > prompts && score.prefix_bytes > shared, "{score:?}");
-    // What was said the evening before is still in the prompt after midnight, and would count.
+    // The messages of the evening before are still in the prompt after midnight, and would count.
     let first_of_second_day = &calls[4];
     assert!(first_of_second_day["prefix_bytes"].as_u64().unwrap() > 0);
 }
 
-/// One call a day has no prompt before it on its day: nothing is known of what they share.
+/// With one call per day there is no earlier prompt on that day, so the shared prefix is unknown.
 #[test]
 fn single_prompts_of_days_share_nothing_that_is_known() {
     let lines = (0..3).map(|day| {

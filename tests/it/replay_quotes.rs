@@ -1,4 +1,5 @@
-//! What the rules would quote unasked in a replay: it goes the way of the running program, and quotes nothing twice a day.
+//! Quotes that the built-in rules would post unasked in a replay: they pass the same steps as in the running program,
+//! and are not repeated within a day.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A recording is replayed from the disk as it is from memory.
+//! A recording is replayed from disk the same way as from memory.
 
 use std::io::Write;
 
@@ -115,7 +115,7 @@ proptest! {
             prop_assert_eq!(&told, &messages(expected));
             prop_assert!(told.is_sorted_by_key(|message| message.at()));
             prop_assert_eq!(found.is_annotated, expected.is_annotated);
-            // Rows say what the messages do.
+            // The rows match the messages.
             for (row, message) in found.rows.all().zip(&told) {
                 prop_assert_eq!(row.id, IdHash::of(&message.id));
                 prop_assert_eq!(&**found.rows.author(&row), &message.author);
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// What is replayed of a part is what a file of that part alone would give.
+/// Replaying a part gives the same result as replaying a file with that part alone.
 #[test]
 fn a_part_of_a_channel_is_as_if_there_were_no_other() {
     let line = |number: usize| Line {

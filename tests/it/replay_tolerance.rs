@@ -1,4 +1,4 @@
-//! A replay of the own database follows `response.tolerance` as far as the ledger tells how welcome words were.
+//! A replay of the own database applies `response.tolerance` as far as the ledger records the reception of posts.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::command::aizuchi;
 
 const UNWELCOME: usize = 60;
 
-/// A database in which somebody declined all that was proposed.
+/// Returns a database in which all proposals were declined.
 async fn declined(store: TestStore) -> Harness {
     let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
     let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
@@ -37,7 +37,7 @@ async fn declined(store: TestStore) -> Harness {
     harness
 }
 
-/// Replays the database under these settings: how often it spoke, and what was said about it.
+/// Replays the database with these settings. Returns the number of posts, and the notes about them.
 fn replay(database: &Path, settings: &str) -> (u64, String) {
     let folder = tempfile::tempdir().unwrap();
     let policy = folder.path().join("tried.yaml");

@@ -1,4 +1,5 @@
-//! Reports: what a replay or the ledger tells a team, in both languages, and what no text in it can do.
+//! Reports: their content from a replay or the ledger for a team, in both languages, and the harmlessness of all texts
+//! in them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +16,7 @@ use crate::program::{Home, Program};
 /// Monday, 2 March 2026.
 const BEGIN: i64 = 1_772_409_600;
 
-/// A pottery's ten days: a line is a day, a time, a channel, a user and a text.
+/// Returns ten days of a pottery. Each line consists of a day, a time, a channel, a user and a text.
 pub fn recording(talk: &str) -> String {
     let line = |(number, line): (usize, &str)| {
         let mut parts = line.splitn(5, ' ');
@@ -33,7 +34,7 @@ pub fn recording(talk: &str) -> String {
     talk.lines().enumerate().map(line).collect()
 }
 
-/// A folder with the recording of the pottery, or another one.
+/// Creates a folder with this recording.
 pub fn folder_with(recording: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.jsonl");
@@ -46,12 +47,12 @@ fn replay(history: &Path, arguments: &[&str]) -> String {
     String::from_utf8(run.get_output().stdout.clone()).unwrap()
 }
 
-/// The page, and the JSON of the same replay.
+/// Returns the page, and the JSON of the same replay.
 pub fn page_and_json(history: &Path, arguments: &[&str]) -> (String, Value) {
     let page = history.with_extension("html");
     let page_arguments = ["--json", "--report", page.to_str().unwrap()];
     let json = replay(history, &[&page_arguments, arguments].concat());
-    // The page names the history, which lies in another folder each time.
+    // The page names the history, which is in another folder each time.
     let folder = history.parent().unwrap().to_str().unwrap();
     let shown = fs::read_to_string(page).unwrap().replace(folder, "FOLDER");
     (shown, serde_json::from_str(&json).unwrap())
@@ -61,7 +62,7 @@ pub fn pottery() -> (TempDir, PathBuf) {
     folder_with(&recording(include_str!("report/history.txt")))
 }
 
-/// What a reader sees: the page without its markup.
+/// Returns the visible text: the page without its markup.
 pub fn seen(page: &str) -> String {
     let body = page.split_once("<body>").unwrap().1;
     let mut text = String::new();
@@ -105,7 +106,7 @@ fn a_page_in_japanese_says_the_same() {
     let (_folder, history) = pottery();
     let (page, _) = page_and_json(&history, &["--language", "ja"]);
     insta::assert_snapshot!("report_ja_text", seen(&page));
-    // The page's language changes nothing about what is decided.
+    // The page's language does not affect the decisions.
     let policy = ["--policy", "policies/adaptive.yaml"];
     let (_, english) = page_and_json(&history, &policy);
     let (_, json) = page_and_json(&history, &[&policy[..], &["--language", "ja"]].concat());
@@ -124,8 +125,8 @@ fn the_same_history_gives_the_same_bytes() {
     let (one, _) = page_and_json(&history, &policies);
     let (again, json) = page_and_json(&history, &policies);
     assert_eq!(one, again);
-    // Two policies stand side by side, with what the one takes up and the other does not, and the one without limits also with
-    // them.
+    // Two policies are shown side by side, with the questions that only one of them takes up, and the policy without
+    // limits also with limits.
     assert_eq!(json["report"]["policies"].as_array().unwrap().len(), 3);
     assert!(seen(&one).contains("Where they differ"), "{}", seen(&one));
     assert!(json["report"]["differences"]["messages"].as_u64().unwrap() > 0, "{json:#}");
@@ -175,7 +176,7 @@ fn unknown_is_never_zero() {
     let policy = &json["report"]["policies"][0];
     assert_eq!((&policy["spoke"], &policy["wrong"]), (&Value::Null, &Value::Null));
     assert!(seen(&page).contains("How often it would have spoken is not known"));
-    // A judge that has no answer at all, and one that has one.
+    // One judge without any answers, and one with an answer.
     let answers = history.with_file_name("answers.jsonl");
     let judged = |answer: Value| {
         fs::write(&answers, answer.to_string()).unwrap();
@@ -200,7 +201,7 @@ fn unknown_is_never_zero() {
     let unknown = policy["unknown_verdicts"].as_u64().unwrap();
     let sentence = format!("is not known {unknown} times, so it may be more");
     assert!(unknown > 2 && seen(&page).contains(&sentence), "{}", seen(&page));
-    // In an hour there is no month.
+    // An hour is too short for a monthly figure.
     let (_folder, short) = folder_with(&recording(
         "0 08:00:00 help ida Is anyone here, please?\n0 09:00:00 help otto No.\n",
     ));
@@ -214,7 +215,7 @@ fn unknown_is_never_zero() {
     assert!(summary.contains(sentence), "{summary}");
 }
 
-/// When the judge was asked in a replay.
+/// Returns the judge calls of a replay.
 fn events(history: &Path) -> Vec<Value> {
     let events = history.with_file_name("events.jsonl");
     replay(history, &["--judge", "silent", "--events", events.to_str().unwrap()]);
@@ -223,7 +224,7 @@ fn events(history: &Path) -> Vec<Value> {
     events.filter(|event| event["kind"] == "judge_called").collect()
 }
 
-/// Why it stayed silent and what people did are about the same message, and that is a question.
+/// The reason for silence and the users' behavior concern the same message, which is a question.
 #[test]
 fn a_silence_is_told_about_the_question_that_it_is_about() {
     let (_folder, history) = pottery();
@@ -237,7 +238,7 @@ fn a_silence_is_told_about_the_question_that_it_is_about() {
             lines.iter().flatten().filter(|line| line["is_about"] == true).collect();
         assert_eq!(about.len(), 1, "{story:#}");
         assert!(about[0]["text"].as_str().unwrap().contains(['?', '？']), "{story:#}");
-        // Somebody asked, so this is no reason.
+        // A user asked, so this cannot be the reason.
         assert_ne!(story["reason"], json!({"gate": "nothing_open"}), "{story:#}");
         let has_answer = story["note"]["what"] == "answered";
         let says_answered =
@@ -282,7 +283,7 @@ const HOSTILE: [&str; 8] = [
     "\u{202e}gnp.exe\u{0}\u{1b}[31m &lt;b&gt; &amp;",
 ];
 
-/// Whatever people call themselves and their channels, and whatever they write, is text.
+/// Names of users and channels, and messages, are shown as text.
 #[tokio::test]
 async fn no_text_runs_in_a_page() {
     let mut lines = String::new();
@@ -314,7 +315,7 @@ async fn no_text_runs_in_a_page() {
     ] {
         let (page, _) = page_and_json(&history, arguments);
         assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<iframe"));
-        // What stands in a mark is text, too.
+        // Text inside a mark is escaped, too.
         assert!(arguments.contains(&"--anonymous") || page.contains("<b>w&#"), "{page}");
         let address = format!("file://{}", history.with_extension("html").display());
         let client = browser.client.clone();
@@ -322,14 +323,14 @@ async fn no_text_runs_in_a_page() {
         let run = "return [typeof window.pwned, document.scripts.length, document.querySelectorAll('iframe, img, object, embed, link, form').length, document.querySelectorAll('[onload], [onerror], [onclick]').length, document.querySelectorAll('article').length > 0]";
         let found = client.execute(run, Vec::new()).await.unwrap();
         assert_eq!(found, json!(["undefined", 0, 0, 0, true]));
-        // It loads nothing.
+        // The page loads no resources.
         let loaded = "return performance.getEntriesByType('resource').length";
         assert_eq!(client.execute(loaded, Vec::new()).await.unwrap(), json!(0));
     }
     browser.close().await;
 }
 
-/// What a screen reader needs, and a page that is not wider than a phone.
+/// Requirements of screen readers, and no page wider than a phone.
 #[tokio::test]
 async fn a_page_is_accessible_and_fits_a_phone() {
     let (_folder, history) = pottery();
@@ -412,7 +413,7 @@ async fn closed(program: &Program, message: &str) -> Value {
     program.wait_for(0, is_it).await
 }
 
-/// While it only observes, the ledger tells what it would have done, beside the running program.
+/// In observe mode, the ledger shows what it would have posted, while the program runs.
 #[tokio::test]
 async fn what_it_would_have_done_is_reported_while_it_observes() {
     let home = Home::new(0.1);

@@ -1,11 +1,12 @@
-//! What a report shows beside and around the posts: calls and reactions, interrupting posts in their context, and whose names are
-//! replaced in what it leaves out.
+//! The context of posts in a report: calls and reactions, interrupting posts with their surroundings, and whose names
+//! are replaced in omitted text.
 
 use serde_json::{Value, json};
 
 use crate::report::{folder_with, page_and_json, recording, seen};
 
-/// It is called by two of its names, and there is good news. One question is followed by a talk of others.
+/// The persona is called by two of its names, and there is good news. One question is followed by an unrelated
+/// conversation.
 const PLASTER: &str = "0 08:00:00 help vera The attic window opens with the long hook.\n\
                        1 09:00:00 help mia Does anyone know who ordered forty buckets of plaster?\n\
                        1 09:00:20 help otto @ruth did the clay arrive this morning?\n\
@@ -20,7 +21,7 @@ const PLASTER: &str = "0 08:00:00 help vera The attic window opens with the long
                        2 10:00:00 tools ruth @相槌 hello\n\
                        3 09:00:00 tools mia Good morning!\n";
 
-/// A person answers right after it posts, and two more messages follow.
+/// A user answers right after the post, and two more messages follow.
 const HOOK: &str = "0 08:00:00 help vera The attic window opens with the long hook.\n\
                     0 08:30:00 help vera The spare key for the kiln hangs behind the blue door.\n\
                     1 12:00:00 help mia Does anyone know how the attic window opens?\n\
@@ -34,7 +35,7 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
     value[name].as_array().unwrap()
 }
 
-/// What stands between a heading and the end of its section.
+/// Returns the text between a heading and the end of its section.
 fn section<'a>(page: &'a str, id: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("id=\"{id}\"")).unwrap();
     rest.split_once("</section>").unwrap().0
@@ -56,7 +57,7 @@ fn calls_and_reactions_stand_beside_the_posts() {
     let reactions = list(policy, "reactions");
     assert!(!reactions.is_empty() && reactions.len() <= 3, "{policy:#}");
     assert_eq!(reactions[0]["note"], json!({"what": "reacted"}));
-    // They are no examples of posts.
+    // They are not examples of posts.
     let kinds = list(policy, "stories").iter().map(|story| story["kind"].as_str().unwrap());
     assert!(kinds.clone().all(|kind| kind != "called" && kind != "reacted"), "{policy:#}");
     let (text, posts) = (seen(&page), section(&page, "posts"));
@@ -78,7 +79,7 @@ fn calls_and_reactions_stand_beside_the_posts() {
     );
 }
 
-/// Those of posts come before those of mere moments.
+/// Examples of posts come before those of mere moments.
 #[test]
 fn interrupting_posts_are_shown_with_what_followed() {
     let (_folder, history) = folder_with(&recording(HOOK));
@@ -152,7 +153,7 @@ fn names_are_replaced_in_what_is_left_out_between_two_messages() {
     }
 }
 
-/// Where the history says what answers what, it is known whether the rules were wrong.
+/// If the history records which message answers which, mistakes of the rules are known.
 #[test]
 fn a_reason_that_the_history_contradicts_is_marked() {
     let said = |id: &str, second: i64, author: &str, text: &str, reply_to: &[&str]| {

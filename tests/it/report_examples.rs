@@ -1,4 +1,4 @@
-//! The examples of a report: both sides of a difference, and messages that can be read to their end.
+//! The examples of a report: both sides of a difference, and messages in full.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::report::{folder_with, page_and_json, recording, seen};
 
-/// A file with a policy beside a history.
+/// Writes a policy file beside a history.
 fn policy(history: &Path, name: &str, config: &str) -> String {
     let file = history.with_file_name(name);
     fs::write(&file, config).unwrap();
@@ -68,7 +68,7 @@ fn what_a_moment_is_about_is_never_cut() {
     assert!(others.all(|line| line["text"] != *before), "{stories:#?}");
 }
 
-/// Only the first of each kind is open, and all of them are on paper.
+/// Only the first example of each kind is expanded on screen, and all of them in print.
 #[test]
 fn examples_are_folded_but_for_the_first_of_each_kind() {
     let question = |day: usize| {
@@ -81,13 +81,13 @@ fn examples_are_folded_but_for_the_first_of_each_kind() {
     let (moments, _) = moments.split_once("</section>").unwrap();
     let kinds = moments.matches("<h3>").count();
     assert_eq!(moments.matches("<details open>").count(), kinds, "{moments}");
-    // What was left out between two messages may be folded, too, so only what begins an example counts.
+    // Omitted messages between two others may be collapsed, too, so only the beginning of an example counts.
     let is_folded = |one: &&str| {
         one.split_once('>').is_some_and(|(_, rest)| rest.trim_start().starts_with("<details"))
     };
     let folded = moments.split("<article ").skip(1).filter(is_folded).count();
     assert!(kinds < stories.len() && folded == stories.len(), "{folded} of {}", stories.len());
-    // They come from the whole period.
+    // They are spread over the whole period.
     let day = |story: &Value| story["at"].as_str().unwrap()[..10].to_owned();
     let (first, last) = (day(&stories[0]), day(&stories[stories.len() - 1]));
     assert!(first.as_str() < "2026-03-05" && "2026-03-15" < last.as_str(), "{first} {last}");

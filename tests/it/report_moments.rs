@@ -1,10 +1,11 @@
-//! Reports on moments: what the built-in rules find where they stand in for a model, and what of it would really be posted.
+//! Reports on moments: the findings of the built-in rules in place of a model, and which of them would really be
+//! posted.
 
 use serde_json::{Value, json};
 
 use crate::report::{folder_with, page_and_json, recording, seen};
 
-/// To some questions an answer was given before; nobody ever answers the others.
+/// Some questions were answered before; the others are never answered.
 const ATTIC: &str = "0 08:00:00 help tom The attic window opens with the long hook.\n\
                      0 12:00:00 help mia Does anyone know how the attic window opens?\n\
                      1 09:00:00 help tom Does anyone know who ordered forty buckets of plaster?\n\
@@ -64,7 +65,7 @@ fn moments_are_told_from_what_is_really_posted() {
     );
 }
 
-/// With another judge nobody stands in for a model.
+/// With another judge nothing substitutes for a model.
 #[test]
 fn a_judge_that_is_asked_speaks_and_has_no_moments() {
     let (_folder, history) = folder_with(&recording(ATTIC));
@@ -76,7 +77,7 @@ fn a_judge_that_is_asked_speaks_and_has_no_moments() {
     assert!(!text.contains("moments to speak") && !text.contains("without a model"), "{text}");
 }
 
-/// A post stands where the talk is, and the page says how often that is a thread.
+/// A post goes where the conversation is, and the page shows how often that is a thread.
 #[test]
 fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     let said = |id: &str, thread: Option<&str>, hour: i64, author: &str, text: &str| {
@@ -100,7 +101,7 @@ fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     let text = seen(&page);
     assert!(text.contains("in the channel itself, once in a thread."), "{text}");
     assert!(text.contains("These are the real names, and the texts are verbatim"), "{text}");
-    // Moments are in no place: what is not posted stands nowhere.
+    // Moments have no place, because they are not posted.
     let (page, json) = page_and_json(&history, &[]);
     let policy = &json["report"]["policies"][0];
     assert!(count(&policy["spoke"]) > 0, "{policy:#}");

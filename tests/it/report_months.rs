@@ -6,7 +6,7 @@ use crate::report::{folder_with, page_and_json, pottery, recording, seen};
 
 const SPEAK: [&str; 4] = ["--policy", "policies/debounce-30.yaml", "--judge", "speak"];
 
-/// From 2 March to 1 July 2026: a question every tenth day, and from June on one a day.
+/// Returns a history from 2 March to 1 July 2026: a question every tenth day, and from June on one per day.
 fn quarry() -> String {
     let days = (0..=121).filter(|day| day % 10 == 0 || *day >= 91);
     let talk = days.map(|day| {

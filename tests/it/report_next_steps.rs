@@ -1,10 +1,10 @@
-//! What a report says about how to go on: commands that can be pasted, settings that change something, and how to stop it.
+//! The next steps in a report: commands to paste, settings that have an effect, and how to stop the bot.
 
 use serde_json::Value;
 
 use crate::report::{folder_with, page_and_json, pottery, recording, seen};
 
-/// A question a day to which an answer was given before.
+/// Returns a history with one question per day that was answered before.
 fn cellar(days: usize, hour: usize) -> String {
     let question = |day: usize| {
         format!("{day} {hour:02}:00:00 help mia Does anyone know how the attic window opens?\n")
@@ -34,7 +34,7 @@ fn what_to_paste_names_the_history() {
         assert!(text.contains(command), "{command}: {text}");
     }
     assert!(!text.contains("INPUT"), "{text}");
-    // A page that may be handed on says nothing about where files lie.
+    // A page that may be shared does not reveal file paths.
     let (page, json) = page_and_json(&history, &[&arguments[..], &["--anonymous"]].concat());
     let text = seen(&page);
     assert!(
@@ -55,12 +55,12 @@ fn only_settings_that_change_something_are_offered() {
     assert!(posted > 0, "{json:#}");
     let called = format!("It would post none of the {posted} post");
     assert!(text.contains(&called), "{text}");
-    // There is a day between any two, and they are all in one channel.
+    // Any two posts are a day apart, and all are in one channel.
     for part in ["after a post it stays silent in that channel", "Begin in one channel"] {
         assert!(!text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("Only listen, for "), "{text}");
-    // Nothing is posted where nothing helps, so nothing can be quieter.
+    // If no post would help, there is nothing to make quieter.
     let (_folder, history) = pottery();
     let text = seen(&page_and_json(&history, &[]).0);
     assert!(

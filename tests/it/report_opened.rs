@@ -1,4 +1,5 @@
-//! A report without what is private: a channel was opened, and an edit owes an answer to a message from before.
+//! A report without private messages: a channel was made public, and an edit creates an owed answer to an earlier
+//! message.
 
 use aizuchi::report::from_ledger::ChannelLedger;
 use aizuchi_core::chat::{Edit, Heard, MessageId, Visibility};
@@ -13,7 +14,7 @@ async fn what_was_decided_about_an_older_private_message_is_left_out() {
         let attic = new_channel("attic", Visibility::Private);
         harness.inbox.hear(Heard::Channel(attic)).await.unwrap();
         let asked = harness.says_in(top_level("attic"), "alice", "is it dry up there?").await;
-        // It is decided that nothing is said.
+        // The decision is to stay silent.
         harness.pass(400).await;
         let attic = new_channel("attic", Visibility::Public);
         harness.inbox.hear(Heard::Channel(attic.clone())).await.unwrap();

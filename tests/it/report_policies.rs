@@ -1,4 +1,4 @@
-//! Reports on several policies: what each of them is, which is ahead beyond chance, and where they would annoy.
+//! Reports on several policies: their settings, which is significantly ahead, and where they would annoy.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::report::{folder_with, page_and_json, pottery, recording, seen};
 const BOTH: [&str; 4] =
     ["--policy", "policies/adaptive.yaml", "--policy", "policies/quiet-300.yaml"];
 
-/// What a policy has besides the defaults.
+/// Returns the settings of a policy that differ from the defaults.
 fn changed(policy: &Value) -> Vec<(&str, &Value)> {
     let settings = policy["settings"].as_array().unwrap().iter();
     let is_changed =
@@ -48,7 +48,7 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
     let unlimited = "quiet-300 has no limit on how long messages wait while people go on talking, tokens a day, ";
     assert!(text.contains(unlimited) && !text.contains("adaptive has no limit"), "{text}");
     assert!(text.contains("quiet-300 has none of the rules (gates)"), "{text}");
-    // What policies did at a moment is named once.
+    // A moment at which several policies acted is shown once.
     let moments = page.matches("<article").count();
     let named = page.matches("<dt>Policy</dt>").count();
     assert!(0 < named && named < moments, "{named} of {moments}");
@@ -95,7 +95,7 @@ fn equal_policies_are_not_told_apart() {
         "{text}"
     );
     assert!(!text.contains("clearly"), "{text}");
-    // Where it is not known how often they would have spoken, nothing is compared.
+    // If the number of posts is unknown, nothing is compared.
     let silent = [&policies[..], &["--judge", "silent"]].concat();
     let (page, json) = page_and_json(&history, &silent);
     assert_eq!(
@@ -105,7 +105,7 @@ fn equal_policies_are_not_told_apart() {
     assert!(!seen(&page).contains("Which one to take"), "{}", seen(&page));
 }
 
-/// A question a day, most of them at nine and in one channel, and an answer while the post is on its way.
+/// A question per day, most of them at nine and in one channel, and an answer while the post is being prepared.
 #[test]
 fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let question = |day: usize| {
@@ -122,7 +122,7 @@ fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let policy = &json["report"]["policies"][0];
     let (spoke, wrong) = (policy["spoke"].as_u64().unwrap(), policy["wrong"].as_u64().unwrap());
     assert!(spoke >= 30 && wrong >= 10, "{spoke} {wrong}");
-    // To be early is no gain where it interrupts.
+    // Being early is no gain if the post interrupts.
     let first = &policy["first_answers"];
     let [all, undisturbed] =
         ["it_first", "it_first_undisturbed"].map(|key| first[key].as_u64().unwrap());
@@ -165,13 +165,13 @@ fn what_a_period_costs_and_says_of_nothing_is_told() {
         "{text}"
     );
     assert!(text.contains("At 7 of 7 moments the rules had only"), "{text}");
-    // Of another judge it is not known.
+    // For another judge this is unknown.
     let (page, json) = page_and_json(&history, &["--judge", "speak"]);
     assert_eq!(json["report"]["policies"][0]["only_asked_again"], Value::Null);
     assert!(!seen(&page).contains("the rules had only"));
 }
 
-/// A judge that answered only what one of the policies asked.
+/// A judge with answers to the questions of one policy only.
 #[test]
 fn a_policy_that_nobody_judged_is_not_a_quiet_one() {
     let (_folder, history) = pottery();
@@ -228,7 +228,7 @@ fn policies_in_files_of_one_name_are_called_by_their_paths() {
     assert_eq!(names, [&*files[0], &*files[1], "other"]);
 }
 
-/// Which policy the figures are of stands before them, and the places of each policy below.
+/// The figures are labeled with their policy, and the places of each policy come below.
 #[test]
 fn the_policy_of_the_figures_is_named_before_them() {
     let (_folder, history) = pottery();
@@ -257,7 +257,7 @@ fn the_policy_of_the_figures_is_named_before_them() {
     }
 }
 
-/// The page has the lines of a config for each policy, and the command that asks a model, with its price.
+/// The page contains the config of each policy, and the command to ask a model, with its price.
 #[test]
 fn a_policy_can_be_copied_from_the_page() {
     let (_folder, history) = pottery();
@@ -265,20 +265,20 @@ fn a_policy_can_be_copied_from_the_page() {
     assert!(page.contains("<code class=\"block\">response:\n  mode: companion\n</code>"), "{page}");
     let text = seen(&page);
     assert!(text.contains("To use adaptive without a model, put this into your config"), "{text}");
-    // With a judge that says the same to everything, it is not about what is posted without a model.
+    // With a judge that gives the same answer to everything, the section is not about posts without a model.
     let (spoken, _) = page_and_json(&history, &[&BOTH[..], &["--judge", "speak"]].concat());
     let told = "adaptive is the default settings, so your config needs no lines for it";
     assert!(seen(&spoken).contains(told), "{}", seen(&spoken));
     let command = "aizuchi replay FOLDER/history.jsonl --policy policies/adaptive.yaml --policy policies/quiet-300.yaml \
                    --judge model --max-cost ";
     assert!(text.contains(command), "{text}");
-    // The first one is not the one that has a twin.
+    // The first policy is not the one with a twin.
     assert!(text.contains("for adaptive only"), "{text}");
     let (limited, _) = page_and_json(&history, &BOTH[2..]);
     let limited = seen(&limited);
     assert!(limited.contains("for all 2 policies"), "{limited}");
     assert!(!limited.contains("for quiet-300 only"), "{limited}");
-    // Where a model was asked, or nobody is compared, there is less to say.
+    // If a model was asked, or there is only one policy, there is less to report.
     let (page, _) = page_and_json(&history, &[]);
     assert!(!seen(&page).contains("To use "), "{}", seen(&page));
 }

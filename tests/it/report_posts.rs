@@ -1,4 +1,4 @@
-//! Reports on what is posted: the list of all posts, and that what the page offers was measured.
+//! Reports on posts: the list of all posts, and that the settings offered on the page were measured.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::report::{folder_with, page_and_json, pottery, recording, seen};
 
-/// To some questions an answer was given before.
+/// Some questions were answered before.
 const CELLAR: &str = "0 08:00:00 help tom The attic window opens with the long hook.\n\
                       0 12:00:00 help mia Does anyone know how the attic window opens?\n\
                       1 09:00:00 help tom Does anyone know who ordered forty buckets of plaster?\n\
@@ -57,7 +57,7 @@ fn every_post_is_listed_and_its_conditions_are_named() {
     assert!(seen(&page).contains("投稿の一覧（使い始める前に読む）"), "{}", seen(&page));
 }
 
-/// A policy without limits is measured with them, and that is what can be copied from the page.
+/// A policy without limits is measured with limits, and that variant can be copied from the page.
 #[test]
 fn what_the_page_offers_is_what_was_measured() {
     let (_folder, history) = pottery();
@@ -78,10 +78,10 @@ fn what_the_page_offers_is_what_was_measured() {
     assert!(!text.contains("To use quiet-300 without a model"), "{text}");
     assert!(text.contains("To use quiet-300 with the default limits without a model"), "{text}");
     assert!(text.contains("On offer are adaptive and quiet-300 with the default limits"), "{text}");
-    // A policy that keeps the limits is not measured twice.
+    // A policy with limits is not measured twice.
     let plain = page_and_json(&history, &["--policy", "policies/adaptive.yaml"]).1;
     assert_eq!(plain["report"]["policies"].as_array().unwrap().len(), 1);
-    // What is copied is known as that policy, and has its figures.
+    // The copied policy is recognized, and has the same figures.
     let (lines, _) = blocks[1].split_once("</code>").unwrap();
     let copied = history.with_file_name("copied.yaml");
     fs::write(&copied, format!("response:\n{lines}")).unwrap();

@@ -1,4 +1,4 @@
-//! The options of `aizuchi run`, and what the command line says of itself.
+//! The options of `aizuchi run`, and the help of the command line.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -15,7 +15,7 @@ async fn the_port_of_the_command_line_outranks_the_config() {
     assert_eq!(program.address, format!("http://127.0.0.1:{port}"));
     assert_eq!(program.request("/live").await.status(), 200);
     assert_eq!(program.stop(), Some(0));
-    // It may stand before the verb or behind it.
+    // The option may come before or after the command.
     let program = home.start_with(&["run", "--port", &port], &[]);
     assert_eq!(program.address, format!("http://127.0.0.1:{port}"));
 }
@@ -44,7 +44,7 @@ fn options_of_run_are_refused_elsewhere() {
     aizuchi().args(["run", "--language", "fr"]).assert().code(2);
 }
 
-/// The browser is a script here that writes down what it should open.
+/// The browser is a script that records the URL to open.
 #[tokio::test]
 async fn the_page_is_opened_in_a_browser() {
     let home = Home::new(1000.0);

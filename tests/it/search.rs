@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::command::aizuchi;
 use crate::program::Home;
 
-/// A home whose database has a few messages.
+/// Creates a home whose database contains a few messages.
 async fn home_with_messages() -> Home {
     let home = Home::new(1000.0);
     let program = home.start();
@@ -31,7 +31,7 @@ async fn each_message_is_one_line() {
     let (code, stdout, _) = search(&home, &["rose"]);
     assert_eq!((code, stdout.lines().count()), (Some(0), 2), "{stdout}");
     assert!(stdout.contains(" UTC  #random  Bob: my roses are blue\n"), "{stdout}");
-    // Each line begins with the message's id, which `why` takes.
+    // Each line starts with the message's id, which `why` accepts.
     for line in stdout.lines() {
         let id = line.split("  ").next().unwrap();
         let run = aizuchi().arg("--config").arg(home.config()).args(["why", id]).assert().code(0);

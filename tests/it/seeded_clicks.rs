@@ -1,4 +1,4 @@
-//! What somebody decided about proposals before a story begins, put into the database of a program that is not running.
+//! Past decisions about proposals, inserted into the database of a stopped program.
 
 use jiff::Timestamp;
 use sqlx::ConnectOptions;
@@ -6,7 +6,7 @@ use sqlx::ConnectOptions;
 use crate::program::Home;
 
 impl Home {
-    /// Somebody approved this many proposals in a channel, whose judge was sure to 0.9.
+    /// Inserts this many approved proposals in a channel, with a judge confidence of 0.9.
     pub async fn seed_clicks(&self, workspace: &str, channel: &str, count: i64) {
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.database());
         let mut connection = options.connect().await.unwrap();
@@ -22,7 +22,7 @@ impl Home {
         }
     }
 
-    /// The workspace of a channel.
+    /// Returns the workspace of a channel.
     pub async fn workspace_of(&self, channel: &str) -> String {
         let statement = format!("SELECT workspace FROM channels WHERE id = '{channel}'");
         self.rows(&statement).await.remove(0).remove(0)

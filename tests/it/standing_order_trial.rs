@@ -1,4 +1,4 @@
-//! An order is tried before it holds: on the console, through the API and in the chat.
+//! Trying a standing order before it takes effect: on the console, through the API and in the chat.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn verdict(should_respond: bool, reason: &str) -> String {
     .to_string()
 }
 
-/// A team in which it took up a question unasked.
+/// Starts a workspace in which the persona took up a question unasked.
 async fn spoken() -> (SlackHarness, Program, String) {
     let options = SlackOptions { wait: 0.3, more: PRICES, ..SlackOptions::default() };
     let harness = SlackHarness::with(options).await;
@@ -90,7 +90,7 @@ async fn the_console_tells_what_an_order_would_have_changed() {
         |number: usize| requests[number].body.to_string().contains("never about kettles");
     assert_eq!(requests.len(), asked + 2);
     assert!(has_order(asked) && !has_order(asked + 1), "the second is asked without it");
-    // What was answered is known for a while, also for somebody who may read less of it, and in Japanese.
+    // The answers are cached for a while, even for a user who may read less of them, and in Japanese.
     let operators =
         try_order(&program, (OPERATOR, "ja"), place, &price).await.text().await.unwrap();
     assert!(
@@ -109,7 +109,7 @@ async fn the_console_tells_what_an_order_would_have_changed() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What the judge would decide otherwise today in any case is not laid at the order's door.
+/// A verdict that the judge would change today in any case is not attributed to the order.
 #[tokio::test]
 async fn what_the_order_does_not_change_is_unclear() {
     let (harness, program, workspace) = spoken().await;
@@ -152,8 +152,8 @@ async fn a_draft_is_listed_tried_and_kept() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Everybody is an admin in the local room. An order is a draft there until it is kept, and its answer says what it would
-/// have changed.
+/// Every user is an admin in the local room. An order is a draft there until it is confirmed, and the answer says what
+/// it would have changed.
 #[tokio::test]
 async fn the_chat_tells_what_an_order_would_have_changed() {
     let server = Server::start(ServerLimits::default()).await;
@@ -196,7 +196,7 @@ async fn the_chat_tells_what_an_order_would_have_changed() {
     program.kill();
 }
 
-/// Whoever gives an order and goes on talking has its answer begun anew. What the model has said for it by then is known.
+/// If a user gives an order and posts again, the answer is started over. The model's results so far are cached.
 #[tokio::test]
 async fn a_trial_that_is_begun_anew_asks_nothing_twice() {
     let server = Server::start(ServerLimits::default()).await;
@@ -232,7 +232,7 @@ async fn a_trial_that_is_begun_anew_asks_nothing_twice() {
     program.kill();
 }
 
-/// The built-in rules read no orders, and say so.
+/// The built-in rules do not read orders, and say so.
 #[tokio::test]
 async fn without_a_model_there_is_nothing_to_try() {
     let home = Home::new(1000.0);

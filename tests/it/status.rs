@@ -51,14 +51,14 @@ async fn what_is_exported_is_read_by_replay_and_import() {
     assert!(texts.contains(&"who paints it?") && texts.contains(&"not me"), "{texts:?}");
     let mut messages = lines.iter().filter(|line| line["kind"].is_null());
     assert!(messages.all(|line| line["room"] == "general" && line["ts"].is_number()));
-    // Read again by a replay, and by another installation.
+    // The export is read by a replay, and by another installation.
     let replayed = aizuchi().args(["replay", file, "--strict", "--json"]).assert().success();
     let replayed: Value = serde_json::from_slice(&replayed.get_output().stdout).unwrap();
     assert_eq!(replayed["bad_lines"], 0);
     let other = Home::new(1000.0);
     run(&other, &["import", file]);
     assert!(run(&other, &["search", "pump"]).contains("green door"));
-    // What is known of one person.
+    // Data about one user.
     let bob = run(&home, &["export", "--user", "bob"]);
     assert!(bob.contains("not me") && !bob.contains("green door"), "{bob}");
     let mut again = aizuchi();

@@ -1,4 +1,4 @@
-//! `aizuchi status` and the program that runs: what only that one knows, and why it is not known.
+//! `aizuchi status` and the running program: state that only the program knows, and why it is unknown.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ fn status(home: &Home) -> Value {
     serde_json::from_str(&run(home, &["status", "--json"])).unwrap()
 }
 
-/// The reason why the connections are not known, which the text tells, too.
+/// Returns the reason why the connections are unknown, which the text output contains, too.
 fn reason(home: &Home) -> String {
     let status = status(home);
     let unknown = &status["connection_unknown"];
@@ -37,7 +37,7 @@ fn reason(home: &Home) -> String {
     unknown["reason"].as_str().unwrap().to_owned()
 }
 
-/// A program that has run and heard something.
+/// Starts a program, which hears something, and stops it.
 async fn stopped(home: &Home) {
     let program = home.start();
     program.says("alice", "the pump key hangs behind the green door").await;
@@ -63,7 +63,7 @@ async fn the_running_program_tells_its_connections() {
     let (known, told) = (of(&known), of(&told));
     assert_eq!(known["connection"], told["connection"]);
     assert_eq!(known["connection"]["outage"], Value::Null);
-    // The names of private channels are from the database: nobody told them.
+    // The names of private channels are from the database: the program did not send them.
     let names = |status: &Value| {
         let channels = status["channels"].as_array().unwrap().clone();
         channels.into_iter().map(|it| it["name"].clone()).collect::<Vec<_>>()
@@ -95,15 +95,15 @@ async fn where_people_sign_in_the_config_lets_in() {
         let known = status(&harness);
         assert_eq!(known["connection_unknown"], Value::Null, "{known}");
     }
-    // It looks at no private channel.
+    // The command reads no private channel.
     let reads = json_of(get(&program, Some(ADMIN), "/api/private-reads").await).await;
     assert_eq!(reads["reads"], json!([]));
-    // The program goes on with the tokens that it was started with.
+    // The running program keeps the tokens that it was started with.
     harness.replace(ADMIN, "walnut-compass-3107742958");
     for _ in 0..4 {
         assert_eq!(reason(&harness), "refused");
     }
-    // That was no guess of a token: the right one is still looked at.
+    // That did not count as guessing a token: the right one is still accepted.
     assert!(get(&program, Some(ADMIN), "/api/status").await.status().is_success());
     assert_eq!(program.stop(), Some(0));
 }
@@ -137,7 +137,7 @@ async fn what_else_answers_there_is_not_believed_and_gets_no_token() {
         ("200 OK", fake.to_string(), "other_installation"),
         ("503 Service Unavailable\r\naizuchi-refusal: standing_by", String::new(), "standing_by"),
     ] {
-        // The JSON and the text each ask once.
+        // The JSON and the text output each send a request.
         let server = serve(port, format!("HTTP/1.1 {status}"), body);
         assert_eq!(reason(&home), expected);
         let requests = server.join().unwrap();
@@ -148,7 +148,7 @@ async fn what_else_answers_there_is_not_believed_and_gets_no_token() {
     assert_eq!(reason(&home), "not_running");
 }
 
-/// Answers two requests alike, and returns them.
+/// Sends the same response to two requests, and returns the requests.
 fn serve(port: u16, head: String, body: String) -> JoinHandle<Vec<String>> {
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     std::thread::spawn(move || {
@@ -176,7 +176,7 @@ async fn another_installation_is_not_taken_for_this_one() {
     let port = free_port();
     let [own, other] = [(); 2].map(|()| Home::on(port, 1000.0));
     stopped(&own).await;
-    // The database of an installation that was copied as a file.
+    // A copied database file of an installation.
     let copy = Home::on(port, 1000.0);
     for file in ["room.db", "room.db-wal"] {
         if own.path().join(file).exists() {

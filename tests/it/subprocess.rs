@@ -1,5 +1,5 @@
 //! Serves a fake platform on its own thread, because a test blocks while it waits for a program to start, and the
-//! program calls the platform meanwhile.
+//! program calls the platform in the meantime.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, no modules name
-//! each other in a circle, each outside crate has one home, and nobody opens a back door. Cargo enforces the rest.
+//! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, there are no cycles
+//! between modules, each external crate is used in one place, and there are no back doors. Cargo enforces the rest.
 
 mod architecture;
 mod logs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 mod type_names;
 
-/// Where an outside crate may be named that more than one module of a crate could want: by crate and module.
+/// Where an external crate may be named that several modules of a crate could use, by crate and module.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["aizuchi-core/store"]),
     ("prometheus_client", &["aizuchi-core/metrics"]),
@@ -84,7 +84,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tempfile", &["aizuchi/replay", "aizuchi-import/record_sorter"]),
 ];
 
-/// A source file: its crate, its module path inside it, and its code without comments and tests.
+/// A source file: its crate, its module path in the crate, and its code without comments and tests.
 struct Source {
     package: String,
     module: Vec<String>,
@@ -104,8 +104,7 @@ impl Source {
         numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
-    /// The paths behind `crate::` that it names, each with the number of its line. A group names one path for each of its
-    /// parts.
+    /// Returns the paths after `crate::` in the code, each with its line number. A group counts as one path per item.
     fn named(&self) -> Vec<(usize, Vec<String>)> {
         let lines: Vec<(usize, &str)> = self.lines().collect();
         let code = lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
@@ -119,7 +118,7 @@ impl Source {
         named
     }
 
-    /// The lines that choose between an English and a Japanese text. An arm may go on in the next line.
+    /// Returns the lines that choose between an English and a Japanese text. An arm may continue on the next line.
     fn texts_by_language(&self) -> Vec<usize> {
         let is_text = |line: &str| line.contains('"') || line.chars().any(is_japanese);
         let lines: Vec<(usize, &str)> = self.lines().collect();
@@ -133,7 +132,8 @@ impl Source {
     }
 }
 
-/// Adds the paths that the code begins with, behind `prefix`: one, or several in braces. Returns what follows them.
+/// Parses the path, or several in braces, at the start of the code, and adds it after `prefix`. Returns the rest of the
+/// code.
 fn expand_path<'c>(code: &'c str, prefix: &[String], paths: &mut Vec<Vec<String>>) -> &'c str {
     let code = code.trim_start();
     if let Some(mut rest) = code.strip_prefix('{') {
@@ -211,7 +211,7 @@ fn no_modules_name_each_other_in_a_circle() {
             .map(|(number, source)| {
                 let named = source.named();
                 let others = named.iter().filter_map(|(_, path)| home(path));
-                // A file below another has what that one has, as `impl Agent` in `agent/judge.rs`.
+                // A file below another one may use that file's items, as `impl Agent` in `agent/judge.rs` does.
                 let is_above = |other: usize| source.module.starts_with(&own[other].module);
                 others.filter(|other| *other != number && !is_above(*other)).collect()
             })
@@ -224,7 +224,8 @@ fn no_modules_name_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// `scripts/test` runs two test targets side by side and so names them. One that it does not name would never run.
+/// `scripts/test` runs two test targets in parallel and therefore names them. A target that it does not name would
+/// never run.
 #[test]
 fn each_package_has_its_tests_in_one_target() {
     for (package, root) in packages() {
@@ -241,7 +242,7 @@ fn each_package_has_its_tests_in_one_target() {
     }
 }
 
-/// For each file from which a path leads back to itself: the shortest such path, once for each set of files.
+/// Returns the shortest cycle from each file back to itself, once for each set of files.
 fn circles(edges: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut found: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for start in 0..edges.len() {
@@ -296,11 +297,11 @@ fn the_code_keeps_its_promises() {
         for (number, line) in source.lines() {
             let mut complain =
                 |what: &str| wrong.push(format!("{}:{number}: {what}", path.display()));
-            // What is awaited where it is called is no task of its own.
+            // A future awaited where it is called is not a separate task.
             let is_awaited = source.top() == "web_access"
                 && (line.contains("spawn_blocking(parse).await")
                     || line.contains("spawn_blocking(unpack).await"));
-            // An operator's MCP server is a process, and no task. So is what reads a PDF.
+            // An operator's MCP server is a process, not a task, and so is the PDF reader.
             let may_spawn = ["app", "replay", "mcp_servers", "pdf_text"].contains(&source.top());
             if line.contains("spawn") && !may_spawn && !is_awaited {
                 complain("tasks are spawned in `app` only");
@@ -335,7 +336,7 @@ fn the_code_keeps_its_promises() {
 fn texts_in_two_languages_are_in_the_catalogue() {
     let mut wrong = Vec::new();
     for source in sources() {
-        // What `persona` has is the tag of a language.
+        // `persona` contains a language tag.
         let is_home =
             source.package == "aizuchi-core" && ["texts", "persona"].contains(&source.top());
         for number in source.texts_by_language().into_iter().filter(|_| !is_home) {
@@ -390,20 +391,20 @@ fn the_page_has_every_text_in_both_languages() {
     assert_eq!(keys("const JAPANESE = {"), english);
 }
 
-/// The crates of the workspace that make the program, with their folders; and what tests share.
+/// Returns the crates of the workspace that make up the program and the tests' shared code, with their folders.
 fn packages() -> Vec<(String, PathBuf)> {
     let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
     let named = crates.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path));
     named.chain([("aizuchi".to_owned(), root().to_owned())]).collect()
 }
 
-/// Whether the order in `lib.rs` is the order of reading: in the core and in the program. In an adapter all modules
-/// stand around the platform's own type, which `lib.rs` has.
+/// Whether the order in `lib.rs` is the reading order: in the core and in the program. In an adapter all modules belong
+/// to the platform's own type, which is in `lib.rs`.
 fn is_ordered(package: &str) -> bool {
     ["aizuchi", "aizuchi-core"].contains(&package)
 }
 
-/// The modules, in the order of `lib.rs`.
+/// Returns the modules, in the order of `lib.rs`.
 fn order(package: &Path) -> Vec<String> {
     let lib = fs::read_to_string(package.join("src/lib.rs")).unwrap();
     let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
@@ -444,7 +445,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Hiragana, katakana, kanji and their punctuation.
+/// Whether the character is hiragana, katakana, kanji or their punctuation.
 pub fn is_japanese(character: char) -> bool {
     matches!(character, '\u{3000}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ff01}'..='\u{ff60}')
 }

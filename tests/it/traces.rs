@@ -1,4 +1,5 @@
-//! Traces with the real program and a collector in this process, which answers while the test waits for the program to end.
+//! Traces of the real program, with a collector in this process, which responds while the test waits for the program to
+//! exit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -25,7 +26,7 @@ struct Collector {
 }
 
 impl Collector {
-    /// Starts one. Returns where it listens, too.
+    /// Starts a collector. Also returns its address.
     async fn start() -> (Self, String) {
         let collector = Self::default();
         let router = Router::new().route("/v1/traces", post(collect)).with_state(collector.clone());
@@ -42,7 +43,7 @@ impl Collector {
         of_scope.flat_map(|of_scope| of_scope.spans.clone()).collect()
     }
 
-    /// The names of the spans of each trace.
+    /// Returns the names of the spans of each trace.
     fn traces(&self) -> BTreeMap<Vec<u8>, BTreeSet<String>> {
         let mut traces: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
         for span in self.spans() {
@@ -93,7 +94,7 @@ async fn a_mention_is_one_trace_without_what_was_said() {
     let row = closed(&program, &asked).await;
     let remark = program.says("carol", "my marrow won a prize").await;
     closed(&program, &remark).await;
-    // The last spans are sent before it ends.
+    // The last spans are sent before the program exits.
     assert_eq!(program.stop(), Some(0));
     let traces = collector.traces();
     let expected = ["hear", "reply", "post", "chat builtin"].map(str::to_owned);
@@ -130,7 +131,7 @@ async fn a_mention_is_one_trace_without_what_was_said() {
     }
 }
 
-/// Who asks for it gets what went to the model and what came back, in the spans of the calls only.
+/// On request, the model's input and output are recorded, in the spans of the calls only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn content_is_sent_only_where_it_is_asked_for() {
     let content = async |value: &str| {
@@ -209,10 +210,10 @@ async fn a_collector_that_is_down_delays_nothing_and_is_logged_once() {
     assert!(!log.contains("secret"), "{log}");
 }
 
-/// The program ends while a request waits for an answer that never comes.
+/// The program exits while a request waits for a response that never arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_never_answers_does_not_disturb_the_end() {
-    // Connections are accepted by the system, and nobody reads them.
+    // The system accepts connections, but nothing reads from them.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let home = Home::new(0.1);

@@ -102,7 +102,7 @@ async fn a_move_that_is_killed_at_any_time_is_run_again() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
         command.arg("--config").arg(home.config()).args(["migrate", "--to", &url]);
         let mut migrate = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Each time somewhat later.
+        // A little later each time.
         let until = Instant::now() + Duration::from_millis(60 * round);
         while Instant::now() < until && migrate.try_wait().unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(1)).await;

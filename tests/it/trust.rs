@@ -1,4 +1,5 @@
-//! After enough clicks it offers to speak by itself: in the room and on the console, also where no proposal waits.
+//! After enough clicks the persona offers to speak without asking: in the local room and on the console, even without a
+//! pending proposal.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -66,7 +67,7 @@ async fn it_offers_once_to_speak_by_itself() {
     let shown = page(&program, "/console/channels/local/general", "en").await;
     assert!(shown.contains("data-testid=\"by-itself-from\""), "{shown}");
     assert!(!shown.contains("data-testid=\"trust\""), "{shown}");
-    // It holds after a restart, and until another mode is chosen.
+    // The mode persists across a restart, until another one is chosen.
     assert_eq!(program.stop(), Some(0));
     let program = home.start();
     let shown = page(&program, "/console/channels/local/general", "ja").await;

@@ -1,4 +1,4 @@
-//! `aizuchi tune`: settings that suit a history better, or none where it cannot tell.
+//! `aizuchi tune`: settings that fit a history better, or none if the result is inconclusive.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::command::aizuchi;
 
-/// On each day some talk, and then two questions that nobody answers, hours apart.
+/// Returns a history in which each day has some conversation, and then two unanswered questions, hours apart.
 fn history(days: u64) -> String {
     let mut lines = String::new();
     let mut number = 0;
@@ -43,7 +43,7 @@ fn history(days: u64) -> String {
     lines
 }
 
-/// On each day two people talk with hardly a pause, and on in spite of two questions that nobody answers.
+/// Returns a history in which two users talk each day almost without a pause, ignoring two questions.
 fn busy_history(days: u64) -> String {
     let talk = [
         "ivo: the roof held, I looked this morning",
@@ -74,7 +74,7 @@ fn busy_history(days: u64) -> String {
 fn folder(days: u64) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("porch.jsonl"), history(days)).unwrap();
-    // It speaks once a day at most.
+    // It posts at most once a day.
     let shy = "response:\n  cooldown_seconds: 86400\n";
     std::fs::write(folder.path().join("shy.yaml"), shy).unwrap();
     folder
@@ -105,7 +105,7 @@ fn a_better_setting_is_found_and_confirmed_on_later_days() {
         "{printed}"
     );
 
-    // Every run says the same, and the reached questions are more.
+    // Every run gives the same result, and more questions are reached.
     let (_, again, _) = run(folder.path(), &[&tune[..], &["--json"]].concat());
     let again: Value = serde_json::from_str(&again).unwrap();
     let advice = &again["advice"];
@@ -117,14 +117,14 @@ fn a_better_setting_is_found_and_confirmed_on_later_days() {
     assert!(reached("after") > reached("before"), "{again}");
     assert_eq!(again["refused"], Value::Null);
 
-    // What is printed is a policy.
+    // The output is a policy.
     std::fs::write(folder.path().join("patch.yaml"), &printed).unwrap();
     let (code, _, stderr) =
         run(folder.path(), &["replay", "porch.jsonl", "--policy", "patch.yaml"]);
     assert_eq!(code, Some(0), "{stderr}");
 }
 
-/// Someone who asks in a busy channel is not heard by a wait that each message begins anew.
+/// A question in a busy channel is not reached by a wait that each message restarts.
 #[test]
 fn the_wait_strategy_is_turned() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn the_wait_strategy_is_turned() {
     assert!(printed.ends_with("\nresponse:\n  wait: adaptive\n"), "{printed}");
 }
 
-/// Each run of a search judges at other moments.
+/// Each run of a search judges at different moments.
 #[test]
 fn recorded_answers_must_be_there_for_nearly_all_moments() {
     let folder = folder(17);
@@ -157,7 +157,7 @@ fn gates_are_turned_and_printed_as_one_list() {
     let tune = ["tune", "porch.jsonl", "--judge", "speak", "--policy", "bold.yaml"];
     let (code, printed, stderr) = run(folder.path(), &tune);
     assert_eq!(code, Some(0), "{printed}{stderr}");
-    // A cooldown helps only as long as this gate is off.
+    // A cooldown helps only while this gate is disabled.
     let expected = "\nresponse:\n  gates: [directed, nothing_open, share]\n";
     assert!(printed.ends_with(expected), "{printed}");
 }
@@ -188,7 +188,8 @@ fn a_history_that_cannot_tell_leads_to_no_advice() {
     }
 }
 
-/// Moments a minute apart. Every third is a yes that its first feature shows, and every other of these came to nothing.
+/// Returns moments a minute apart. Every third is a yes that its first feature reveals, and every other of these led to
+/// nothing.
 fn judged_moments(count: i64) -> Vec<TimedMoment> {
     let moment = |number: i64| {
         let is_yes = number % 3 == 0;
@@ -215,7 +216,7 @@ fn a_gate_is_tried_on_moments_that_were_judged() {
     let savings = trial.savings(Missable::Yes, 0.1);
     assert_eq!((savings.calls, savings.yes, savings.seen), (300, 100, 50));
     assert!((savings.ceiling.unwrap() - 2.0 / 3.0).abs() < 1e-9);
-    // A few of those that the judge always declines are judged all the same.
+    // A few of the moments that the judge always declines are still judged.
     let saved = savings.saved.unwrap();
     assert!(saved.missed_yes == 0 && (150..200).contains(&saved.calls), "{savings:?}");
     let savings = trial.savings(Missable::Seen, 0.1);
@@ -224,7 +225,7 @@ fn a_gate_is_tried_on_moments_that_were_judged() {
     assert!(saved.missed_seen == 0 && saved.missed_yes > 30 && saved.calls > 150, "{savings:?}");
 }
 
-/// What was not learned is not 0 %.
+/// A figure that was not learned is not 0 %.
 #[test]
 fn why_no_gate_was_learned_is_known() {
     let trial = |count: i64, half: i64| GateTrial {
@@ -238,13 +239,13 @@ fn why_no_gate_was_learned_is_known() {
         (150, Missable::Yes, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 50 }),
         (150, Missable::Seen, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 25 }),
         (200, Missable::Yes, 0.1, NothingLearned::TooLate { verdicts: 200, kept: 67 }),
-        // It learned at 579 of them for the last time.
+        // The gate learned from 579 of them in its last training.
         (600, Missable::Yes, 0.0, NothingLearned::NoThreshold { verdicts: 579, kept: 193 }),
     ] {
         let savings = trial(count, count / 2).savings(misses, miss);
         assert_eq!(savings.saved, Err(expected));
     }
-    // None was asked in the second half, so nothing could be saved there.
+    // No call was made in the second half, so nothing could be saved there.
     let savings = trial(600, 600).savings(Missable::Yes, 0.1);
     assert_eq!((savings.calls, savings.saved), (0, Ok(SavedCalls::default())));
     assert_eq!(savings.ceiling, None);

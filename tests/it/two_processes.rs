@@ -23,13 +23,13 @@ use aizuchi_harness::providers::ProviderResponse;
 const LEASE: Duration = Duration::from_secs(15);
 /// How long the other process may take to notice, to connect and to become ready.
 const TAKEOVER_TIME: Duration = Duration::from_secs(45);
-/// No test waits longer than this.
+/// The timeout of every wait.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Between two polls, where there is nothing to subscribe to.
+/// The interval between polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 const MESSAGES: usize = 200;
-/// Every tenth message is a question, and the next ones go to another channel.
+/// Every tenth message is a question, and the messages after it go to another channel.
 const QUESTION_EVERY: usize = 10;
 const CHANNELS: usize = 10;
 
@@ -300,7 +300,7 @@ impl Pair {
     }
 }
 
-/// The unique text of a message.
+/// Returns the unique text of a message.
 fn text(number: usize) -> String {
     format!("what of the {number}th rose?")
 }

@@ -1,4 +1,5 @@
-//! A file's day in the local room: sent, shown, described, deleted. And what is not taken, and to whom it is not shown.
+//! The lifecycle of a file in the local room: sending, showing, describing, deleting; and which files are refused, and
+//! for whom they are hidden.
 
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use reqwest::{Response, StatusCode};
@@ -35,7 +36,7 @@ async fn refusal(answer: Response) -> (u16, String) {
     (answer.status().as_u16(), name)
 }
 
-/// The files of the newest message of mio's.
+/// Returns the files of mio's newest message.
 async fn newest_files(program: &Program) -> Vec<Value> {
     let address = format!("{}/api/messages?channel=general", program.address);
     let answer: Value = client().get(address).send().await.unwrap().json().await.unwrap();
@@ -44,8 +45,8 @@ async fn newest_files(program: &Program) -> Vec<Value> {
     newest["files"].as_array().cloned().unwrap_or_default()
 }
 
-/// A picture's day as a story: it is sent with a mention, described by the model that sees, kept with its message, shown to
-/// those who may see the channel, and gone with it.
+/// The lifecycle of a picture: it is sent with a mention, described by the vision model, kept with its message, shown
+/// to users who may see the channel, and deleted with the message.
 #[tokio::test]
 async fn a_picture_is_described_and_shown_and_goes_with_its_message() {
     let model = Server::start(ServerLimits::default()).await;
@@ -59,7 +60,7 @@ async fn a_picture_is_described_and_shown_and_goes_with_its_message() {
     model.will_say(&["A boat with red sails.", "A fine boat."]);
     let sent = sends(&program, "first-message", "@Aizuchi what is this?", &[&id]).await;
     assert_eq!(sent.status(), StatusCode::CREATED);
-    // A lost answer is asked for again.
+    // After a lost response, the client repeats the request.
     let again = sends(&program, "first-message", "@Aizuchi what is this?", &[&id]).await;
     assert_eq!(again.status(), StatusCode::CREATED);
     let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
@@ -77,13 +78,13 @@ async fn a_picture_is_described_and_shown_and_goes_with_its_message() {
     assert_eq!(headers["x-content-type-options"], "nosniff");
     assert_eq!(headers["cache-control"], "no-store");
     assert_eq!(shown.bytes().await.unwrap(), PNG);
-    // Pages of other sites neither see nor send any.
+    // Pages of other sites can neither view nor send files.
     let foreign = client().get(&address).header("sec-fetch-site", "cross-site").send().await;
     assert_eq!(foreign.unwrap().status(), StatusCode::FORBIDDEN);
     let post = client().post(format!("{}/api/files?name=a.png", program.address));
     let foreign = post.header("origin", "https://evil.example").body(PNG).send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
-    // Nobody sends what somebody else has sent.
+    // A user cannot send a file that another user has uploaded.
     let stolen = sends(&program, "other-message", "mine", &[&id]).await;
     assert_eq!(refusal(stolen).await, (422, "unknown_file".to_owned()));
     let delete = format!("{}/api/messages/first-message?channel=general&user=mio", program.address);
@@ -95,7 +96,7 @@ async fn a_picture_is_described_and_shown_and_goes_with_its_message() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What a browser could run is saved and never shown, whatever it is called, and a restart loses nothing.
+/// A file that a browser could run is downloaded and never displayed, whatever its name, and files survive a restart.
 #[tokio::test]
 async fn what_a_browser_could_run_is_only_saved() {
     let home = Home::new(1000.0);
@@ -107,7 +108,7 @@ async fn what_a_browser_could_run_is_only_saved() {
     {
         ids.push(uploaded(&program, name, kind, page).await);
     }
-    // More than a row holds.
+    // More than fits in a row.
     let large: Vec<u8> = (0..700_000_u32).map(|number| number.to_le_bytes()[0]).collect();
     ids.push(uploaded(&program, "large.csv", "text/csv", &large).await);
     assert_eq!(program.stop(), Some(0));
@@ -161,7 +162,7 @@ async fn what_is_too_large_or_nothing_to_see_is_not_taken() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Files that come at once wait for each other, and all of them together stay within the limit.
+/// Concurrent uploads wait for each other, and together they stay within the limit.
 #[tokio::test]
 async fn files_that_come_at_once_are_taken_one_after_another() {
     let home = Home::new(1000.0);

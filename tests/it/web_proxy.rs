@@ -1,5 +1,5 @@
-//! Pages are read from their own servers, whatever the variables for proxies say: a proxy would look names up by itself, and
-//! reach what no page may be read from.
+//! Pages are fetched from their own servers, whatever the proxy variables say: a proxy would resolve names by itself,
+//! and reach addresses that no page may be fetched from.
 
 use std::io::ErrorKind;
 use std::net::TcpListener as Sentinel;
@@ -12,13 +12,13 @@ use tokio::net::TcpListener;
 
 use crate::program::{Home, Program};
 
-/// Between two looks, where there is nothing to subscribe to.
+/// The poll interval, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Where the page is: not where the model is, which a variable exempts.
+/// The page's host, which differs from the model's, because a variable exempts that one.
 const PAGE_HOST: &str = "127.0.0.2";
 
-/// Serves one page, again and again. Returns its port.
+/// Serves one page repeatedly. Returns its port.
 async fn serve_page() -> u16 {
     let listener = TcpListener::bind((PAGE_HOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();

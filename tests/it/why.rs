@@ -23,7 +23,7 @@ async fn closed(program: &Program, message: &str) -> Value {
     program.wait_for(0, is_it).await
 }
 
-/// Replaces numbers, which differ each time, by zeros.
+/// Replaces numbers, which differ each time, with zeros.
 fn without_numbers(text: &str) -> String {
     let mut without = String::new();
     for character in text.chars() {
@@ -137,7 +137,7 @@ async fn a_message_settled_at_intake_is_explained() {
     assert!(text.contains("  How it ended: still open\n"), "{text}");
 }
 
-/// A message is found by the link that people copy, and a decision by its page, which `why` names.
+/// A message is found by its link, and a decision by its page, whose address `why` accepts.
 #[tokio::test]
 async fn links_are_understood() {
     let home = Home::on(aizuchi_harness::net::free_port(), 0.1);
@@ -150,7 +150,7 @@ async fn links_are_understood() {
     assert!(by_id.ends_with(&format!("\n  Page: {page}\n")), "{by_id}");
     let (_, by_link, _) = why(&home, &[&format!("{}/#/general/{remark}", program.address)]);
     assert_eq!(by_link, by_id);
-    // The page's decision alone, without the message.
+    // The page's decision only, without the message.
     let (code, by_page, _) = why(&home, &[&page]);
     assert_eq!(code, Some(0));
     assert_eq!(by_page.lines().collect::<Vec<_>>(), by_id.lines().skip(1).collect::<Vec<_>>());
@@ -186,7 +186,7 @@ async fn the_newest_decisions_of_a_channel_are_explained() {
         (code, &*stderr),
         (Some(1), "aizuchi: Aizuchi has not made any decisions in \"random\" yet\n")
     );
-    // Without a channel, the newest of all; without anything, the newest one.
+    // With a channel, that channel's newest decision; otherwise, the newest of all.
     let titles = |arguments: &[&str]| {
         let (_, text, _) = why(&home, arguments);
         let titles = text.lines().filter(|line| line.starts_with("Decision "));
@@ -223,7 +223,7 @@ async fn errors_are_reported_in_one_sentence() {
     }
 }
 
-/// The config says it, or the command line, or else the locale. The link leads to the program that runs.
+/// The language is that of the config, the command line, or the locale. The link leads to the running program.
 #[tokio::test]
 async fn it_is_explained_in_the_language_of_the_person_who_asks() {
     let home = Home::on(free_port(), 0.1);
@@ -251,6 +251,6 @@ async fn it_is_explained_in_the_language_of_the_person_who_asks() {
     home.add("language: en\n");
     assert!(explained(&["why"], "ja_JP.UTF-8").contains(english));
     assert_eq!(program.stop(), Some(0));
-    // Nothing runs now: the config's port is where it will be.
+    // The program is not running: the link has the config's port, where it will be.
     assert!(!explained(&["why"], "C").contains(&page));
 }

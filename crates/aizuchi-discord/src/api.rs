@@ -1,6 +1,6 @@
 //! Discord's REST API: one call at a time, as JSON. A [`DiscordApiError`] tells the caller what to do next.
 //!
-//! `twilight-http` retries a globally limited call (and one without a bucket) at once, forever, and inside the
+//! `twilight-http` retries a globally limited call (and one without a bucket) immediately, forever, and inside the
 //! call, so this client is our own. The data types are twilight's.
 
 use std::fmt;
@@ -27,26 +27,26 @@ use aizuchi_core::reloadable::Reloadable;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The wait if a 429 response does not say how long.
 const DEFAULT_RETRY_AFTER: SignedDuration = SignedDuration::from_secs(5);
-/// A call waits at most this long for its turn; otherwise it fails as rate limited.
+/// The longest wait of a call for its slot. If it would be longer, the call fails as rate-limited.
 const MAX_TURN_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct DiscordApi {
     client: Client,
     token: Reloadable<SecretString>,
-    /// Without a trailing slash.
+    /// The base URL, without a trailing slash.
     base: String,
     buckets: RateLimiter,
     clock: Clock,
 }
 
-/// A call of the API.
+/// A call to the API.
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
     pub method: Method,
     /// Relative to the base URL, with the query.
     pub path: String,
     pub body: Option<Value>,
-    /// How long the call may wait for its turn.
+    /// How long the call may wait for its slot.
     pub max_turn_wait: SignedDuration,
 }
 
@@ -59,7 +59,7 @@ impl ApiRequest {
         Self::new(Method::POST, path.into(), Some(body))
     }
 
-    /// A call that fails instead of waiting for its turn.
+    /// Makes the call fail instead of waiting for its slot.
     pub fn without_wait(self) -> Self {
         Self { max_turn_wait: SignedDuration::ZERO, ..self }
     }
@@ -68,17 +68,17 @@ impl ApiRequest {
         Self { method, path, body, max_turn_wait: MAX_TURN_WAIT }
     }
 
-    /// Whether its path holds a token of its own, that of an interaction.
+    /// Whether the path contains a token of its own, that of an interaction.
     pub fn has_own_token(&self) -> bool {
         ["/interactions/", "/webhooks/"].iter().any(|prefix| self.path.starts_with(prefix))
     }
 
-    /// The route without ids and secrets, for logs.
+    /// Returns the route without ids and secrets, for logs.
     pub fn route_name(&self) -> String {
         self.route().template
     }
 
-    /// The rate limit route: only the first id counts, and for reactions not even the emoji.
+    /// Returns the rate limit route, of whose ids only the first one counts, and for reactions not even the emoji.
     fn route(&self) -> RateLimitRoute {
         let path = self.path.split('?').next().unwrap_or_default();
         let mut parts = path.trim_start_matches('/').split('/');
@@ -108,22 +108,22 @@ impl ApiRequest {
     }
 }
 
-/// Why a call failed, as what the caller does next.
+/// A failed call, by what the caller should do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscordApiError {
-    /// Nothing was done; retry after this wait.
+    /// Nothing was done. Retry after this wait.
     #[error("Discord asks to wait {0:#}")]
     RateLimited(SignedDuration),
     /// Nothing was done, and the same call would fail again.
     #[error("Discord says {0}")]
     Refused(DiscordRefusal),
-    /// The call did not reach Discord.
+    /// The request did not reach Discord.
     #[error("Discord cannot be reached: {0}")]
     Unreachable(String),
-    /// It may have been done.
+    /// Discord may have processed the call.
     #[error("Discord's answer is not known: {0}")]
     OutcomeUnknown(String),
-    /// It may have been done: the response cannot be read.
+    /// Discord may have processed the call: its response cannot be read.
     #[error("Discord's answer cannot be read: {0}")]
     Malformed(&'static str),
 }
@@ -149,13 +149,13 @@ impl fmt::Display for DiscordRefusal {
 impl DiscordApiError {
     /// The bot's token is invalid.
     pub fn is_token_invalid(&self) -> bool {
-        /// "Invalid webhook token": that of an interaction, which has expired.
+        /// "Invalid webhook token": the token of an interaction, which has expired.
         const INVALID_WEBHOOK_TOKEN: u64 = 50_027;
         matches!(self, DiscordApiError::Refused(refusal)
             if refusal.status == 401 && refusal.code != INVALID_WEBHOOK_TOKEN)
     }
 
-    /// Discord's JSON error code.
+    /// Returns Discord's JSON error code.
     pub fn code(&self) -> Option<u64> {
         match self {
             DiscordApiError::Refused(refusal) => Some(refusal.code),
@@ -169,13 +169,13 @@ impl DiscordApiError {
 
 impl DiscordApi {
     pub fn new(settings: &DiscordSettings, clock: Clock) -> anyhow::Result<Self> {
-        // It fails if a crypto provider is already installed, which is fine.
+        // Fails if a crypto provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         authorization(&settings.token.read()).context("discord.token is not a valid token")?;
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(settings.timeouts.call)
-            // The token would be sent wherever a redirect leads.
+            // Following a redirect would send the token to its target.
             .redirect(Policy::none())
             .user_agent(concat!(
                 "DiscordBot (https://crates.io/crates/aizuchi, ",
@@ -193,7 +193,7 @@ impl DiscordApi {
         })
     }
 
-    /// Makes a call once its rate limit allows. An empty response is null.
+    /// Makes a call once its rate limit allows. An empty response becomes null.
     pub async fn call(&self, request: &ApiRequest) -> Result<Value, DiscordApiError> {
         let route = request.route();
         let turn = self.buckets.reserve_turn(&route, self.clock.now(), request.max_turn_wait);
@@ -219,8 +219,7 @@ impl DiscordApi {
         parse_body(status, &body)
     }
 
-    /// Fetches a file of at most `max_bytes` from where Discord keeps files. Its address is all that is needed for it, so
-    /// nothing else is sent.
+    /// Fetches a file of at most `max_bytes` from Discord's CDN. The URL alone grants access, so no token is sent.
     pub async fn fetch_file(
         &self,
         url: &str,
@@ -251,7 +250,7 @@ impl DiscordApi {
         }
     }
 
-    /// The URL, if it belongs to Discord's store of files or to the host of the configured API.
+    /// Parses the URL if it belongs to Discord's CDN or to the host of the configured API.
     fn file_url(&self, url: &str) -> Option<Url> {
         const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
         let url = Url::parse(url).ok()?;
@@ -288,7 +287,7 @@ impl DiscordApi {
         let wait = wait
             .map_or(DEFAULT_RETRY_AFTER, |wait| duration_from_seconds(wait.clamp(0.0, 86_400.0)));
         let until = self.clock.now() + wait;
-        // A response that is not JSON comes from the proxy before Discord, whose limit holds for all calls.
+        // A response that is not JSON comes from the proxy in front of Discord, whose limit applies to all calls.
         let is_global = limit.is_global || body["global"] == true || body.is_null();
         if is_global {
             self.buckets.block_all(until);
@@ -299,7 +298,7 @@ impl DiscordApi {
     }
 }
 
-/// The header that says whose call it is, unless the token holds what no header may hold.
+/// Builds the `Authorization` header, unless the token contains characters that are invalid in a header.
 pub(crate) fn authorization(token: &SecretString) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bot {}", token.expose_secret())).ok()?;
     value.set_sensitive(true);
@@ -357,14 +356,14 @@ fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError>
     }))
 }
 
-/// An error message that is safe to show: a response from a proxy could hold anything.
+/// Makes an error message safe to show: a response from a proxy could contain anything.
 fn sanitize(message: &str) -> String {
     let is_plain =
         |character: &char| character.is_ascii_alphanumeric() || "_:., '-()".contains(*character);
     to_log_sentence(message).chars().filter(is_plain).take(120).collect()
 }
 
-/// A call that failed before its response arrived.
+/// Classifies a call that failed before its response arrived.
 fn send_error(error: &reqwest::Error) -> DiscordApiError {
     if is_unsent(error) {
         DiscordApiError::Unreachable(describe_error(error))
@@ -487,7 +486,7 @@ mod tests {
         }
     }
 
-    /// The token of an interaction ends after 15 minutes, that of the bot does not.
+    /// The token of an interaction expires after 15 minutes, that of the bot does not.
     #[test]
     fn only_the_bots_own_token_counts_as_invalid() {
         for (text, expected) in [

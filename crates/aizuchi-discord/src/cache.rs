@@ -1,5 +1,4 @@
-//! What is known of the bot's servers: users, roles, emoji, channels and threads, and which channels the bot can
-//! read.
+//! A cache of the bot's servers: users, roles, emoji, channels and threads, and which channels the bot can read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,24 +30,24 @@ struct CacheState {
 pub struct CachedChannel {
     pub channel: Channel,
     pub membership: Membership,
-    /// `None`: a direct message, or a channel loaded from the store and not yet confirmed by Discord.
+    /// `None` for a direct message, or a channel loaded from the store and not yet confirmed by Discord.
     pub kind: Option<ChannelType>,
-    /// The bot may read the channel's history.
+    /// Whether the bot may read the channel's history.
     pub can_read_history: bool,
 }
 
 /// Whether the bot receives a channel's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// It did before the restart; Discord has not confirmed it yet.
+    /// The bot did before the restart; Discord has not confirmed it yet.
     Unknown,
     Member,
-    /// It may not see the channel, or the channel was deleted.
+    /// The bot may not see the channel, or the channel was deleted.
     NotMember,
 }
 
 impl DiscordCache {
-    /// Loads what the store knows of a workspace.
+    /// Loads the users and channels that are stored for a workspace.
     pub fn load(&self, users: Vec<User>, channels: Vec<Channel>) {
         self.write(|state| {
             for user in users {
@@ -75,13 +74,13 @@ impl DiscordCache {
         self.read(|state| state.users.get(&key).map(|(_, kind, _)| *kind))
     }
 
-    /// A user's role in a workspace.
+    /// Returns a user's role in a workspace.
     pub fn user_role(&self, workspace: &WorkspaceId, user: &UserId) -> chat::Role {
         let key = (workspace.clone(), user.clone());
         self.read(|state| state.users.get(&key).map(|(.., role)| *role).unwrap_or_default())
     }
 
-    /// Whether the cache holds exactly this user.
+    /// Whether the cached user has the same name, kind and role.
     pub fn is_current(&self, user: &User) -> bool {
         let key = (user.workspace.clone(), user.id.clone());
         let now = (user.name.clone(), user.kind, user.role);
@@ -93,14 +92,14 @@ impl DiscordCache {
         self.write(|state| state.users.insert((user.workspace, user.id), entry));
     }
 
-    /// A role of a server.
+    /// Returns a role of a server.
     pub fn guild_role(&self, guild: Id<GuildMarker>, id: &str) -> Option<GuildRole> {
         self.read(|state| {
             state.guilds.get(&guild)?.roles.iter().find(|role| *role.id == *id).cloned()
         })
     }
 
-    /// A server's custom emoji of this name, if there is exactly one.
+    /// Returns a server's custom emoji of this name, if there is exactly one.
     pub fn guild_emoji(&self, guild: Id<GuildMarker>, name: &str) -> Option<GuildEmoji> {
         self.read(|state| find_unique(&state.guilds.get(&guild)?.emojis, name))
     }
@@ -113,7 +112,7 @@ impl DiscordCache {
         self.read(|state| state.threads.get(id).cloned())
     }
 
-    /// A channel's public threads that are not archived.
+    /// Returns a channel's public threads that are not archived.
     pub fn active_threads(&self, channel: &ChannelId) -> Vec<GuildThread> {
         let mut threads: Vec<GuildThread> = self.read(|state| {
             let threads = state.threads.values();
@@ -134,12 +133,12 @@ impl DiscordCache {
         guilds
     }
 
-    /// The channels that the bot is a member of, in the order of their ids.
+    /// Returns the channels that the bot is a member of, sorted by id.
     pub fn joined(&self) -> Vec<ChannelId> {
         self.channels_where(|cached| cached.membership == Membership::Member)
     }
 
-    /// The channels of a workspace that the bot is, or may still be, a member of.
+    /// Returns the channels of a workspace that the bot is, or may still be, a member of.
     pub fn possibly_joined(&self, workspace: &WorkspaceId) -> Vec<ChannelId> {
         self.channels_where(|cached| {
             cached.channel.workspace == *workspace && cached.membership != Membership::NotMember
@@ -167,7 +166,7 @@ impl DiscordCache {
         self.write(|state| state.threads.remove(id))
     }
 
-    /// Stores a server with its roles, its channels and the bot's membership. Users and threads are stored apart.
+    /// Stores a server with its roles, its channels and the bot's membership. Users and threads are stored separately.
     pub fn put_guild(&self, guild: Guild) {
         self.write(|state| state.guilds.insert(guild.id, guild));
     }

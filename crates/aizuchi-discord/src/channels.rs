@@ -1,5 +1,5 @@
-//! Channels as the core knows them: a server's channels, direct messages, and private threads. Who may read a
-//! channel decides the visibility of its messages, so it is known before any message is heard.
+//! Channels as the core models them: a server's channels, direct messages, and private threads. The readers of a
+//! channel decide the visibility of its messages, so they are determined before any message is heard.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::store::StoreError;
 
-/// How long an event waits for Discord to describe its channel: all other events wait with it.
+/// How long an event waits for Discord to describe its channel. All other events wait with it.
 const LOOKUP_TIMEOUT: SignedDuration = SignedDuration::from_secs(3);
-/// After that has failed.
+/// The interval between lookups after a failure.
 const LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
 impl Location {
     /// A public thread is a conversation of its channel. A private thread is a channel of its own, because the
-    /// channel's readers must not learn what it holds.
+    /// channel's readers must not learn its content.
     pub(super) fn from_thread(
         thread: &GuildThread,
         bot: &UserId,
@@ -58,14 +58,14 @@ impl Location {
 }
 
 impl DiscordPlatform {
-    /// The conversation of a channel or thread. Discord is asked about an unknown one.
+    /// Returns the conversation of a channel or thread. Looks up an unknown one.
     pub(super) async fn locate(
         &self,
         channel_ref: &ChannelRef,
         message: Option<&DiscordMessage>,
     ) -> Result<Location, IngestError> {
-        // An event without a server does not make a server's channel a direct message, and an event that was attributed
-        // to another server does not move a channel there.
+        // An event without a server does not turn a server's channel into a direct message, and an event that was
+        // attributed to another server does not move a channel there.
         let is_in_guild = |location: &Location| {
             let workspace = &location.conversation.workspace;
             match channel_ref.guild {
@@ -82,7 +82,7 @@ impl DiscordPlatform {
             self.ensure_direct_channel(&channel_ref.channel, message).await?;
             return Ok(Location::direct(&channel_ref.channel));
         };
-        // Several events may name a new channel at once; only one of them asks.
+        // Several events may name a new channel at once; only one of them looks it up.
         let mut failed = self.failed_lookups.lock().await;
         if let Some(location) = self.known_location(&channel_ref.channel).filter(is_in_guild) {
             return Ok(location);
@@ -116,7 +116,7 @@ impl DiscordPlatform {
         }))
     }
 
-    /// Asks Discord about a channel or thread of a server, and hears it.
+    /// Looks up a channel or thread of a server, and hears it.
     async fn look_up(
         &self,
         channel_ref: &ChannelRef,
@@ -143,7 +143,7 @@ impl DiscordPlatform {
         DiscordApiError::Malformed("it describes no channel")
     }
 
-    /// A message from a channel proves that the bot can read it.
+    /// Marks the bot as a member: a message from a channel proves that the bot can read it.
     async fn mark_joined(
         &self,
         location: &Location,
@@ -171,7 +171,7 @@ impl DiscordPlatform {
     }
 
     /// Hears a channel that its server has not listed. It counts as private if the server is unknown, too. Returns
-    /// whether it could be read.
+    /// whether the description could be parsed.
     async fn hear_unlisted_channel(
         &self,
         json: &Value,
@@ -198,7 +198,8 @@ impl DiscordPlatform {
         Ok(true)
     }
 
-    /// A server became available. If it is known already, it was unavailable before, so its channels are backfilled.
+    /// Hears a server that became available. If it is known already, it was unavailable before, so its channels are
+    /// backfilled.
     pub(super) async fn hear_guild_available(&self, guild: Guild) -> Result<(), StoreError> {
         if self.cache.guild(guild.id).is_some() {
             let channels = self.cache.possibly_joined(&guild_workspace(guild.id));
@@ -207,7 +208,7 @@ impl DiscordPlatform {
         self.hear_guild(guild).await
     }
 
-    /// Hears a whole server.
+    /// Hears a server with all its channels, threads and members.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
         let is_new = self.cache.possibly_joined(&workspace).is_empty();
@@ -233,8 +234,8 @@ impl DiscordPlatform {
         if is_new { self.join_guild(&guild).await } else { Ok(()) }
     }
 
-    /// The bot joined a server, which it announces in one channel: the system channel, or the first one in which it
-    /// may post.
+    /// Announces that the bot joined a server, in one channel: the system channel, or the first one in which it may
+    /// post.
     async fn join_guild(&self, guild: &Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
         let may_post = |target: &&guild::GuildChannel| {
@@ -289,7 +290,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// A server's own settings changed. The event holds its roles, but not its channels.
+    /// Hears a change of a server's own settings. The event contains its roles, but not its channels.
     pub(super) async fn hear_guild_update(&self, update: Guild) -> Result<(), StoreError> {
         let Guild { id, name, owner, roles, emojis, .. } = update;
         self.update_guild(id, |guild| {
@@ -320,7 +321,7 @@ impl DiscordPlatform {
     ) -> Result<(), StoreError> {
         match self.cache.update_guild(id, change) {
             Some(guild) => self.hear_channels(&guild).await,
-            // The event with the whole server is still to come.
+            // The event with the whole server is yet to arrive.
             None => Ok(()),
         }
     }
@@ -347,7 +348,7 @@ impl DiscordPlatform {
     pub(super) async fn hear_channel(&self, cached: CachedChannel) -> Result<(), StoreError> {
         let before = self.cache.channel(&cached.channel.id);
         let is_known = before.as_ref().is_some_and(|before| before.channel == cached.channel);
-        // A channel that the bot cannot see does not matter, unless messages of it were stored before.
+        // A channel that the bot cannot see is irrelevant, unless messages of it were stored before.
         if !is_known && (before.is_some() || cached.membership == Membership::Member) {
             self.inbox.hear(Heard::Channel(cached.channel.clone())).await?;
         }
@@ -369,7 +370,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Makes a direct message known. It is named after the user.
+    /// Hears a direct message unless it is known. It is named after the user.
     async fn ensure_direct_channel(
         &self,
         channel: &ChannelId,
@@ -396,7 +397,7 @@ impl DiscordPlatform {
         self.hear_channel(cached).await
     }
 
-    /// Discord does not list direct messages, so those known from the store are taken as present.
+    /// Restores direct messages from the store, because Discord does not list them.
     pub(super) async fn restore_direct_channels(&self) -> Result<(), StoreError> {
         for channel in self.cache.possibly_joined(&direct_workspace()) {
             self.ensure_direct_channel(&channel, None).await?;
@@ -404,7 +405,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// A session starts with the list of the bot's servers; it has been removed from any other.
+    /// Leaves the servers that are missing from the list at the start of a session: the bot has been removed from them.
     pub(super) async fn leave_other_guilds(&self, shard: ShardId, listed_json: &Value) {
         let Some(listed_json) = listed_json.as_array() else { return };
         let listed: Vec<WorkspaceId> = listed_json
@@ -443,7 +444,7 @@ impl DiscordPlatform {
         self.backfill.leave_channel(channel);
     }
 
-    /// The name of a channel, unless it is private and mentioned from elsewhere.
+    /// Returns the name of a channel, unless it is private and mentioned in another channel.
     pub(super) fn visible_channel_name(
         &self,
         id: &ChannelId,

@@ -29,21 +29,22 @@ use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
-/// How many interactions are answered at once. Each has three seconds, and some commands take long.
+/// How many interactions are answered concurrently. Each must be answered within three seconds, and some commands take
+/// long.
 const MAX_CONCURRENT: usize = 64;
-/// How many servers are checked for commands of a previous program.
+/// How many servers are checked at most for commands of a previous program.
 const MAX_GUILDS: usize = 100;
-/// How often a deferred response is attempted.
+/// How many times a deferred response is attempted.
 const MAX_ATTEMPTS: usize = 4;
-/// An older command, delivered after a reconnect, is ignored: its user does not wait any more.
+/// A command older than this, delivered after a reconnect, is ignored: its user no longer waits.
 const MAX_COMMAND_AGE: SignedDuration = SignedDuration::from_secs(60);
-/// How long Discord accepts responses.
+/// How long Discord accepts responses to an interaction.
 const INTERACTION_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
-/// The wait between attempts, unless Discord says how long.
+/// The delay between attempts, unless Discord sends one.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 impl DiscordPlatform {
-    /// Registers the commands and answers interactions. Never ends.
+    /// Registers the commands and answers interactions. Never returns.
     pub(super) async fn run_commands(&self) {
         join(self.register_commands(), self.answer_interactions()).await;
     }
@@ -64,7 +65,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// Registers the commands, and removes those of a program that used the application before.
+    /// Registers the commands, and removes those of a program that used the same application before.
     async fn register_commands(&self) {
         let path = format!("/applications/{}/commands", self.identity.application);
         let call = ApiRequest::new(Method::PUT, path, Some(registration::command_definitions()));
@@ -89,7 +90,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// Removes commands that were registered for a single server, which Discord lists apart.
+    /// Removes commands that were registered for a single server, which Discord lists separately.
     async fn remove_guild_commands(&self, guild: &GuildSummary) -> Result<(), DiscordApiError> {
         let path =
             format!("/applications/{}/guilds/{}/commands", self.identity.application, guild.id);
@@ -102,7 +103,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Makes a call, and repeats it once after a rate limit.
+    /// Makes a call, and retries it once after a rate limit.
     async fn call_with_retry(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
         match self.call(call).await {
             Err(DiscordApiError::RateLimited(wait)) => {
@@ -214,7 +215,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// An ephemeral response. It may hold a model's text, so it mentions no user and shows no link previews.
+    /// Returns an ephemeral response. It may contain a model's text, so it mentions no user and shows no link previews.
     async fn ephemeral_response(&self, interaction: &Value) -> Value {
         let text = match self.command_request(interaction).await {
             Some(request) => self.slash_commands.execute(&request).await.text,
@@ -227,7 +228,7 @@ impl DiscordPlatform {
         })
     }
 
-    /// The command as the core takes it. `None` in a channel that the bot cannot read.
+    /// Converts the interaction to the core's command request. Returns `None` in a channel that the bot cannot read.
     async fn command_request(&self, interaction: &Value) -> Option<CommandRequest> {
         let channel_ref = parse_channel_ref(interaction)?;
         let user =
@@ -256,12 +257,12 @@ impl DiscordPlatform {
     }
 }
 
-/// When the user triggered the interaction; it may arrive later.
+/// Returns when the user triggered the interaction, which may be earlier than it arrives.
 fn interaction_time(interaction: &Value) -> Option<Timestamp> {
     id_timestamp(non_empty_str(&interaction["id"])?)
 }
 
-/// The role of the user, from the permissions that Discord sends along; the cache may be outdated.
+/// Derives the user's role from the permissions that Discord sends along, because the cache may be outdated.
 fn caller_role(interaction: &Value) -> Role {
     let bits =
         non_empty_str(&interaction["member"]["permissions"]).and_then(|bits| bits.parse().ok());
@@ -271,7 +272,7 @@ fn caller_role(interaction: &Value) -> Role {
     }
 }
 
-/// Cuts a text to the length of one message.
+/// Truncates a text to the length of one message.
 pub(super) fn truncated(text: String) -> String {
     if text.encode_utf16().count() <= MAX_MESSAGE_LENGTH {
         return text;

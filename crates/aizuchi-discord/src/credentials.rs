@@ -1,4 +1,4 @@
-//! A new token while the bot runs.
+//! Replaces the token while the bot runs.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::warn;
@@ -18,7 +18,7 @@ impl DiscordSettings {
 }
 
 impl DiscordPlatform {
-    /// Uses this token from now on, if Discord says that it is the same bot's.
+    /// Replaces the token, if Discord confirms that it belongs to the same bot.
     pub(crate) async fn renew_credentials(
         &self,
         newer: &Credentials,
@@ -44,7 +44,7 @@ impl DiscordPlatform {
         }
         self.settings.token.replace(token.clone());
         self.access.confirm();
-        // Without it the next start would not know the bot while Discord is down.
+        // Without the stored identity, the next start could not identify the bot while Discord is down.
         if let Err(error) = self.cursors.put_cursor(identity.to_cursor(&self.settings)).await {
             warn!(platform = "discord", %error, "the bot's identity could not be stored");
         }

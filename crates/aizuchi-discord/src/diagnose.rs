@@ -1,5 +1,5 @@
-//! Checks the setup on Discord: the token, the application's intents, each server and each channel, one sentence
-//! each. It only reads from the REST API and does not connect to the gateway.
+//! Checks the setup on Discord: the token, the application's intents, each server and each channel, one sentence per
+//! finding. It only reads from the REST API and does not connect to the gateway.
 
 use serde_json::Value;
 use twilight_model::guild::Permissions;
@@ -19,10 +19,10 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, Rulebook};
 
-/// A finding: fine, or a problem.
+/// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;
 
-/// Checks everything. `rules` say in which channels the bot needs to listen and to post.
+/// Runs all checks. `rules` decide in which channels the bot needs to listen and to post.
 pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagnosis> {
     let identity = match fetch_identity(settings).await {
         Ok(identity) => identity,
@@ -91,7 +91,7 @@ async fn check_session_starts(api: &DiscordApi) -> Diagnosis {
     }
 }
 
-/// A channel, and the bot's permissions there.
+/// A channel and the bot's permissions in it.
 struct CheckedChannel {
     channel: GuildChannel,
     permissions: Permissions,
@@ -156,7 +156,7 @@ fn check_guild(
     std::iter::once(count).chain(missing).collect()
 }
 
-/// The permissions that the bot needs in a channel; in observe mode it need not post.
+/// Returns the permissions that the bot needs in a channel. In observe mode it need not be able to post.
 fn required_permissions(
     channel: &GuildChannel,
     settings: &DiscordSettings,
@@ -184,7 +184,7 @@ fn required_permissions(
     REQUIRED_PERMISSIONS.iter().filter(move |need| required.contains(need.permission))
 }
 
-/// Channels that the settings name, but that the bot does not see on any server.
+/// Reports channels that the settings name, but that the bot does not see on any server.
 fn check_named_channels(channels: &[CheckedChannel], rules: &Rulebook) -> Vec<Diagnosis> {
     let is_it = |key: &str, checked: &CheckedChannel| {
         let channel = &checked.channel;

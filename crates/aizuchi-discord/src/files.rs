@@ -1,5 +1,5 @@
-//! The files of messages: what Discord tells of them, and how the content of one is fetched. Links to files expire after
-//! a day, so the message is asked for a new one.
+//! The files of messages: parses their metadata and fetches their content. Links to files expire after a day, so the
+//! message is fetched again for a new link.
 
 use serde_json::Value;
 
@@ -11,10 +11,10 @@ use aizuchi_core::chat::Message;
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::platform::PlatformError;
 
-/// Users send at most ten at once, and may forward as many.
+/// The parser's limit. Users can send at most ten files at once, and forward as many.
 const MAX_FILES: usize = 20;
 
-/// The files of a message and of those that it forwards. Parts of an unexpected shape are skipped.
+/// Parses the files of a message and of the messages that it forwards. Parts of an unexpected shape are skipped.
 pub fn parse_files(message: &Value) -> Vec<Attachment> {
     files_of(message).filter_map(parse_file).take(MAX_FILES).collect()
 }
@@ -29,7 +29,7 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let id = id_str(&file["id"])?;
     let text = |key: &str| non_empty_str(&file[key]).unwrap_or_default();
     let name = [text("title"), text("filename")].into_iter().find(|name| !name.is_empty());
-    // Of a voice message Discord always tells the waveform.
+    // Discord always includes the waveform of a voice message.
     let media_type = match (text("content_type"), file["waveform"].is_string()) {
         (media_type, true) if !media_type.starts_with("audio/") => "audio/ogg",
         (media_type, _) => media_type,
@@ -41,7 +41,7 @@ fn parse_file(file: &Value) -> Option<Attachment> {
 }
 
 impl DiscordPlatform {
-    /// Fetches the content of a file, if it has at most `max_bytes`.
+    /// Fetches the content of a file of at most `max_bytes`.
     pub(super) async fn fetch_content(
         &self,
         message: &Message,

@@ -1,5 +1,5 @@
-//! Discord's events, parsed leniently: what has another type than expected counts as absent. An event without what it
-//! needs is malformed, and nothing here fails. One odd sticker must not stop a server's events.
+//! Parses Discord's events leniently: a value of an unexpected type counts as absent. An event that lacks a required
+//! value is malformed; nothing here returns an error. One odd sticker must not stop a server's events.
 
 pub mod user;
 pub mod guild;
@@ -22,7 +22,7 @@ use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, UserId};
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiscordEvent {
     Message(Box<DiscordMessage>),
-    /// A user edited a message.
+    /// The author edited a message.
     MessageChanged {
         message: Box<DiscordMessage>,
         edited_at: Timestamp,
@@ -33,7 +33,7 @@ pub enum DiscordEvent {
         messages: Vec<MessageId>,
     },
     Reaction(DiscordReaction),
-    /// All reactions to a message were removed, or all with one emoji.
+    /// All reactions to a message were removed, or all reactions with one emoji.
     ReactionsRemoved {
         channel_ref: ChannelRef,
         message: MessageId,
@@ -56,9 +56,9 @@ pub enum DiscordEvent {
     Member(GuildMember),
     /// A slash command, its autocompletion, or a button.
     Interaction(Value),
-    /// Nothing here depends on it.
+    /// An event that the bot does not need.
     Ignored,
-    /// It lacks what an event of its name needs.
+    /// An event that lacks a required value for its name.
     Malformed,
 }
 
@@ -74,7 +74,7 @@ pub struct DiscordReaction {
     pub change: ReactionChange,
 }
 
-/// Parses an event of this name.
+/// Parses an event by its name.
 pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
     match name {
         "MESSAGE_CREATE" if !message::is_for_users(data) => DiscordEvent::Ignored,
@@ -131,8 +131,8 @@ fn or_malformed(event: Option<DiscordEvent>) -> DiscordEvent {
     event.unwrap_or(DiscordEvent::Malformed)
 }
 
-/// Only a change by the author is an edit; a link preview, a pin or a thread also updates the message. Some updates hold
-/// only the changed fields.
+/// Parses an edit. Only a change by the author is an edit; a link preview, a pin or a thread also updates the message.
+/// Some updates contain only the changed fields.
 fn parse_edit(data: &Value) -> DiscordEvent {
     if data["edited_timestamp"].is_null() || !message::is_for_users(data) {
         return DiscordEvent::Ignored;
@@ -174,8 +174,8 @@ fn parse_reactions_removed(data: &Value, emoji: Option<Arc<str>>) -> Option<Disc
     Some(DiscordEvent::ReactionsRemoved { channel_ref, message, emoji })
 }
 
-/// An emoji as it is stored: the character, or the name of a custom emoji (one with an id) between colons. One that was
-/// deleted has only its id.
+/// Returns an emoji in the stored form: the character, or the name of a custom emoji (one with an id) between colons. A
+/// deleted emoji has only its id.
 pub fn emoji_name(emoji: &Value) -> Option<Arc<str>> {
     let name = id_str(&emoji["name"]).or_else(|| id_str(&emoji["id"]))?;
     let is_custom = non_empty_str(&emoji["id"]).is_some();
@@ -211,7 +211,7 @@ mod tests {
         };
         assert_eq!(at, "2026-03-01T12:00:00.25Z".parse().unwrap());
         assert_eq!(message.id.as_str(), "175928847299117063");
-        // Some updates hold only the changed fields.
+        // Some updates contain only the changed fields.
         let part = json!({"id": "5", "channel_id": "2", "embeds": [{}]});
         assert_eq!(parse_event("MESSAGE_UPDATE", &part), DiscordEvent::Ignored);
     }
@@ -283,7 +283,7 @@ mod tests {
         }
         let edited = json!({"id": "5", "channel_id": "2", "edited_timestamp": 7});
         assert_eq!(parse_event("MESSAGE_UPDATE", &edited), DiscordEvent::Malformed);
-        // A server's message without a readable server is not a direct message.
+        // A message whose server id cannot be parsed is not a direct message.
         let message = json!({"id": "175928847299117063", "channel_id": "2", "guild_id": 1,
             "content": "hi", "author": {"id": "3", "username": "mio"}});
         assert_eq!(parse_event("MESSAGE_CREATE", &message), DiscordEvent::Malformed);

@@ -1,7 +1,7 @@
 //! The gateway: one connection per shard, reopened when it is lost. The sequence number is stored in the same
 //! transaction as the event (invariant 1: heard before acknowledged), so the session resumes right after the last
-//! stored event, whatever ended the connection or the program. The bot never closes with 1000 or 1001, because
-//! that would end the session.
+//! stored event, whatever ended the connection or the program. The bot never closes a connection with 1000 or 1001,
+//! because that would end the session.
 
 mod connection;
 pub mod disconnect;
@@ -39,7 +39,7 @@ use aizuchi_core::platform::access::AccessLoss;
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::store::StoreError;
 
-/// The events that Discord sends: servers and their channels, messages and reactions.
+/// The events that Discord should send: servers and their channels, messages and reactions.
 pub const INTENTS: Intents = Intents::GUILDS
     .union(Intents::GUILD_MESSAGES)
     .union(Intents::GUILD_MESSAGE_REACTIONS)
@@ -47,24 +47,25 @@ pub const INTENTS: Intents = Intents::GUILDS
     .union(Intents::DIRECT_MESSAGE_REACTIONS)
     .union(Intents::MESSAGE_CONTENT);
 
-/// After this many events without anything to store, the sequence number is stored on its own.
+/// After this many events without a write to the store, the sequence number is stored on its own.
 const MAX_UNSAVED_EVENTS: u32 = 100;
-/// Between two gaps that are declared because an event was missed: each makes all channels be backfilled.
+/// The interval between gaps that are declared because an event was missed. Each gap triggers a backfill of all
+/// channels.
 const GAP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// A shard's event stream, across connections.
 pub(super) struct ShardStream {
     pub shard: ShardId,
     pub session: Option<GatewaySession>,
-    /// The last session, which cannot be resumed, until a new one starts.
+    /// The last session that cannot be resumed, until a new one starts.
     ended_session: Option<GatewaySession>,
-    /// How many events were received since the sequence number was stored.
+    /// The number of events received since the sequence number was stored.
     unsaved_events: u32,
-    /// No session has started or resumed since the program started.
+    /// Whether no session has started or resumed since the program started.
     is_fresh: bool,
-    /// An event was missed, and a gap is declared at this time.
+    /// The time at which to declare a gap, after an event was missed.
     gap_due: Option<Timestamp>,
-    /// Before this time no gap is declared.
+    /// No gap is declared before this time.
     next_gap_at: Timestamp,
 }
 
@@ -168,9 +169,9 @@ impl DiscordPlatform {
         }
     }
 
-    /// Waits until there may be another token than this one, which the gateway has refused.
+    /// Waits until there may be a replacement for this token, which the gateway has refused.
     async fn wait_for_token(&self, refused: &Arc<SecretString>) {
-        // A token that was replaced during the connection says nothing about its successor.
+        // The failure of a token that was replaced during the connection says nothing about its successor.
         if Arc::ptr_eq(refused, &self.settings.token.read()) {
             self.access.refuse("the gateway says so");
         }
@@ -213,14 +214,14 @@ impl DiscordPlatform {
             result = &mut ingesting => return disconnect_from(result),
             disconnect = reading => disconnect?,
         };
-        // Ingest what was received before another connection replays it.
+        // Ingest the received events before another connection replays them.
         match ingesting.await {
             Ok(()) => Ok(disconnect),
             failed => disconnect_from(failed),
         }
     }
 
-    /// Ingests one event after the other, until the connection is lost and the queue is empty.
+    /// Ingests the events one by one, until the connection is lost and the queue is empty.
     async fn ingest_events(
         &self,
         stream: &mut ShardStream,
@@ -242,7 +243,7 @@ impl DiscordPlatform {
                 }
                 input = event_receiver.recv() => input,
             };
-            // It takes up room in the queue until it is stored.
+            // The input counts against the queue's capacity until it is stored.
             let Some(queued) = input else { return Ok(()) };
             match &queued.input {
                 GatewayInput::Event(event) => self.ingest_event(stream, event).await?,
@@ -282,12 +283,13 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// An event could not be heard, and Discord will not send it again. Its message is in the history.
+    /// Schedules a gap after an event that could not be heard. Discord does not resend the event, but its message is in
+    /// the history.
     fn miss_event(&self, stream: &mut ShardStream) {
         stream.gap_due = stream.gap_due.or(Some(self.now().max(stream.next_gap_at)));
     }
 
-    /// Has everything backfilled since the last gap, as a new session does.
+    /// Declares a gap, as a new session does: everything since the last gap is backfilled.
     async fn declare_gap(&self, stream: &mut ShardStream) -> Result<(), IngestError> {
         (stream.gap_due, stream.next_gap_at) = (None, self.now() + GAP_INTERVAL);
         let Some(session) = stream.session.clone() else { return Ok(()) };
@@ -301,12 +303,12 @@ impl DiscordPlatform {
         self.cursors.put_cursor(session.to_cursor(stream.shard)).await?;
         self.shards.mark_connected(stream.shard, session.unbroken_since(), &self.connection);
         (stream.session, stream.unsaved_events) = (Some(session), 0);
-        // The event may be the first of a channel or a thread that is not known yet.
+        // The missed event may have been the first of a channel or thread that is not known yet.
         self.sync_requested.notify_one();
         Ok(())
     }
 
-    /// A new session starts. Discord does not replay earlier events, so there is a gap to backfill.
+    /// Starts a new session. Discord does not replay earlier events, so there is a gap to backfill.
     async fn start_session(
         &self,
         stream: &mut ShardStream,
@@ -336,7 +338,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// The session was resumed: no event is missing.
+    /// Marks the session as resumed: no event is missing.
     async fn resume_session(&self, stream: &mut ShardStream) {
         let Some(session) = &stream.session else { return };
         debug!(platform = "discord", shard = stream.shard.number(), "resumed the gateway session");
@@ -361,7 +363,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// The session as it is stored. A gap that is still to be declared must not be lost with the process.
+    /// Returns the session as a cursor. A gap that is yet to be declared must survive a crash.
     fn session_cursor(&self, stream: &ShardStream, session: &GatewaySession) -> Cursor {
         match stream.gap_due {
             None => session.to_cursor(stream.shard),
@@ -370,7 +372,7 @@ impl DiscordPlatform {
     }
 }
 
-/// An event that could not be stored is replayed by the next connection.
+/// Converts the result to a disconnect. The next connection replays an event that could not be stored.
 fn disconnect_from(result: Result<(), IngestError>) -> Result<Disconnect, DiscordConnectError> {
     match result {
         Ok(()) => Ok(Disconnect::from_reason("the connection ended")),

@@ -1,4 +1,4 @@
-//! Backfill: reads what was missed, channel by channel, behind a cursor that never passes a gap. Every new session
+//! Backfill: reads missed messages, channel by channel, behind a cursor that never passes a gap. Every new session
 //! follows a gap; a resumed one does not.
 //!
 //! Discord does not replay the edits and deletions of a gap. They are found by comparing the history with the store.
@@ -28,11 +28,11 @@ use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
 use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
 use aizuchi_core::store::StoreError;
 
-/// How far back edits and deletions are looked for.
+/// How far back the backfill looks for edits and deletions.
 const CHANGE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Reading starts this much before the cursor, because clocks differ.
+/// Reading starts this long before the cursor, because clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(5);
-/// How many channels are read at once.
+/// How many channels are read concurrently.
 const MAX_CONCURRENT_CHANNELS: usize = 4;
 
 #[async_trait]
@@ -80,10 +80,10 @@ impl ChannelHistory for DiscordPlatform {
 }
 
 impl DiscordPlatform {
-    /// Whether a conversation may have messages that were not heard yet.
+    /// Returns whether a conversation may have messages that were not heard yet.
     pub(super) fn conversation_state(&self, conversation: &ConversationId) -> BackfillState {
         let since = self.connection.state().connected_since;
-        // With a refused token nothing can be posted, so what is due waits as it does for a connection.
+        // With a refused token nothing can be posted, so due steps wait as they do for a connection.
         let Some(since) = since.filter(|_| self.access.outage().is_none()) else {
             return BackfillState::Disconnected;
         };
@@ -104,8 +104,8 @@ impl DiscordPlatform {
         }
     }
 
-    /// Backfills a conversation before others. Channels that the bot cannot read are left alone, and without a
-    /// connection there is no gap to read yet.
+    /// Backfills a conversation before others. Skips channels that the bot cannot read; without a connection there is
+    /// no gap to read yet.
     pub(super) fn prioritize_conversation(&self, conversation: &ConversationId) {
         let membership = self.cache.channel(&conversation.channel).map(|cached| cached.membership);
         let is_connected = self.connection.state().connected_since.is_some();
@@ -142,7 +142,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Reads a channel and its threads since the cursor. Returns the number of new messages.
+    /// Reads a channel and its threads from the cursor on. Returns the number of new messages.
     async fn backfill_channel(
         &self,
         channel: &ChannelId,
@@ -167,14 +167,14 @@ impl DiscordPlatform {
             }
         }
         self.backfill.mark_channel_complete(channel, since);
-        // Everything since then arrived live.
+        // All messages since then arrived live.
         if self.connection.state().connected_since == Some(since) {
             self.store_read_cursor(channel, ReadCursor { until: started_at, since }).await?;
         }
         Ok(pass.new_messages)
     }
 
-    /// The workspace of a channel: its server's, or that of direct messages.
+    /// Returns the workspace of a channel: its server's, or that of direct messages.
     fn workspace_of(&self, channel: &ChannelId) -> WorkspaceId {
         let cached = self.cache.channel(channel);
         cached.map_or_else(direct_workspace, |cached| cached.channel.workspace)
@@ -202,7 +202,8 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Moves the cursors of all channels that were backfilled since the last gap: they missed nothing until then.
+    /// Advances the cursors of all channels that were backfilled since the last gap: they have missed nothing until
+    /// then.
     pub(super) async fn advance_read_cursors(
         &self,
         since: Timestamp,

@@ -1,5 +1,5 @@
-//! How often the bot may identify to the gateway. Discord ends all sessions and resets the token of a bot that
-//! identifies more than a thousand times a day, so the count is stored: it survives crashes and restarts.
+//! The limit on how often the bot may identify to the gateway. Discord ends all sessions and resets the token of a bot
+//! that identifies more than a thousand times a day, so the count is stored to survive crashes and restarts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::{duration_from_seconds, seeded_random};
 use aizuchi_core::store::StoreError;
 
-/// A hundred less than Discord's limit.
+/// A hundred below Discord's limit.
 const MAX_PER_DAY: usize = 900;
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// Discord's minimum between two.
+/// Discord's minimum interval between two Identifies.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// At this pace, a day has 720.
+/// At this interval, a day has 720 Identifies.
 const MAX_INTERVAL: SignedDuration = SignedDuration::from_secs(120);
-/// Up to this many within an hour do not slow down the next.
+/// Up to this many Identifies within an hour do not delay the next one.
 const BACKOFF_THRESHOLD: u32 = 5;
 /// The key of the stored count.
 const BUDGET_KEY: &str = "identifies";
 
-/// When the bot identified within the last day, oldest first, in Unix seconds.
+/// The times of the Identifies within the last day, oldest first, in Unix seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdentifyBudget(Vec<i64>);
 
@@ -45,7 +45,7 @@ impl IdentifyBudget {
         self.0.push(now.as_second());
     }
 
-    /// When the bot may identify next, if this many shards share the budget.
+    /// Returns when the bot may identify next, if this many shards share the budget.
     pub fn next_at(&self, now: Timestamp, shards: u32) -> Timestamp {
         let Some(last) = self.0.last() else { return now };
         let at = |second: i64| Timestamp::from_second(second).unwrap_or(now);
@@ -54,7 +54,7 @@ impl IdentifyBudget {
         let doublings = recent.saturating_sub(BACKOFF_THRESHOLD).min(5);
         let pause = (MIN_INTERVAL * (1 << doublings)).min(MAX_INTERVAL);
         let after_pause = at(*last) + pause;
-        // The oldest of the last 900 has to be a day ago.
+        // The oldest of the last 900 Identifies has to be a day old.
         let spent = self.0.len().checked_sub(MAX_PER_DAY).and_then(|over| self.0.get(over));
         let after_renewal = spent.map_or(Timestamp::MIN, |second| at(*second) + DAY);
         after_pause.max(after_renewal)
@@ -72,7 +72,7 @@ pub struct IdentifyQueue {
 #[derive(Debug)]
 pub struct IdentifyRequest {
     permit: oneshot::Sender<()>,
-    /// Notified with the permit; the connection's timeout starts then.
+    /// Notified with the permit, which starts the connection's timeout.
     permitted: Arc<Notify>,
 }
 
@@ -81,7 +81,7 @@ impl IdentifyQueue {
         Self { requests, permitted: Arc::default() }
     }
 
-    /// Resuming a session needs no permit.
+    /// Starts the timeout without a permit: resuming a session needs none.
     pub fn skip(&self) {
         self.permitted.notify_one();
     }
@@ -91,10 +91,10 @@ impl IdentifyQueue {
         self.permitted.notified().await;
     }
 
-    /// Asks for a permit.
+    /// Requests a permit.
     pub fn enqueue(&self) -> oneshot::Receiver<()> {
         let (permit_sender, permit) = oneshot::channel();
-        // It fails only if the permit loop has ended, which ends the whole adapter.
+        // Fails only if the permit loop has ended, which ends the whole adapter.
         let _ = self
             .requests
             .send(IdentifyRequest { permit: permit_sender, permitted: self.permitted.clone() });
@@ -103,8 +103,7 @@ impl IdentifyQueue {
 }
 
 impl DiscordPlatform {
-    /// Permits one Identify after the other, and stores the count before each. Ends only if the count cannot be
-    /// stored.
+    /// Permits one Identify at a time, and stores the count before each. Returns only if the count cannot be stored.
     pub(super) async fn permit(
         &self,
         mut requests: mpsc::UnboundedReceiver<IdentifyRequest>,
@@ -132,7 +131,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// When the bot may identify next, with some jitter.
+    /// Returns when the bot may identify next, with some jitter.
     pub(super) async fn next_identify_at(&self, shards: u32) -> Result<Timestamp, StoreError> {
         let (budget, now) = (self.load_identify_budget().await?, self.now());
         let next = budget.next_at(now, shards).max(self.identify_not_before());
@@ -169,7 +168,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// How often the bot identifies within some time if every attempt fails at once.
+    /// Returns how often the bot identifies within this time if every attempt fails immediately.
     fn attempts_within(seconds: i64, shards: u32) -> usize {
         let (mut budget, mut now, mut count) = (IdentifyBudget::default(), 0, 0);
         while now < seconds {
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(attempts_within(20, 1), 4);
         assert!(attempts_within(3600, 1) < 40, "{}", attempts_within(3600, 1));
         assert!(attempts_within(86_400, 1) < 800, "{}", attempts_within(86_400, 1));
-        // The limit holds for any number of shards.
+        // The limit applies to any number of shards.
         for shards in [16, 1000] {
             assert!(attempts_within(86_400, shards) <= MAX_PER_DAY, "{shards}");
         }

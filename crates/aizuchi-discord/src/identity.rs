@@ -1,4 +1,4 @@
-//! Who the bot is on Discord, and the workspaces that follow from it. Discord's last answer is stored, so the
+//! The bot's identity on Discord, and the workspaces derived from it. Discord's last response is stored, so that the
 //! program also starts while Discord cannot be reached.
 
 use std::time::Duration;
@@ -19,11 +19,11 @@ use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::{Cursors, StoreError};
 
-/// The prefix of every Discord workspace. On its own it is the workspace under which cursors of the whole
-/// installation are stored.
+/// The prefix of every Discord workspace. On its own it is the workspace that stores the cursors of the whole
+/// installation.
 const PLATFORM: &str = "discord";
 
-/// How many servers Discord lists at once.
+/// The number of servers per page of Discord's list.
 const GUILD_PAGE_SIZE: usize = 200;
 const MAX_START_ATTEMPTS: usize = 3;
 const START_RETRY_DELAY: Duration = Duration::from_secs(2);
@@ -78,23 +78,23 @@ pub enum DiscordConnectError {
     Other(#[from] anyhow::Error),
 }
 
-/// The workspace that stands for Discord as a whole.
+/// Returns the workspace that represents Discord as a whole.
 pub fn platform_workspace() -> WorkspaceId {
     WorkspaceId::new(PLATFORM)
 }
 
-/// The workspace of a server.
+/// Returns the workspace of a server.
 pub fn guild_workspace(guild: Id<GuildMarker>) -> WorkspaceId {
     WorkspaceId::new(format!("{PLATFORM}:{guild}"))
 }
 
-/// The workspace of all direct messages. Each direct message is a private channel of it, so nothing leaks from
+/// Returns the workspace of all direct messages. Each direct message is a private channel of it, so nothing leaks from
 /// one to another, and nothing leaks to or from a server.
 pub fn direct_workspace() -> WorkspaceId {
     WorkspaceId::new(format!("{PLATFORM}:direct"))
 }
 
-/// Asks Discord whose token this is, and which servers the bot is on.
+/// Fetches the bot that the token belongs to, and the servers that it is on.
 pub async fn fetch_identity(
     settings: &DiscordSettings,
 ) -> Result<DiscordIdentity, DiscordConnectError> {
@@ -133,7 +133,7 @@ fn unreadable(reason: &'static str) -> DiscordConnectError {
     DiscordConnectError::IdentityUnavailable(DiscordApiError::Malformed(reason))
 }
 
-/// Whose token this is. While Discord cannot be reached, its last stored answer is used.
+/// Fetches the identity. Falls back to the stored one while Discord cannot be reached.
 pub async fn resolve_identity(
     settings: &DiscordSettings,
     cursors: &dyn Cursors,
@@ -161,13 +161,13 @@ pub async fn resolve_identity(
     }
 }
 
-/// The identity as Discord sends it, and as it is stored.
+/// The identity in the format that Discord sends and the store keeps.
 #[derive(Deserialize, serde::Serialize)]
 struct IdentityRecord {
     id: String,
     username: String,
     application: ApplicationRecord,
-    /// Each is a [`GuildRecord`]. One that cannot be read does not hide the others.
+    /// Each is a [`GuildRecord`]. An unreadable one does not hide the others.
     guilds: Vec<Value>,
 }
 
@@ -218,20 +218,20 @@ fn to_identity_record(identity: &DiscordIdentity) -> IdentityRecord {
     }
 }
 
-/// The key under which a token's identity is stored. The token itself is never stored.
+/// Returns the key under which a token's identity is stored. The token itself is never stored.
 fn identity_key(settings: &DiscordSettings) -> String {
     let digest = Sha256::digest(settings.token.read().expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl DiscordIdentity {
-    /// Every workspace that the bot is in.
+    /// Returns every workspace that the bot is in.
     pub fn workspaces(&self) -> Vec<WorkspaceId> {
         let guilds = self.guilds.iter().map(|guild| guild_workspace(guild.id));
         guilds.chain([direct_workspace()]).collect()
     }
 
-    /// The identity as a cursor, for [`resolve_identity`] at the next start.
+    /// Returns the identity as a cursor, for [`resolve_identity`] at the next start.
     pub(crate) fn to_cursor(&self, settings: &DiscordSettings) -> Cursor {
         let record = serde_json::to_string(&to_identity_record(self)).unwrap_or_default();
         Cursor {

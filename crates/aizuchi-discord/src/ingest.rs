@@ -1,5 +1,5 @@
-//! Events from Discord are parsed, turned into plain text, and heard. A server and a channel are heard before any
-//! message in them.
+//! Ingests Discord's events: parses them, converts them to plain text, and hears them. A server and a channel are heard
+//! before any message in them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,31 +40,31 @@ pub(super) enum IngestError {
     Backfill(#[from] anyhow::Error),
 }
 
-/// What became of an event.
+/// The outcome of ingesting an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IngestResult {
     Done,
-    /// It could not be heard, and hearing it again would not help.
+    /// The event could not be heard, and a retry would not help.
     Missed,
 }
 
-/// The gateway cursor of an event. It is taken by the write that it is stored with, in one transaction.
+/// The gateway cursor of an event. The write that stores the event takes it, so both are committed in one transaction.
 pub(super) type PendingCursor = Option<Cursor>;
-/// How many messages of a deleted thread are read at a time.
+/// The batch size for reading the messages of a deleted thread.
 const PAGE_SIZE: usize = 500;
 
 /// The conversation of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     pub conversation: ConversationId,
-    /// The persona opened this thread, so every message in it is addressed to the persona.
+    /// Whether the persona opened this thread, so that every message in it is addressed to the persona.
     pub is_opened_by_persona: bool,
     /// The title, if the thread is a forum post.
     pub forum_post_title: Option<Arc<str>>,
 }
 
 impl DiscordPlatform {
-    /// Ingests one event. If it fails, Discord replays the event.
+    /// Ingests one event. If this fails, Discord replays the event.
     pub(super) async fn ingest(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl DiscordPlatform {
                 );
                 Ok(IngestResult::Done)
             }
-            // A replay would hold up all other events for as long as Discord cannot describe this channel.
+            // A replay would block all other events for as long as Discord cannot describe this channel.
             Err(IngestError::Api(error)) => {
                 warn!(
                     platform = "discord",
@@ -171,13 +171,14 @@ impl DiscordPlatform {
                 Ok(self.hear_user(&guild_workspace(member.guild), &member.user).await?)
             }
             DiscordEvent::Interaction(interaction) => {
-                // It is answered apart, within three seconds, so it does not wait for other events.
+                // An interaction is answered separately, because it must be answered within three seconds without
+                // waiting for other events.
                 let _ = self.interaction_sender.send(interaction);
                 Ok(())
             }
             DiscordEvent::Malformed => {
                 self.incidents.record_malformed(MalformedInput::Event, name);
-                // What it would have changed of a server can be asked for.
+                // A sync fetches any change of a server that the event may have described.
                 self.sync_requested.notify_one();
                 Ok(())
             }
@@ -190,7 +191,7 @@ impl DiscordPlatform {
         message: &DiscordMessage,
         cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        // The agent stores its own posts as it wrote them, and may be about to.
+        // The agent stores its own posts as it wrote them, and may be about to store this one.
         if self.is_own(message) && message.key.is_some() {
             return Ok(());
         }
@@ -215,7 +216,7 @@ impl DiscordPlatform {
         Ok(self.inbox.deliver(delivery).await?)
     }
 
-    /// Hears an edit. A message that was not heard before is heard now.
+    /// Hears an edit. A message that was not heard before is heard as a new one.
     async fn hear_changed_message(
         &self,
         message: &DiscordMessage,
@@ -264,7 +265,7 @@ impl DiscordPlatform {
     }
 
     /// Hears a deletion. While the channel still waits for its backfill, an unknown message leaves a tombstone, so that
-    /// a page of the history read before the deletion does not bring it in.
+    /// a page of the history read before the deletion does not restore it.
     async fn hear_deletion(
         &self,
         message: &MessageId,
@@ -363,7 +364,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Hears the removal of all reactions to a message, or of all with one emoji.
+    /// Hears the removal of all reactions to a message, or of all reactions with one emoji.
     pub(super) async fn hear_reactions_removed(
         &self,
         channel_ref: &ChannelRef,
@@ -395,7 +396,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Hears a message's author. A history holds the global name only, so it does not replace a name on the server.
+    /// Hears a message's author. A history contains only the global name, so it does not replace a name on the server.
     async fn hear_author(
         &self,
         message: &DiscordMessage,
@@ -430,7 +431,8 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// The owner and managers of a server are admins. Without roles in the event, the known role stays.
+    /// Returns the role of a user. The owner and managers of a server are admins. Without roles in the event, the known
+    /// role is kept.
     pub(super) fn user_role(
         &self,
         workspace: &WorkspaceId,
@@ -462,7 +464,7 @@ impl DiscordPlatform {
         self.inbox.deliver(Delivery { cursor: cursor.take(), ..heard.into() }).await
     }
 
-    /// A message came without its content. Logged once an hour.
+    /// Warns that a message arrived without its content, at most once an hour.
     fn warn_content_missing(&self) -> Arrival {
         const HOUR_MS: i64 = 3_600_000;
         let now = self.now().as_millisecond();
@@ -489,7 +491,7 @@ impl DiscordPlatform {
         message.author.id == self.identity.user
     }
 
-    /// The message in plain text, with its mentions.
+    /// Converts the message to plain text with its mentions.
     pub(super) fn to_message(&self, message: &DiscordMessage, location: &Location) -> Message {
         let kind = match (self.is_own(message), message.author.is_bot) {
             (true, _) => AuthorKind::Persona,
@@ -538,7 +540,7 @@ impl DiscordPlatform {
         };
         let parsed = read_message_text(&message.raw, &names, self.persona.language);
         let mut mentions = parsed.mentions;
-        // A reply notifies the author it answers without naming them.
+        // A reply notifies the author of the message it replies to without naming them.
         let notified = message.raw["mentions"].as_array().into_iter().flatten();
         let notified = notified.filter_map(|mentioned| mentioned["id"].as_str()).map(UserId::new);
         for user in notified.chain(message.replied_user.clone()) {
@@ -566,7 +568,7 @@ fn is_in_channel(message: &Message, channel_ref: &ChannelRef) -> bool {
 }
 
 impl Location {
-    /// A direct message.
+    /// Returns the location of a direct message.
     pub(super) fn direct(channel: &ChannelId) -> Self {
         let conversation = ConversationId {
             workspace: direct_workspace(),

@@ -1,8 +1,8 @@
-//! The link with which an admin invites the bot to a server.
+//! The link that an admin uses to invite the bot to a server.
 
 use crate::permissions::invite_permissions;
 
-/// The invite link, with the scopes for the bot and its slash command.
+/// Returns the invite link, with the scopes for the bot and its slash command.
 pub fn invite_url(application: u64) -> String {
     format!(
         "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={}",
@@ -10,13 +10,13 @@ pub fn invite_url(application: u64) -> String {
     )
 }
 
-/// The application's page with the token and the intents.
+/// Returns the URL of the application's page with the token and the intents.
 pub fn bot_page_url(application: u64) -> String {
     format!("https://discord.com/developers/applications/{application}/bot")
 }
 
-/// The application of a token. The token's first part is the bot's id, which equals the application's id for every
-/// application created since 2016.
+/// Returns the application of a token. The token's first part is the bot's id, which equals the application's id for
+/// every application created since 2016.
 pub fn application_id(token: &str) -> Option<u64> {
     let first = token.split('.').next()?;
     let id = String::from_utf8(decode_base64(first)?).ok()?;

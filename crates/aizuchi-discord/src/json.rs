@@ -1,22 +1,22 @@
-//! Reading Discord's JSON leniently: a field of another shape counts as absent.
+//! Reads Discord's JSON leniently: a field of an unexpected shape counts as absent.
 
 use serde_json::Value;
 use twilight_model::id::Id;
 
-/// A string, unless it is absent or empty.
+/// Returns the string, unless it is absent or empty.
 pub fn non_empty_str(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// Discord's own ids have up to twenty digits. A longer one fits into no index of a database.
+/// Discord's own ids have up to 20 digits. A longer id than this would not fit into a database index.
 const MAX_ID_BYTES: usize = 200;
 
-/// A string that can be an id, or the name of an emoji, which serves as one.
+/// Returns the string if it can be an id, or an emoji's name, which serves as one.
 pub fn id_str(value: &Value) -> Option<&str> {
     non_empty_str(value).filter(|id| id.len() <= MAX_ID_BYTES)
 }
 
-/// The items of an array; none if it is absent.
+/// Returns the items of an array, or none if it is absent.
 pub fn array_at<'a>(object: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     object[key].as_array().into_iter().flatten()
 }

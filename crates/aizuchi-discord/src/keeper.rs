@@ -1,4 +1,5 @@
-//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
+//! Asks keepers in their direct message with the bot, with buttons below the question, and takes their clicks and
+//! edits.
 
 use std::collections::BTreeSet;
 
@@ -28,23 +29,23 @@ use aizuchi_core::platform::keeper::{
 };
 use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 
-/// Discord's numbers of components, of a button's style, and of that of a field with several lines.
+/// Discord's numbers for components, for a button's style, and for the style of a multi-line field.
 const ACTION_ROW: u8 = 1;
 const BUTTON: u8 = 2;
 const TEXT_INPUT: u8 = 4;
 const SECONDARY: u8 = 2;
 const PARAGRAPH: u8 = 2;
-/// The most that Discord lets a field hold.
+/// Discord's limit for the length of a text field.
 pub(super) const MAX_FORM_LENGTH: usize = 4_000;
-/// In the `custom_id` of a form, behind [`QUESTION_PREFIX`].
+/// Follows [`QUESTION_PREFIX`] in the `custom_id` of a form.
 const FORM: &str = "words";
-/// The `custom_id` of its field.
+/// The `custom_id` of the form's field.
 const FIELD: &str = "text";
 
 #[async_trait]
 impl KeeperChat for DiscordPlatform {
     fn workspaces(&self) -> Vec<WorkspaceId> {
-        // The bot may have joined a server meanwhile.
+        // The bot may have joined a server in the meantime.
         let known = self.cache.guilds().into_iter().map(guild_workspace);
         let all: BTreeSet<_> = self.identity.workspaces().into_iter().chain(known).collect();
         all.into_iter().collect()
@@ -134,14 +135,14 @@ impl KeeperChat for DiscordPlatform {
 }
 
 impl DiscordPlatform {
-    /// The channel of the bot's direct message with a user.
+    /// Returns the channel of the bot's direct message with a user.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opening = ApiRequest::post("/users/@me/channels", json!({ "recipient_id": user }));
         let opened = self.call(&opening).await.map_err(post_error)?;
         self.answered_id(&opening, &opened["id"])
     }
 
-    /// The direct message with a user, and what the bot wrote among its newest messages.
+    /// Returns the direct message with a user, and the bot's own messages among its newest ones.
     async fn read_direct(
         &self,
         user: &UserId,
@@ -168,8 +169,8 @@ impl DiscordPlatform {
         })
     }
 
-    /// Decides as somebody clicked, or opens the form for other words. Discord hears at once that the click has arrived;
-    /// whoever clicked is told if it led to nothing.
+    /// Applies a click, or opens the form for other words. The click is confirmed to Discord immediately; the user is
+    /// told if it had no effect.
     pub(super) async fn answer_click(&self, interaction: &Value) {
         match parse_click(interaction) {
             // A form can only be the first response.
@@ -197,7 +198,7 @@ impl DiscordPlatform {
         self.send_response(interaction, kind, data).await;
     }
 
-    /// Has the words of a form posted. Discord closes it; whoever sent it is told if it led to nothing.
+    /// Posts the words of a submitted form. Discord closes the form; the user is told if it had no effect.
     pub(super) async fn answer_form(&self, interaction: &Value) {
         self.confirm(interaction).await;
         let Some(form) = parse_form(interaction) else { return };
@@ -206,7 +207,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// Says that an interaction has arrived.
+    /// Confirms to Discord that an interaction has arrived.
     async fn confirm(&self, interaction: &Value) {
         let received = InteractionResponseType::DeferredUpdateMessage;
         self.send_response(interaction, received, json!({})).await;
@@ -221,13 +222,13 @@ impl DiscordPlatform {
     }
 }
 
-/// A button that does nothing: by it a message is known as one of which nothing is kept.
+/// Returns a disabled button, which marks a message as one that is not stored.
 fn idle_button(custom_id: &str) -> Value {
     json!({ "type": BUTTON, "style": SECONDARY, "label": "✓", "disabled": true,
         "custom_id": custom_id })
 }
 
-/// The `custom_id` of the button below a note with this key.
+/// Returns the `custom_id` of the button below a note with this key.
 fn note_id(key: &str) -> String {
     format!("{QUESTION_PREFIX}note/{}", nonce(key))
 }
@@ -236,14 +237,14 @@ fn history_request(channel: &str) -> ApiRequest {
     ApiRequest::get(format!("/channels/{channel}/messages?limit={MAX_SCANNED}"))
 }
 
-/// The `custom_id` of each button below a message.
+/// Returns the `custom_id` of each button below a message.
 fn button_ids(message: &Value) -> impl Iterator<Item = &str> {
     let rows = message["components"].as_array().into_iter().flatten();
     let buttons = rows.flat_map(|row| row["components"].as_array().into_iter().flatten());
     buttons.filter_map(|button| button["custom_id"].as_str())
 }
 
-/// Whether a message is this question, and not settled.
+/// Whether a message is this question and not settled yet.
 fn is_asked(message: &Value, workspace: &WorkspaceId, subject: QuestionSubject) -> bool {
     let asked = format!("{}/{workspace}", subject.key());
     button_ids(message).any(|id| {
@@ -252,7 +253,7 @@ fn is_asked(message: &Value, workspace: &WorkspaceId, subject: QuestionSubject) 
     })
 }
 
-/// A message that only its reader sees.
+/// Returns a message that only its reader sees.
 fn notice(text: &str) -> Value {
     json!({
         "content": text,
@@ -279,13 +280,13 @@ fn form_data(form: &EditForm) -> Value {
     })
 }
 
-/// A filled-in form for other words; nothing else is one.
+/// Parses a submitted form for other words. Returns `None` for any other interaction.
 fn parse_form(interaction: &Value) -> Option<FilledForm> {
     let data = &interaction["data"];
     let id = non_empty_str(&data["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
     let (proposal, workspace) = id.strip_prefix(FORM)?.strip_prefix('/')?.split_once('/')?;
     let rows = data["components"].as_array()?.iter();
-    // A field stands in a row, or in a label of its own.
+    // A field is in a row, or in a label of its own.
     let mut fields = rows.flat_map(|row| {
         let of_row = row["components"].as_array().into_iter().flatten();
         of_row.chain([&row["component"]])
@@ -299,12 +300,12 @@ fn parse_form(interaction: &Value) -> Option<FilledForm> {
     })
 }
 
-/// Who clicked a button, or filled in a form.
+/// Returns the user who clicked a button or submitted a form.
 fn user_id(interaction: &Value) -> Option<&str> {
     id_str(&interaction["user"]["id"]).or(id_str(&interaction["member"]["user"]["id"]))
 }
 
-/// A click on one of the buttons below a question; nothing else is a click.
+/// Parses a click on a button below a question. Returns `None` for any other interaction.
 fn parse_click(interaction: &Value) -> Option<Click> {
     let user = user_id(interaction)?;
     let id = non_empty_str(&interaction["data"]["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
@@ -318,7 +319,7 @@ fn parse_click(interaction: &Value) -> Option<Click> {
     })
 }
 
-/// A message in which nobody is mentioned, and no address is previewed.
+/// Returns a message without live mentions and link previews.
 fn message(text: &str, buttons: &[Value]) -> Value {
     json!({
         "content": text,
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!(parse_click(&json!([])), None);
     }
 
-    /// Nothing in the arguments of a call can leave their block, and they are shown in full.
+    /// Nothing in the arguments of a call can escape from its block, and they are shown in full.
     #[test]
     fn arguments_are_shown_as_code() {
         let shown =
@@ -397,7 +398,7 @@ mod tests {
         assert_eq!(custom_id, "aizuchi/allow_once/call-8/discord:1");
     }
 
-    /// What is shown is JSON of exactly what would be sent, whatever the renderer changes in other texts.
+    /// The text shown is exactly the JSON that would be sent, even if the renderer changes other texts.
     #[test]
     fn arguments_are_read_back_from_what_is_shown() {
         for text in [

@@ -1,7 +1,7 @@
-//! Discord: a bot on servers (each is a workspace of its own) and in direct messages. Events come over the
-//! gateway, gaps are backfilled from the channels' histories, and posts go out through the REST API.
+//! The adapter for Discord: a bot on servers (each is a workspace of its own) and in direct messages. Events arrive
+//! over the gateway, gaps are backfilled from the channels' histories, and posts go out through the REST API.
 //!
-//! The modules stand in the order a message travels them: what everything uses, in, out, and the operator's.
+//! The modules are in the order in which a message passes them: shared ones, inbound, outbound, and the operator's.
 
 pub mod settings;
 pub mod identity;
@@ -94,12 +94,13 @@ pub struct DiscordPlatform {
     backfill: BackfillQueue,
     shards: Shards,
     pub connection: ConnectionTracker,
-    /// Whether Discord takes the token.
+    /// Whether Discord accepts the token.
     access: PlatformAccess,
     incidents: Incidents,
     /// How far each channel's history has been read.
     read_cursors: Mutex<HashMap<ChannelId, ReadCursor>>,
-    /// When Discord last failed to describe an unknown channel. Locked while it is asked, so that it is asked once.
+    /// When the last lookup of each unknown channel failed. Locked during a lookup, so that each channel is looked up
+    /// once.
     failed_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// Wakes the sync of servers, channels and names.
     sync_requested: Notify,
@@ -169,7 +170,7 @@ impl DiscordPlatform {
         })
     }
 
-    /// The next slash command, autocompletion or button that a user triggers.
+    /// Returns the next slash command, autocompletion or button that a user triggers.
     pub async fn next_interaction(&self) -> Option<Value> {
         self.interaction_receiver.lock().await.recv().await
     }
@@ -178,13 +179,13 @@ impl DiscordPlatform {
         &self.identity
     }
 
-    /// Runs until `shutdown`. Ends earlier only if Discord does not admit the bot.
+    /// Runs until `shutdown`. Returns earlier only if Discord does not admit the bot.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         self.register_identity().await.context("cannot open Discord")?;
         tokio::select! {
-            // After `shutdown` it ends once every event received is stored.
+            // After `shutdown` this returns once every received event is stored.
             ended = self.run_gateway(&shutdown) => Ok(ended?),
-            // These never end and are safe to cancel at any await.
+            // These never return and are safe to cancel at any await point.
             _ = self.run_background_tasks() => Ok(()),
         }
     }
@@ -203,11 +204,11 @@ impl DiscordPlatform {
         join3(tasks, keepers, self.retry_refused_token()).await;
     }
 
-    /// Discord may take the same token again.
+    /// Retries a refused token, because Discord may accept it again.
     async fn retry_refused_token(&self) -> Infallible {
         loop {
             self.access.refused_for(RETRY_INTERVAL).await;
-            // What it means is seen from every call.
+            // Every call records whether Discord accepts the token.
             let _ = self.call(&ApiRequest::get("/users/@me")).await;
         }
     }
@@ -231,7 +232,7 @@ impl DiscordPlatform {
     /// Registers the persona as a user of a workspace, and applies every opt-out there.
     async fn register_workspace(&self, workspace: WorkspaceId) -> Result<(), StoreError> {
         for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // A user added to the list since the last start may have messages in the store.
+            // A user added to the list since the last start may still have stored messages.
             let workspace = workspace.clone();
             self.inbox.apply_order(Order::Redact { workspace, user }).await?;
         }
@@ -245,7 +246,7 @@ impl DiscordPlatform {
         self.inbox.hear(Heard::User(persona)).await.map(|_| ())
     }
 
-    /// Calls the REST API. While Discord refuses the token, nothing is done and everything is to be tried again.
+    /// Calls the REST API. If Discord refuses the bot's token, nothing was done, and the call fails as one to retry.
     async fn call(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
         let result = loop {
             let token = self.settings.token.read();
@@ -261,9 +262,9 @@ impl DiscordPlatform {
                 self.access.refuse(error.to_string());
                 return Err(DiscordApiError::Unreachable(error.to_string()));
             }
-            // Such a call says nothing of the bot's token.
+            // A call with a token of its own says nothing about the bot's token.
             Ok(_) | Err(DiscordApiError::Refused(_)) if call.has_own_token() => {}
-            // Whether the gateway takes the token is seen there.
+            // Only the gateway shows whether it accepts the token.
             Ok(_) | Err(DiscordApiError::Refused(_)) => self.access.recover(),
             Err(DiscordApiError::Malformed(_)) => self.record_malformed_response(call),
             Err(
@@ -277,11 +278,11 @@ impl DiscordPlatform {
 
     /// Records that a response cannot be read.
     fn record_malformed_response(&self, call: &ApiRequest) {
-        // The path may hold a secret, which the route leaves out.
+        // The path may contain a secret, which the route leaves out.
         self.incidents.record_malformed(MalformedInput::Response, &call.route_name());
     }
 
-    /// Gets a path, retrying until Discord answers or refuses. Honors Retry-After.
+    /// Fetches a path, and retries until Discord answers or refuses. Honors `Retry-After`.
     async fn read_with_retries<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -290,7 +291,7 @@ impl DiscordPlatform {
         self.read_with_attempts(path, MAX_ATTEMPTS).await
     }
 
-    /// The same with at most this many attempts, apart from those that Discord asks to make later.
+    /// Like `read_with_retries`, but with at most this many attempts, not counting those that Discord asked to delay.
     async fn read_with_attempts<T: DeserializeOwned>(
         &self,
         path: &str,

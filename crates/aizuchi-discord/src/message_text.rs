@@ -1,4 +1,4 @@
-//! The text of a whole message: its content, and a line for everything else that users see but its files: forwarded
+//! Reads the text of a whole message: its content, and a line for every other visible part except its files: forwarded
 //! messages, stickers, polls and their results, embeds of bots. A part of an unexpected shape is skipped.
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_core::texts;
 
-/// A message's text, and the users mentioned in its own content.
+/// Returns a message's text, and the users mentioned in its own content.
 pub fn read_message_text(
     message: &Value,
     names: &NameLookup<'_>,
@@ -49,7 +49,7 @@ impl MessageReader<'_> {
         parsed.text.trim_end().to_owned()
     }
 
-    /// The text of a system message.
+    /// Returns the text of a system message.
     fn system_text(&self, message: &Value) -> Option<String> {
         let language = self.language;
         let (kind, detail) = match message["type"].as_u64()? {
@@ -66,7 +66,7 @@ impl MessageReader<'_> {
         to_single_line(&self.text_without_mentions(str_at(message, "content")))
     }
 
-    /// `Tea?: green (3/5)`, or that there is no winner, from the embed of a poll result.
+    /// Returns `Tea?: green (3/5)`, or that there is no winner, from the embed of a poll result.
     fn poll_result(&self, message: &Value) -> String {
         let result = array_at(message, "embeds").find(|embed| embed["type"] == "poll_result");
         let field = |name: &str| {
@@ -93,7 +93,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// A text whose mentions do not count, because they notify no user.
+    /// Reads a text whose mentions do not count, because they notify no user.
     fn text_without_mentions(&self, text: &str) -> String {
         self.text(text, &mut Vec::new())
     }
@@ -121,7 +121,7 @@ impl MessageReader<'_> {
         format!("[{}]", join_non_empty([kind, question, answers], ": "))
     }
 
-    /// A message of another user, quoted.
+    /// Quotes another user's message.
     fn forwarded(&self, message: &Value) -> String {
         let content = self.text_without_mentions(str_at(message, "content"));
         let embeds = array_at(message, "embeds").map(|embed| self.embed(embed));

@@ -1,4 +1,4 @@
-//! What a user may do in a server's channel, and what the bot needs there.
+//! A user's permissions in a server's channel, and those that the bot needs there.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::PermissionOverwrite;
@@ -12,7 +12,7 @@ pub struct RequiredPermission {
     pub permission: Permissions,
     /// Discord's name for it.
     pub name: &'static str,
-    /// What the bot needs it for; completes “to …”.
+    /// Why the bot needs it; completes “to …”.
     pub reason: &'static str,
 }
 
@@ -48,11 +48,11 @@ pub const THREAD_PERMISSIONS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
 pub const POST_PERMISSIONS: Permissions =
     Permissions::VIEW_CHANNEL.union(Permissions::SEND_MESSAGES);
 
-/// A user with any of these is an admin.
+/// The permissions of an admin: any of these suffices.
 pub const ADMIN_PERMISSIONS: Permissions =
     Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
 
-/// All permissions that the invite link requests.
+/// Returns all permissions that the invite link requests.
 pub fn invite_permissions() -> Permissions {
     REQUIRED_PERMISSIONS.iter().fold(Permissions::empty(), |all, need| all | need.permission)
 }
@@ -66,7 +66,7 @@ pub struct GuildPermissions<'a> {
 }
 
 impl GuildPermissions<'_> {
-    /// What a member with these roles may do in a channel.
+    /// Returns the permissions of a member with these roles in a channel.
     pub fn in_channel(
         &self,
         user: Id<UserMarker>,
@@ -100,7 +100,7 @@ impl GuildPermissions<'_> {
     }
 }
 
-/// The required permissions that the bot lacks.
+/// Returns the required permissions that the bot lacks.
 pub fn missing(has: Permissions) -> impl Iterator<Item = &'static RequiredPermission> {
     REQUIRED_PERMISSIONS.iter().filter(move |need| !has.contains(need.permission))
 }

@@ -1,5 +1,5 @@
-//! Posting to Discord. A post carries a nonce derived from its key, so posting is idempotent while Discord remembers
-//! the nonce (some minutes). After that, the history shows whether the post went out.
+//! Posts to Discord. A post carries a nonce derived from its key, so posting is idempotent while Discord remembers the
+//! nonce (some minutes). After that, the history shows whether the post was sent.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +31,7 @@ const NONCE_LENGTH: usize = 25;
 const TYPING_REFRESH: SignedDuration = SignedDuration::from_secs(8);
 /// The longest time that typing is shown before an unsolicited post.
 const MAX_TYPING: SignedDuration = SignedDuration::from_secs(3);
-/// How long Discord surely remembers a nonce; it documents only “some minutes”.
+/// How long Discord is certain to remember a nonce; it documents only “some minutes”.
 const NONCE_LIFETIME: SignedDuration = SignedDuration::from_mins(2);
 /// The history is read from this long before the dispatch, because clocks differ.
 const SEARCH_MARGIN: SignedDuration = SignedDuration::from_mins(15);
@@ -39,7 +39,7 @@ const SEARCH_MARGIN: SignedDuration = SignedDuration::from_mins(15);
 const MATCH_MARGIN: SignedDuration = SignedDuration::from_secs(10);
 const PAGE_SIZE: usize = 100;
 
-/// Discord's error codes for limits that pass, such as slow mode.
+/// Discord's error codes for temporary limits, such as slow mode.
 const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
 /// Discord's error code for a reply without access to the history.
 const REPLY_NEEDS_HISTORY: u64 = 160_002;
@@ -81,7 +81,7 @@ impl Platform for DiscordPlatform {
 
     async fn show_typing(&self, item: &OutboxItem) -> SignedDuration {
         let is_owed = !item.metadata.owed.is_empty();
-        // A user who waits for an answer has seen typing while the model was called.
+        // A user who waits for an answer saw the typing indicator while the model was called.
         if item.reaction_to.is_some()
             || item.is_sending()
             || (is_owed && item.id == item.first_in_draft)
@@ -149,7 +149,7 @@ impl DiscordPlatform {
             "content": self.rendered(item, &users),
             "nonce": nonce(&item.key),
             "enforce_nonce": true,
-            // No user is notified, whatever the text holds.
+            // No user is notified, whatever the text contains.
             "allowed_mentions": { "parse": [], "replied_user": false },
             // A link preview would make Discord fetch a page that a user's text chose.
             "flags": MessageFlags::SUPPRESS_EMBEDS.bits(),
@@ -160,7 +160,7 @@ impl DiscordPlatform {
         }
         let channel = discord_channel(&item.conversation, thread.as_ref());
         let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
-        // No user waits for an unsolicited post, and new messages might arrive while it waits for its turn.
+        // No user waits for an unsolicited post, and new messages might arrive while it waits for its slot.
         let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
         let call = if is_unsolicited { call.without_wait() } else { call };
         let posted = match self.call(&call).await {
@@ -170,7 +170,7 @@ impl DiscordPlatform {
             posted => posted,
         };
         let posted = match posted {
-            // Discord knows the nonce and has no message for it any more: it was posted, and somebody has deleted it.
+            // Discord remembers the nonce but no longer has its message: it was posted, and a user has deleted it.
             Err(error) if error.code() == Some(UNKNOWN_MESSAGE) => {
                 return Ok(self.deleted_post(thread));
             }
@@ -198,8 +198,8 @@ impl DiscordPlatform {
         })
     }
 
-    /// A post that is there no more. Its own id is not known; under this one no message is found, so that the next
-    /// backfill finds it deleted.
+    /// Returns a post that no longer exists. Its own id is unknown; no message has this id, so the next backfill marks
+    /// it as deleted.
     fn deleted_post(&self, thread: Option<MessageId>) -> PostedMessage {
         let (id, author) = (first_id_at(self.now()).to_string(), self.identity.user.clone());
         PostedMessage { id: MessageId::new(id), thread, at: self.now(), author }
@@ -213,7 +213,7 @@ impl DiscordPlatform {
         let _ = self.call(&call).await;
     }
 
-    /// The newest messages of a channel, whose authors may be mentioned.
+    /// Returns the newest messages of a channel, whose authors may be mentioned.
     async fn recent_messages(&self, conversation: &ConversationId) -> Vec<StoredMessage> {
         let query = MessageQuery {
             workspace: conversation.workspace.clone(),
@@ -244,7 +244,7 @@ impl DiscordPlatform {
             let path = format!("/channels/{channel}/messages?limit={PAGE_SIZE}&after={after}");
             let page = match self.call(&ApiRequest::get(path)).await {
                 Ok(page) => page,
-                // A thread that was never opened holds no post.
+                // A thread that was never opened contains no post.
                 Err(error) if error.code().is_some_and(|code| UNKNOWN_CODES.contains(&code)) => {
                     return Ok(None);
                 }
@@ -265,7 +265,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// Without access to the history Discord returns an empty page, so an empty page proves nothing on its own.
+    /// Checks that an empty page is conclusive. Without access to the history Discord returns an empty page as well.
     async fn confirm_absent(
         &self,
         dispatched: Timestamp,
@@ -285,7 +285,7 @@ impl DiscordPlatform {
     }
 }
 
-/// The same call, without the reply reference.
+/// Returns the same call, without the reply reference.
 fn without_reference(mut call: ApiRequest) -> ApiRequest {
     if let Some(Value::Object(body)) = &mut call.body {
         body.remove("message_reference");
@@ -293,7 +293,7 @@ fn without_reference(mut call: ApiRequest) -> ApiRequest {
     call
 }
 
-/// How a post is recognized in the history.
+/// The features by which a post is recognized in the history.
 struct PostFingerprint<'a> {
     nonce: String,
     author: &'a str,
@@ -322,7 +322,7 @@ impl PostFingerprint<'_> {
     }
 }
 
-/// The Discord channel of a conversation; a thread is a channel of its own.
+/// Returns the Discord channel of a conversation; a thread is a channel of its own.
 pub(super) fn discord_channel<'a>(
     conversation: &'a ConversationId,
     thread: Option<&'a MessageId>,
@@ -330,8 +330,8 @@ pub(super) fn discord_channel<'a>(
     thread.map_or(conversation.channel.as_str(), MessageId::as_str)
 }
 
-/// The message that a post visibly replies to: the one it answers, unless an earlier post of the same draft did so,
-/// or it is the newest message (for unsolicited posts). Direct messages need no reply reference.
+/// Returns the message that a post visibly replies to: the one it answers, unless an earlier post of the same draft did
+/// so, or it is the newest message (for unsolicited posts). Direct messages need no reply reference.
 fn reply_target<'a>(
     item: &'a OutboxItem,
     thread: Option<&MessageId>,
@@ -375,7 +375,7 @@ pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
     }
 }
 
-/// If the history could not be read, the outcome stays unknown.
+/// Converts a failed read: if the history could not be read, the outcome stays unknown.
 pub(super) fn history_error(error: DiscordApiError) -> PlatformError {
     let why = error.to_string();
     match error {

@@ -1,12 +1,12 @@
-//! Rate limits. Discord counts calls in buckets, which it names in its responses. A bucket refills after a
-//! while, and an empty one delays no calls of other buckets.
+//! Rate limits. Discord counts calls in buckets, which it names in its responses. A bucket refills after a while, and
+//! an empty bucket does not delay calls of other buckets.
 
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 
-/// Calls per second that Discord allows a bot in all.
+/// The total number of calls per second that Discord allows a bot.
 const GLOBAL_LIMIT: u32 = 50;
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
@@ -21,16 +21,16 @@ struct RateLimiterState {
     buckets: HashMap<(String, String), RateLimitBucket>,
 }
 
-/// What a call counts against.
+/// The route that a call counts against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RateLimitRoute {
     /// The method and the path, without ids.
     pub template: String,
-    /// The channel or server: each has buckets of its own.
+    /// The id of the channel or server. Each has buckets of its own.
     pub major_parameter: String,
 }
 
-/// How many calls are left until the bucket refills.
+/// The number of calls left until the bucket refills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitBucket {
     pub limit: u32,
@@ -42,7 +42,7 @@ impl RateLimitBucket {
     fn next_turn(&mut self, now: Timestamp) -> Timestamp {
         if self.resets_at <= now {
             self.remaining = self.limit.max(1);
-            // A guess, until the next response tells the real time.
+            // An estimate, until the next response contains the real time.
             self.resets_at = now + SECOND;
         }
         if self.remaining == 0 { self.resets_at } else { now }
@@ -50,7 +50,7 @@ impl RateLimitBucket {
 }
 
 impl RateLimiter {
-    /// Reserves the next turn. Fails with the wait if it is longer than `longest`.
+    /// Reserves the next slot. Returns the wait as an error if it is longer than `longest`.
     pub fn reserve_turn(
         &self,
         route: &RateLimitRoute,
@@ -81,7 +81,7 @@ impl RateLimiter {
         Ok(turn)
     }
 
-    /// Applies what a response says about a route's bucket.
+    /// Applies the state of a route's bucket that a response reports.
     pub fn update(&self, route: &RateLimitRoute, name: &str, reported: RateLimitBucket) {
         let mut state = self.lock();
         state.rename(&route.template, name);
@@ -89,7 +89,7 @@ impl RateLimiter {
             .buckets
             .entry((name.to_owned(), route.major_parameter.clone()))
             .or_insert(reported);
-        // Responses arrive in any order: until the refill, the lowest count is the newest.
+        // Responses arrive in any order, so the lowest count until the refill is the newest.
         let is_same_window = bucket.resets_at.duration_since(reported.resets_at).abs() < SECOND;
         let remaining = if is_same_window {
             bucket.remaining.min(reported.remaining)
@@ -121,7 +121,7 @@ impl RateLimiter {
 }
 
 impl RateLimiterState {
-    /// Gives a route's buckets another name. Their counts and blocks stay.
+    /// Renames a route's buckets. Their counts and blocks are kept.
     fn rename(&mut self, template: &str, name: &str) {
         let old_name = self.names.insert(template.to_owned(), name.to_owned());
         let old_name = old_name.unwrap_or_else(|| template.to_owned());
@@ -138,7 +138,7 @@ impl RateLimiterState {
     }
 }
 
-/// The key of a route's bucket. Several routes may share one.
+/// Returns the key of a route's bucket. Several routes may share one.
 fn bucket_key(names: &HashMap<String, String>, route: &RateLimitRoute) -> (String, String) {
     let name = names.get(&route.template).unwrap_or(&route.template);
     (name.clone(), route.major_parameter.clone())
@@ -199,7 +199,7 @@ mod tests {
         limiter.block_all(at(30));
         assert_eq!(turn(20), Err(SignedDuration::from_secs(10)));
         assert_eq!(turn(30), Ok(at(30)));
-        // Not more than 50 calls a second in all.
+        // At most 50 calls a second in total.
         let others = (0..).map(|channel| route(&channel.to_string()));
         let soon = others
             .take(60)

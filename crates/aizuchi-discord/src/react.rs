@@ -45,14 +45,15 @@ impl DiscordPlatform {
         Ok(is_present.then(|| self.reaction_posted(item, message_id)))
     }
 
-    /// The emoji as part of a URL: a custom emoji of the server (which may have the name of a character), or a character.
+    /// Returns the emoji as part of a URL: a custom emoji of the server (which may have the name of a character), or a
+    /// character.
     fn emoji_path_for(&self, item: &OutboxItem) -> Option<String> {
         let custom = self.guild_emoji(item, item.text.trim().trim_matches(':'));
         let custom = custom.map(|custom| format!("{}:{}", custom.name, custom.id));
         custom.or_else(|| unicode_emoji(&item.text).map(|character| percent_encoded(&character)))
     }
 
-    /// The server's custom emoji of this name, if there is exactly one.
+    /// Returns the server's custom emoji of this name, if there is exactly one.
     pub(super) fn guild_emoji(&self, item: &OutboxItem, name: &str) -> Option<GuildEmoji> {
         self.cache.guild_emoji(self.guild_id(&item.conversation.workspace)?, name)
     }
@@ -91,14 +92,14 @@ impl DiscordPlatform {
     }
 }
 
-/// The character of an emoji, given as the character or its shortcode.
+/// Returns the character of an emoji, given as the character or its shortcode.
 fn unicode_emoji(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let found = emojis::get(emoji).or_else(|| emojis::get_by_shortcode(emoji.trim_matches(':')));
     found.map(|found| found.as_str().to_owned())
 }
 
-/// An emoji from Discord's JSON, as part of a URL.
+/// Returns an emoji from Discord's JSON, as part of a URL.
 pub(super) fn emoji_path(json: &Value) -> Option<String> {
     let name = non_empty_str(&json["name"])?;
     Some(match non_empty_str(&json["id"]) {

@@ -19,7 +19,7 @@ use aizuchi_core::store::Cursors;
 
 pub struct DiscordConnector {
     pub settings: DiscordSettings,
-    /// What holds in which channel, for the check of what the bot may do there.
+    /// The rules of each channel, to check the permissions that the bot needs there.
     pub rulebook: Arc<Rulebook>,
 }
 
@@ -52,7 +52,7 @@ impl RemotePlatform for DiscordPlatform {
         platform_workspace()
     }
 
-    /// As the server is called now, or was when the program started.
+    /// The server's current name, or its name when the program started.
     fn workspace_name(&self, workspace: &WorkspaceId) -> Option<String> {
         let id = self.guild_id(workspace)?;
         let now = self.cache.guild(id).map(|guild| guild.name.to_string());

@@ -1,5 +1,5 @@
-//! State that outlives a connection and the process: the gateway session with its last sequence number, so that
-//! it can be resumed; and how far each channel's history has been read.
+//! State that survives a connection and the process: the gateway session with its last sequence number, so that it can
+//! be resumed; and how far each channel's history has been read.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct GatewaySession {
     /// The URL at which the session can be resumed.
     pub resume_url: Option<String>,
     pub sequence: u64,
-    /// The bot's user to which the session belongs.
+    /// The bot's user that the session belongs to.
     user: UserId,
     since_ms: i64,
     heard_ms: i64,
@@ -28,27 +28,27 @@ impl GatewaySession {
         Self { id: id.to_owned(), resume_url, sequence, user, since_ms: 0, heard_ms: 0 }
     }
 
-    /// An event was missed: what came before is to be read again.
+    /// Returns the session with a gap until now: an event was missed, so earlier messages have to be read again.
     pub fn with_gap_until(self, now: Timestamp) -> Self {
         Self { since_ms: now.as_millisecond(), ..self }
     }
 
-    /// The session starts now. Discord does not replay earlier events.
+    /// Returns the session with its start at this time. Discord does not replay earlier events.
     pub fn started_at(self, now: Timestamp) -> Self {
         Self { since_ms: now.as_millisecond(), heard_ms: now.as_millisecond(), ..self }
     }
 
-    /// The session after an event was received.
+    /// Returns the session after an event was received.
     pub fn advanced_to(&self, sequence: u64, now: Timestamp) -> Self {
         Self { sequence, heard_ms: now.as_millisecond(), ..self.clone() }
     }
 
-    /// Since when no event was missed.
+    /// Returns the time since which no event was missed.
     pub fn unbroken_since(&self) -> Timestamp {
         Timestamp::from_millisecond(self.since_ms).unwrap_or(Timestamp::MIN)
     }
 
-    /// When the last event was received.
+    /// Returns when the last event was received.
     pub fn heard_until(&self) -> Timestamp {
         Timestamp::from_millisecond(self.heard_ms).unwrap_or(Timestamp::MIN)
     }
@@ -81,8 +81,8 @@ impl ReadCursor {
 }
 
 impl DiscordPlatform {
-    /// A shard's last session, if it belongs to this bot. That of a backup is not resumed: the process whose database was
-    /// lost went on with it, and its own posts are to be read from the history.
+    /// Loads a shard's last session, if it belongs to this bot. A session from a restored backup is not resumed: the
+    /// process whose database was lost continued that session, and its own posts have to be read from the history.
     pub(super) async fn load_session(
         &self,
         shard: ShardId,

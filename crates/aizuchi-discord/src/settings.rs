@@ -1,4 +1,4 @@
-//! What the adapter is configured with.
+//! The settings of a Discord connection.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,39 +12,39 @@ use aizuchi_core::reloadable::Reloadable;
 #[derive(Clone, Debug)]
 pub struct DiscordSettings {
     pub token: Reloadable<SecretString>,
-    /// Without a trailing slash.
+    /// The base URL of the REST API, without a trailing slash.
     pub api_base: String,
-    /// The gateway's URL; without it Discord is asked.
+    /// The gateway's URL, by default the one that Discord recommends.
     pub gateway_url: Option<String>,
-    /// The number of shards; without it Discord is asked.
+    /// The number of shards, by default the one that Discord recommends.
     pub shards: Option<u32>,
     pub threads: ThreadSettings,
-    /// How long after its dispatch a post can no longer be in flight.
+    /// A post that is not visible this long after its dispatch will not become visible.
     pub in_flight_timeout: SignedDuration,
     /// How far back the history of a new channel is read.
     pub history_span: SignedDuration,
-    /// How often servers, channels and names are read again.
+    /// The interval at which servers, channels and names are fetched again.
     pub sync_interval: SignedDuration,
     /// The time zone in which the persona reads Discord's timestamps.
     pub time_zone: TimeZone,
     pub timeouts: DiscordTimeouts,
 }
 
-/// Whether a mention at a channel's top level opens a thread, in which the conversation continues.
+/// Whether a mention at a channel's top level opens a thread in which the conversation continues.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadSettings {
     pub default: ThreadPolicy,
     /// Overrides for single channels, by `#name` or id.
     pub channels: HashMap<String, ThreadPolicy>,
-    /// Minutes of inactivity after which Discord archives such a thread. `None`: the channel's default.
+    /// Minutes of inactivity after which Discord archives such a thread, or `None` for the channel's default.
     pub archive_minutes: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThreadPolicy {
-    /// A mention opens one.
+    /// A mention opens a thread.
     Auto,
-    /// A mention is answered at top level.
+    /// A mention is answered at the top level.
     #[default]
     Never,
 }
@@ -52,11 +52,12 @@ pub enum ThreadPolicy {
 /// How long each kind of call may take.
 #[derive(Clone, Copy, Debug)]
 pub struct DiscordTimeouts {
-    /// A call of the REST API. Shorter than the agent's timeout for a post.
+    /// The timeout of a REST API call. Must be below the agent's timeout for a post.
     pub call: Duration,
-    /// Opening the gateway; then its hello; then, after Identify or Resume, the start of the session.
+    /// The timeout for opening the gateway; then for its hello; then, after Identify or Resume, for the start of the
+    /// session.
     pub open: Duration,
-    /// How long a command may run before its response is deferred. Discord waits three seconds in all.
+    /// How long a command may run before its response is deferred. Discord waits three seconds in total.
     pub command_answer: Duration,
 }
 
@@ -71,7 +72,7 @@ impl Default for DiscordTimeouts {
 }
 
 impl ThreadSettings {
-    /// The policy of a channel. An override by id wins over one by name.
+    /// Returns the policy of a channel. An override by id takes precedence over one by name.
     pub fn for_channel(&self, id: &str, name: Option<&str>) -> ThreadPolicy {
         let by_name = || self.channels.get(&format!("#{}", name?));
         self.channels.get(id).or_else(by_name).copied().unwrap_or(self.default)

@@ -1,5 +1,5 @@
-//! How many gateway connections (shards) there are, and which of them are connected. A server's events come over
-//! one shard, so the adapter counts as connected only while all shards are.
+//! The number of gateway connections (shards), and which of them are connected. A server's events arrive over one
+//! shard, so the adapter counts as connected only while all shards are.
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
@@ -13,11 +13,11 @@ use crate::api::DiscordApiError;
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::platform::connection_tracker::{ConnectionState, ConnectionTracker};
 
-/// The gateway's URL while Discord does not tell it.
+/// The gateway's URL if Discord does not provide one.
 const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";
 /// Enough for a million servers.
 const MAX_SHARDS: u32 = 1_000;
-/// The longest time for which Discord can forbid to identify.
+/// The longest time for which Discord can forbid identifying.
 const MAX_RESET_SECONDS: f64 = 86_400.0;
 /// Discord limits how often a bot may identify per day. This many are kept in reserve.
 const RESERVED_IDENTIFIES: u32 = 100;
@@ -27,7 +27,7 @@ pub struct Shards(Mutex<ShardStates>);
 
 #[derive(Default)]
 struct ShardStates {
-    /// For each shard, since when no event was missed. `None`: not connected.
+    /// The time since which each shard has missed no event, or `None` if it is not connected.
     since: Vec<Option<Timestamp>>,
     /// No shard identifies before this time.
     not_before: Option<Timestamp>,
@@ -62,7 +62,7 @@ impl Shards {
         self.lock().since = vec![None; count as usize];
     }
 
-    /// A shard is connected, and no event was missed since then.
+    /// Marks a shard as connected without a missed event since this time.
     pub fn mark_connected(&self, shard: ShardId, since: Timestamp, connection: &ConnectionTracker) {
         self.set_unbroken_since(shard, Some(since), connection);
     }
@@ -89,11 +89,11 @@ impl Shards {
     }
 }
 
-/// A gateway's URL as Discord tells it, if a connection can be opened there.
+/// Returns the gateway URL that Discord sent, if a connection can be opened to it.
 pub fn gateway_url(url: &str) -> Option<String> {
     let parsed = Url::parse(url).ok()?;
     let is_gateway = matches!(parsed.scheme(), "ws" | "wss") && parsed.has_host();
-    // The parser forgives blanks; the gateway's client does not.
+    // The parser tolerates blanks; the gateway's client does not.
     let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic());
     (is_gateway && is_plain).then(|| url.to_owned())
 }
@@ -102,7 +102,7 @@ fn default_url() -> String {
     DEFAULT_GATEWAY_URL.to_owned()
 }
 
-/// A gap in one shard is a gap in all.
+/// Combines the states of the shards. A gap in one shard is a gap in all.
 fn combined_status(shards: &[Option<Timestamp>]) -> ConnectionState {
     let open_connections = shards.iter().flatten().count();
     let since = if open_connections == shards.len() {
@@ -114,7 +114,7 @@ fn combined_status(shards: &[Option<Timestamp>]) -> ConnectionState {
 }
 
 impl DiscordPlatform {
-    /// Asks Discord how to connect, unless the settings say everything.
+    /// Asks Discord how to connect, unless the settings are complete.
     pub(super) async fn plan_gateway(&self) -> Result<GatewayPlan, DiscordApiError> {
         let (url, shards) = (self.settings.gateway_url.clone(), self.settings.shards);
         let plan = match (url, shards) {
@@ -153,7 +153,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// The time before which Discord accepts no further Identify.
+    /// Returns the time before which Discord accepts no further Identify.
     pub(super) fn identify_not_before(&self) -> Timestamp {
         self.shards.lock().not_before.unwrap_or(Timestamp::MIN)
     }

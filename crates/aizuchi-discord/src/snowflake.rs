@@ -1,23 +1,23 @@
-//! The time inside Discord's ids.
+//! The timestamps in Discord's ids.
 
 use jiff::Timestamp;
 
-/// The Unix time, in milliseconds, from which Discord counts.
+/// The start of Discord's epoch, as Unix time in milliseconds.
 const EPOCH_MS: i64 = 1_420_070_400_000;
 
-/// When the object with this id was created.
+/// Returns when the object with this id was created.
 pub fn id_timestamp(id: &str) -> Option<Timestamp> {
     let id: u64 = id.parse().ok()?;
     let milliseconds = i64::try_from(id >> 22).ok()?;
     Timestamp::from_millisecond(milliseconds + EPOCH_MS).ok()
 }
 
-/// An id after everything created before this time, and before everything else.
+/// Returns an id after everything created before this time, and before everything else.
 pub fn id_before(at: Timestamp) -> u64 {
     first_id_at(at).saturating_sub(1)
 }
 
-/// The lowest id that can be created at this time.
+/// Returns the lowest id that can be created at this time.
 pub fn first_id_at(at: Timestamp) -> u64 {
     let milliseconds = u64::try_from(at.as_millisecond() - EPOCH_MS).unwrap_or(0);
     milliseconds << 22

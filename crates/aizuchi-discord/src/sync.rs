@@ -1,5 +1,5 @@
-//! Reads the servers from the REST API: after a restart that resumed a session (Discord does not describe the
-//! servers then), and periodically. An incomplete read changes nothing.
+//! Fetches the servers over the REST API: periodically, and after a restart that resumed a session, when Discord does
+//! not describe the servers. An incomplete response changes nothing.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -22,11 +22,11 @@ struct ActiveThreads {
     threads: Vec<Value>,
 }
 
-/// The wait after a failed sync.
+/// The delay after a failed sync.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl DiscordPlatform {
-    /// Syncs on request and periodically. Never ends.
+    /// Syncs on request and periodically. Never returns.
     pub(super) async fn run_sync(&self) {
         let mut next = self.now() + self.settings.sync_interval;
         loop {
@@ -63,7 +63,7 @@ impl DiscordPlatform {
                     );
                     self.leave_guild(guild);
                 }
-                // One server must not keep the others from being read.
+                // One server must not prevent the others from being fetched.
                 Err(IngestError::Api(error)) => failure = Err(error.into()),
                 result => result?,
             }
@@ -71,9 +71,9 @@ impl DiscordPlatform {
         failure
     }
 
-    /// Reads one server, in the form that a new session would send.
+    /// Fetches one server, in the format that a new session would send.
     async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), IngestError> {
-        // A list of another type must not count as an empty one: then the bot would leave all channels.
+        // A list of an unexpected type must not count as empty: the bot would then leave all channels.
         let mut described: Map<String, Value> =
             self.read_with_retries(&format!("/guilds/{id}")).await?;
         let channels: Vec<Value> =
@@ -91,7 +91,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// The server of a workspace.
+    /// Returns the server of a workspace.
     pub(super) fn guild_id(&self, workspace: &WorkspaceId) -> Option<Id<GuildMarker>> {
         let number = workspace.as_str().rsplit_once(':')?.1.parse().ok()?;
         (guild_workspace(number) == *workspace).then_some(number)

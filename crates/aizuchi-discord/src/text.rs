@@ -1,4 +1,4 @@
-//! Text in both directions: Discord's markup becomes plain text, and a model's Markdown becomes Discord's.
+//! Converts text in both directions: Discord's markup to plain text, and a model's Markdown to Discord's.
 
 pub mod fuzzy_match;
 pub mod emoji;
@@ -19,7 +19,7 @@ pub struct NameLookup<'a> {
     pub user: &'a dyn Fn(&UserId) -> Option<Arc<str>>,
     pub channel: &'a dyn Fn(&ChannelId) -> Option<Arc<str>>,
     pub role: &'a dyn Fn(&str) -> Option<RoleName>,
-    /// Discord shows timestamps in each reader's time zone; this is the persona's.
+    /// The persona's time zone. Discord shows timestamps in each reader's own.
     pub time_zone: &'a TimeZone,
 }
 

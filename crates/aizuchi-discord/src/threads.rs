@@ -1,5 +1,5 @@
 //! Threads opened by a mention, in which the conversation continues without mentions. A thread opened from a message
-//! has the message's id, so opening it is idempotent, and a lost post can be looked for in it.
+//! has the message's id, so opening it is idempotent, and a lost post can be looked up in it.
 
 use serde_json::json;
 use tracing::info;
@@ -21,7 +21,7 @@ const MAX_NAME_CHARS: usize = 50;
 const THREAD_ALREADY_EXISTS: u64 = 160_004;
 
 impl DiscordPlatform {
-    /// The message from which an answer opens a thread, or would have opened it.
+    /// Returns the message from which an answer opens a thread, or would have opened it.
     pub(super) async fn thread_starter(&self, item: &OutboxItem) -> Option<MessageId> {
         let conversation = &item.conversation;
         let is_command = item.metadata.only_for.is_some();
@@ -38,7 +38,7 @@ impl DiscordPlatform {
         (policy == ThreadPolicy::Auto).then(|| asked.clone())
     }
 
-    /// Opens a thread from a message. `None` if Discord refuses: the answer then goes to the top level.
+    /// Opens a thread from a message. Returns `None` if Discord refuses: the answer then goes to the top level.
     pub(super) async fn open_thread(
         &self,
         item: &OutboxItem,
@@ -73,7 +73,7 @@ impl DiscordPlatform {
     }
 }
 
-/// The first sentence of a question, without the mention of the persona.
+/// Returns the first sentence of a question, without the mention of the persona.
 fn thread_name(text: &str, persona: &str, language: Language) -> String {
     let mention = format!("@{persona}");
     let text = to_single_line(&text.replace(&format!("{mention}さん"), " ").replace(&mention, " "));

@@ -1,4 +1,4 @@
-//! Who can read a server's channel: everyone on the server, and the bot.
+//! Determines who can read a server's channel: everyone on the server, and the bot.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
@@ -11,9 +11,9 @@ use aizuchi_core::chat::{UserId, Visibility};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelVisibility {
     pub visibility: Visibility,
-    /// The bot receives the channel's messages.
+    /// Whether the bot receives the channel's messages.
     pub is_visible: bool,
-    /// The bot may read the channel's history.
+    /// Whether the bot may read the channel's history.
     pub can_read_history: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn channel_visibility(
     }
 }
 
-/// The bot's permissions in a channel.
+/// Returns the bot's permissions in a channel.
 pub fn own_permissions(guild: &Guild, channel: &GuildChannel, bot: &UserId) -> Permissions {
     let roles: Vec<_> = roles_of(guild, bot).into_iter().filter_map(|id| id.parse().ok()).collect();
     let bot = bot.as_str().parse().unwrap_or(Id::new(u64::MAX));
@@ -59,12 +59,12 @@ fn roles_of<'a>(guild: &'a Guild, user: &UserId) -> Vec<&'a str> {
     member.into_iter().flat_map(|member| member.roles.iter().map(|role| &**role)).collect()
 }
 
-/// Whether the channel or its threads hold messages.
+/// Whether the channel or its threads contain messages.
 fn has_conversations(kind: ChannelType) -> bool {
     has_messages(kind) || matches!(kind, ChannelType::GuildForum | ChannelType::GuildMedia)
 }
 
-/// Whether the channel itself holds messages, not only its threads.
+/// Whether the channel itself contains messages, not only its threads.
 pub fn has_messages(kind: ChannelType) -> bool {
     matches!(
         kind,

@@ -1,22 +1,22 @@
-//! Changes of one value in JSON, for tests of what reads it: another type, something extreme, or nothing.
+//! Alterations of single values in JSON, to test parsers: another type, an extreme value, or no value.
 
 use serde_json::{Value, json};
 
 use crate::wire::LONE_SURROGATE;
 
-/// More than any index of a database takes.
+/// Longer than a database index allows.
 const HUGE: usize = 5_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alteration {
     /// A JSON pointer to a value.
     pub pointer: String,
-    /// The value instead, or none.
+    /// The value that replaces it, or `None` to remove it.
     pub value: Option<Value>,
 }
 
 impl Alteration {
-    /// Every alteration of every value in `json`. Of an array's items only the first is altered.
+    /// Returns every alteration of every value in `json`. Only the first item of an array is altered.
     pub fn all_of(json: &Value) -> Vec<Self> {
         let mut pointers = Vec::new();
         collect_pointers(json, String::new(), &mut pointers);
@@ -62,7 +62,7 @@ fn collect_pointers(json: &Value, pointer: String, pointers: &mut Vec<String>) {
 }
 
 fn replacements() -> Vec<Option<Value>> {
-    // The last two are the latest time that there is, and the highest id.
+    // The last two are the latest possible time and the highest id.
     let half = LONE_SURROGATE.to_string();
     let texts = ["", "x", "\u{0}", &half, "253402207199.999999", "18446744073709551615"];
     let others = [Value::Null, json!(true), json!(7), json!(u64::MAX), json!([])];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub type ControlResponse = (StatusCode, Json<Value>);
 
-/// Parses the command that `verb` and `body` make up, and executes it.
+/// Parses the command from `verb` and `body`, and executes it.
 pub fn run_command<C: DeserializeOwned, E: ToString>(
     verb: &str,
     body: Option<Json<Value>>,

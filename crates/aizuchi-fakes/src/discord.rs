@@ -59,20 +59,20 @@ pub struct FakeDiscordSettings {
     pub heartbeat_interval: SignedDuration,
     /// How long a disconnected session can be resumed.
     pub session_ttl: SignedDuration,
-    /// The least time between two IDENTIFYs of one rate limit key.
+    /// The minimum interval between two IDENTIFYs with the same rate limit key.
     pub identify_interval: SignedDuration,
     /// The number of rate limit keys.
     pub max_concurrency: u64,
-    /// How many sessions may be started in a day.
+    /// How many sessions may be started per day.
     pub max_sessions_per_day: u32,
-    /// The fewest shards that the gateway accepts.
+    /// The minimum number of shards that the gateway accepts.
     pub min_shards: u64,
     /// How long `enforce_nonce` recognizes a nonce.
     pub nonce_ttl: SignedDuration,
     pub rate_limits: RateLimits,
 }
 
-/// The permissions that Aizuchi's Discord app asks for.
+/// Returns the permissions that Aizuchi's Discord app requests.
 fn default_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
@@ -101,14 +101,14 @@ impl Default for FakeDiscordSettings {
     }
 }
 
-/// A fake Discord. Its methods take effect at once; [`serve`] serves its HTTP API and gateway.
+/// A fake Discord. Its methods take effect immediately; [`serve`] serves its HTTP API and gateway.
 pub struct FakeDiscord {
     pub settings: FakeDiscordSettings,
     state: SharedState<FakeDiscordState>,
 }
 
 impl FakeDiscord {
-    /// A Discord with no user but the app. [`Self::add_guild`] adds a guild that the app is in.
+    /// Creates a Discord whose only user is the app. [`Self::add_guild`] adds a guild that the app is in.
     pub fn new(settings: FakeDiscordSettings) -> Arc<Self> {
         let state = SharedState::new(FakeDiscordState::new(&settings));
         Arc::new(Self { settings, state })
@@ -118,7 +118,7 @@ impl FakeDiscord {
         self.state.read(read)
     }
 
-    /// Changes the state and sends the events that follow to the app's sessions.
+    /// Changes the state and sends the resulting events to the app's sessions.
     pub fn change<T>(&self, change: impl FnOnce(&mut FakeDiscordState) -> T) -> T {
         self.state.change(|state| {
             let result = change(state);
@@ -127,12 +127,12 @@ impl FakeDiscord {
         })
     }
 
-    /// A counter that rises with every change.
+    /// Returns a counter that increases with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.state.subscribe()
     }
 
-    /// Runs timers as they fall due.
+    /// Runs due timers.
     async fn run_timers(&self) -> anyhow::Result<()> {
         let mut changed = self.subscribe();
         loop {
@@ -156,7 +156,7 @@ impl FakeDiscord {
     }
 }
 
-/// What the request handlers share.
+/// The state shared by the request handlers.
 #[derive(Clone)]
 struct ServerContext {
     fake: Arc<FakeDiscord>,

@@ -1,5 +1,5 @@
-//! Faults that tests inject into requests to a fake: a queue for each method, each fault used once; and histories that
-//! stay unreadable.
+//! Faults that tests inject into requests to a fake: a queue for each method, where each fault is used once; and
+//! histories that stay unreadable.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,11 +21,11 @@ pub enum Fault<E> {
     ResetBefore,
     /// Executes the request and resets the connection instead of responding.
     ResetAfter,
-    /// Hangs, then executes the request. A client that disconnects meanwhile cancels it.
+    /// Hangs, then executes the request. A client that disconnects in the meantime cancels it.
     HangBefore(Hang),
     /// Executes the request, then hangs before it responds.
     HangAfter(Hang),
-    /// Executes the request after this time even if the client has disconnected. Responds with this status at once,
+    /// Executes the request after this time even if the client has disconnected. Responds with this status immediately,
     /// or hangs.
     CommitLater { after: SignedDuration, status: Option<u16> },
     /// Responds with this status and a proxy's error page, without executing the request.
@@ -34,7 +34,7 @@ pub enum Fault<E> {
     StatusAfter(u16),
     /// Responds with 200 and a body that is not JSON, without executing the request.
     Garbage,
-    /// Executes the request and responds with one value of the response changed.
+    /// Executes the request and responds with one value of the response altered.
     Altered(Alteration),
     /// Responds with an error of the platform's API, without executing the request.
     ApiError(E),
@@ -46,7 +46,7 @@ pub enum Hang {
     UntilReleased,
 }
 
-/// A fault as the control API receives it. `E` is the platform's own kind of error.
+/// A fault in the format of the control API. `E` is the platform's own kind of error.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum FaultSpec<E> {
@@ -92,10 +92,10 @@ impl<E, S: Into<E>> From<FaultSpec<S>> for Fault<E> {
     }
 }
 
-/// The injected faults that no request has met yet, by method.
+/// The injected faults that have not been used yet, by method.
 pub struct Faults<M, E> {
     queues: BTreeMap<M, VecDeque<Fault<E>>>,
-    /// How every request for a page of a channel's history fails.
+    /// The fault of every request for a page of a channel's history.
     histories: BTreeMap<String, Fault<E>>,
     /// How many times hanging requests were released.
     pub releases: u64,
@@ -118,7 +118,7 @@ impl<M: Ord, E: Clone> Faults<M, E> {
         self.releases += 1;
     }
 
-    /// From now on, no page of this channel's history can be read.
+    /// Makes every page of this channel's history fail from now on.
     pub fn break_history(&mut self, channel: String, fault: Fault<E>) {
         self.histories.insert(channel, fault);
     }
@@ -147,11 +147,11 @@ pub trait FaultTarget {
 
     fn hang(&self, hang: Hang) -> impl Future<Output = ()> + Send;
 
-    /// Resets the connection that the request came on.
+    /// Returns the handle that resets the request's connection.
     fn reset_handle(&self) -> &ResetHandle;
 }
 
-/// Responds to a request, failing as `fault` says.
+/// Responds to a request, applying `fault`.
 pub async fn respond<R: FaultTarget>(request: &R, fault: Option<Fault<R::ApiError>>) -> Response {
     let Some(fault) = fault else {
         return request.commit();
@@ -190,7 +190,7 @@ pub async fn respond<R: FaultTarget>(request: &R, fault: Option<Fault<R::ApiErro
     }
 }
 
-/// The response with one value of its body changed.
+/// Alters one value of the response's body.
 async fn alter(response: Response, alteration: &Alteration) -> Response {
     let (mut parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
@@ -200,13 +200,13 @@ async fn alter(response: Response, alteration: &Alteration) -> Response {
     Response::from_parts(parts, to_wire(&json).into())
 }
 
-/// The client gets a reset; this response is never sent.
+/// Resets the client's connection; the returned response is never sent.
 fn reset_connection<R: FaultTarget>(request: &R) -> Response {
     request.reset_handle().reset();
     StatusCode::OK.into_response()
 }
 
-/// An error page as a proxy in between would send it.
+/// Returns an error page like that of a proxy in between.
 fn proxy_error_page(status: u16) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, "<html><body>Something went wrong.</body></html>").into_response()

@@ -1,5 +1,5 @@
-//! The web page of a fake platform, on which one reads and writes as any user in any channel. The page is a small
-//! program in the browser that asks for a [`PageView`] whenever something has changed. Chat text reaches it as text.
+//! The web page of a fake platform, for reading and writing as any user in any channel. The page is a small program in
+//! the browser that requests a [`PageView`] whenever something has changed. Chat text is sent to it as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -17,39 +17,39 @@ use serde_json::json;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// Which platform is shown.
+/// The platform that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FakePlatform {
     Slack,
     Discord,
 }
 
-/// A fake platform, as its page shows it.
+/// A fake platform that a page can show.
 pub trait PageBackend: Send + Sync + 'static {
     const PLATFORM: FakePlatform;
     type Error: Display;
 
-    /// A counter that rises with every change.
+    /// Returns a counter that increases with every change.
     fn revision(&self) -> u64;
 
-    /// What the page shows for this query.
+    /// Returns the page's view for this query.
     fn page_view(&self, query: &PageQuery) -> PageView;
 
     /// Executes a form: `say`, `edit`, `delete`, `react` or `invite`.
     fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), Self::Error>;
 }
 
-/// The most messages that the page shows.
+/// The maximum number of messages that the page shows.
 pub const MAX_MESSAGES: usize = 200;
 
-/// What the page wants to show.
+/// The view that the page requests.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PageQuery {
-    /// The user that one speaks as.
+    /// The user to speak as.
     pub user: String,
     pub channel: String,
-    /// The revision that the page shows already.
+    /// The revision that the page already shows.
     pub seen: Option<u64>,
 }
 
@@ -66,56 +66,56 @@ pub struct PageForm {
     /// The message that the form acts on.
     #[serde(rename = "line", default)]
     pub message: String,
-    /// The name of a reaction; a thumb up if empty.
+    /// The name of a reaction, by default a thumbs up.
     #[serde(default)]
     pub emoji: String,
 }
 
-/// A channel with its messages, and what can be chosen instead.
+/// A channel with its messages, and the users and channels to choose from.
 #[derive(Debug, Default, Serialize)]
 pub struct PageView {
     /// The workspace or server.
     pub place: String,
-    /// The user and channel that are shown, also where the query named none.
+    /// The user and channel shown, even if the query named none.
     pub user: String,
     pub channel: String,
     pub users: Vec<PageOption>,
     pub channels: Vec<PageOption>,
-    /// The app's user, who is missing in some channels.
+    /// The app's user, who is not in every channel.
     pub bot: String,
     pub has_bot: bool,
-    /// The slash commands that can be used.
+    /// The available slash commands.
     pub commands: Vec<String>,
     /// The visible names of users and channels by id, for the mentions in texts.
     pub names: BTreeMap<String, String>,
-    /// Oldest first; replies stand below their parents.
+    /// Oldest first; replies come below their parents.
     pub messages: Vec<PageMessage>,
 }
 
-/// A user or channel to choose.
+/// A user or channel to choose from.
 #[derive(Debug, Serialize)]
 pub struct PageOption {
     pub id: String,
     pub name: String,
-    /// A thread stands below its channel.
+    /// Whether it is a thread, which is listed below its channel.
     pub is_thread: bool,
 }
 
 #[derive(Debug, Default, Serialize)]
 pub struct PageMessage {
     pub id: String,
-    /// What a reply to it replies to.
+    /// The message that a reply to this one replies to.
     pub thread: String,
-    /// It stands below the message that opened its thread.
+    /// Whether it is shown below the message that opened its thread.
     pub is_reply: bool,
-    /// What it replies to, where that stands elsewhere.
+    /// The message that it replies to, if that is shown elsewhere.
     pub quote: Option<PageQuote>,
     /// The thread that was started from it, which is a channel of its own.
     pub opened: Option<String>,
     pub name: String,
     pub is_bot: bool,
     pub is_own: bool,
-    /// When it was sent, in milliseconds of Unix time.
+    /// The time of sending, in milliseconds of Unix time.
     pub at_ms: i64,
     /// In the platform's own markup.
     pub text: String,
@@ -126,15 +126,15 @@ pub struct PageMessage {
     pub reactions: Vec<PageReaction>,
 }
 
-/// Who a message is for.
+/// The audience of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageMessageKind {
     #[default]
     Regular,
-    /// Only the user who is chosen sees it.
+    /// Visible to the chosen user only.
     Ephemeral,
-    /// The platform itself says it.
+    /// From the platform itself.
     System,
 }
 
@@ -162,7 +162,7 @@ struct Page<'a> {
     settings: String,
 }
 
-/// The routes of the page.
+/// Returns the routes of the page.
 pub fn router<P: PageBackend>(backend: Arc<P>) -> Router {
     const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
     const CSS: &str = "text/css; charset=utf-8";
@@ -200,7 +200,7 @@ async fn page<P: PageBackend>(headers: HeaderMap) -> Response {
     }
 }
 
-/// The words of the page, by the names that its script uses.
+/// Returns the texts of the page, by the names that its script uses.
 fn page_texts(platform: FakePlatform, language: Language) -> BTreeMap<&'static str, String> {
     let name = format!("{platform:?}");
     let in_thread = match platform {
@@ -243,12 +243,12 @@ fn page_texts(platform: FakePlatform, language: Language) -> BTreeMap<&'static s
     texts.chain(named).collect()
 }
 
-/// What the page shows, unless it shows that already.
+/// Returns the view of the page, unless the page already shows it.
 async fn view<P: PageBackend>(
     State(backend): State<Arc<P>>,
     Query(query): Query<PageQuery>,
 ) -> Response {
-    // Before the view, which is then at least as new.
+    // Read before the view, which is then at least as recent.
     let revision = backend.revision();
     if query.seen == Some(revision) {
         return StatusCode::NO_CONTENT.into_response();
@@ -257,7 +257,7 @@ async fn view<P: PageBackend>(
     Json(json!({ "revision": revision, "view": view })).into_response()
 }
 
-/// Executes a form, or says why the platform does not.
+/// Executes a form, or returns the platform's reason for refusing it.
 async fn submit<P: PageBackend>(
     State(backend): State<Arc<P>>,
     Path(verb): Path<String>,
@@ -269,7 +269,7 @@ async fn submit<P: PageBackend>(
     }
 }
 
-/// Turns each `@name` into a mention, as choosing a name does in the platform's clients. `users` are ids and names.
+/// Turns each `@name` into a mention, as selecting a name does in the platform's clients. `users` are ids and names.
 pub fn resolve_mentions<'a>(text: &str, users: impl Iterator<Item = (String, &'a str)>) -> String {
     users.fold(text.to_owned(), |text, (id, name)| {
         text.replace(&format!("@{name}"), &format!("<@{id}>"))

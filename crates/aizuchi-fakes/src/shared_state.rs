@@ -1,4 +1,4 @@
-//! The state of a fake, behind a lock, with a counter of changes that tests and tasks can wait on.
+//! The state of a fake, behind a lock, with a change counter that tests and tasks can wait on.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -27,12 +27,12 @@ impl<S> SharedState<S> {
         result
     }
 
-    /// A counter that rises with every change.
+    /// Returns a counter that increases with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Hangs as a fault says, until `releases` rises, or until shutdown.
+    /// Hangs as a fault specifies, until `releases` increases, or until shutdown.
     pub async fn hang(
         &self,
         hang: Hang,

@@ -57,7 +57,7 @@ pub struct FakeSlackSettings {
     pub scopes: Vec<String>,
     /// The slash commands of the app, each with its slash.
     pub commands: Vec<String>,
-    /// Whether responses name the scopes. Some proxies drop such headers.
+    /// Whether responses list the scopes. Some proxies drop such headers.
     pub names_scopes: bool,
     pub clock: Clock,
     /// How long an envelope may stay unacknowledged.
@@ -68,7 +68,7 @@ pub struct FakeSlackSettings {
     pub max_connections: usize,
 }
 
-/// The scopes that Aizuchi's Slack app asks for.
+/// The scopes that Aizuchi's Slack app requests.
 const DEFAULT_SCOPES: &[&str] = &[
     "app_mentions:read",
     "channels:history",
@@ -115,7 +115,7 @@ impl Default for FakeSlackSettings {
     }
 }
 
-/// A fake Slack. Its methods take effect at once; [`serve`] serves its HTTP API and sockets.
+/// A fake Slack. Its methods take effect immediately; [`serve`] serves its HTTP API and sockets.
 pub struct FakeSlack {
     pub settings: FakeSlackSettings,
     state: SharedState<FakeSlackState>,
@@ -131,7 +131,7 @@ impl FakeSlack {
         self.state.read(read)
     }
 
-    /// Changes the state and delivers the events that follow.
+    /// Changes the state and delivers the resulting events.
     pub fn change<T>(&self, change: impl FnOnce(&mut FakeSlackState) -> T) -> T {
         self.state.change(|state| {
             let result = change(state);
@@ -140,12 +140,12 @@ impl FakeSlack {
         })
     }
 
-    /// A counter that rises with every change.
+    /// Returns a counter that increases with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.state.subscribe()
     }
 
-    /// Runs timers as they fall due, and pushes events over HTTP.
+    /// Runs due timers, and pushes events over HTTP.
     async fn run_timers(&self) -> anyhow::Result<()> {
         let client = push::http_client().context("cannot prepare to push events")?;
         let mut changed = self.subscribe();
@@ -178,7 +178,7 @@ impl FakeSlack {
     }
 }
 
-/// What the request handlers share.
+/// The state shared by the request handlers.
 #[derive(Clone)]
 struct ServerContext {
     fake: Arc<FakeSlack>,

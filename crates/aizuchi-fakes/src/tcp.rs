@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Serves a fake until `shutdown` and runs its background work beside it.
+/// Serves a fake until `shutdown` and runs its background work concurrently.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -98,7 +98,7 @@ impl ResettableStream {
 impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset_handle.is_reset() {
-            // Closing a socket with zero linger sends a reset. It fails only if the connection is gone already.
+            // Closing a socket with zero linger sends a reset. It fails only if the connection is already gone.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,11 +1,11 @@
-//! Tasks that a fake has scheduled, ordered by their due times.
+//! Scheduled tasks of a fake, ordered by due time.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 pub struct Timers<T> {
-    /// By time; tasks of the same time by a number, in the order in which they were scheduled.
+    /// By time, then by a sequence number in the order of scheduling.
     due: BTreeMap<(Timestamp, u64), T>,
     last_sequence: u64,
 }
@@ -23,7 +23,7 @@ impl<T> Timers<T> {
         self.due.insert((due, self.last_sequence), task);
     }
 
-    /// When the next task is due.
+    /// Returns when the next task is due.
     pub fn next_due_at(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(due, _)| *due)
     }

@@ -1,18 +1,18 @@
-//! JSON as it is sent. A user's client can send half of a surrogate pair, which JSON can spell and Rust's strings cannot
-//! hold.
+//! JSON as sent on the wire. A user's client can send half of a surrogate pair, which JSON can encode and Rust's
+//! strings cannot.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-/// Stands for half of a surrogate pair in a text.
+/// The placeholder for half of a surrogate pair in a text.
 pub const LONE_SURROGATE: char = '\u{e000}';
 
 pub fn to_wire(json: &Value) -> String {
     json.to_string().replace(LONE_SURROGATE, "\\ud800")
 }
 
-/// A response with this body.
+/// Returns a response with this body.
 pub fn json_response(json: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], to_wire(json)).into_response()
 }

@@ -1,5 +1,5 @@
-//! A client of Slack's Web API. Arguments are sent as a form, which every method accepts. [`SlackApiError`] says what
-//! a failure means for the caller.
+//! A client for Slack's Web API. Arguments are sent as a form, which every method accepts. [`SlackApiError`] tells the
+//! caller what a failure means.
 
 use std::time::Duration;
 
@@ -23,32 +23,32 @@ const DEFAULT_RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 pub struct SlackApi {
     client: Client,
-    /// Without a trailing slash.
+    /// The base URL, without a trailing slash.
     base: String,
 }
 
-/// What the caller does next.
+/// A failed call, by what the caller should do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlackApiError {
-    /// Nothing was done; retry after this time.
+    /// Nothing was done. Retry after this time.
     #[error("Slack asks to wait {0:#}")]
     RateLimited(SignedDuration),
-    /// Nothing was done, and a retry would get the same answer.
+    /// Nothing was done, and a retry would be refused as well.
     #[error("Slack says {0}")]
     Refused(String),
-    /// The call did not reach Slack; retry.
+    /// The request did not reach Slack. Retry.
     #[error("Slack cannot be reached: {0}")]
     Unreachable(String),
-    /// Slack may have done it: the answer was lost.
+    /// Slack may have processed the call: the response was lost.
     #[error("Slack's answer is not known: {0}")]
     OutcomeUnknown(String),
-    /// Slack may have done it: its answer cannot be read.
+    /// Slack may have processed the call: its response cannot be read.
     #[error("Slack's answer cannot be read: {0}")]
     Malformed(&'static str),
 }
 
 impl SlackApiError {
-    /// The token is invalid.
+    /// Whether the token is invalid.
     pub fn is_token_invalid(&self) -> bool {
         matches!(self, SlackApiError::Refused(code) if Self::is_token_error(code))
     }
@@ -70,25 +70,25 @@ impl SlackApiError {
     }
 }
 
-/// What Slack means when it asks to sign in.
+/// Why a file cannot be read if Slack returns its sign-in page instead.
 pub const NO_ACCESS: &str = "to sign in: the app lacks the scope files:read";
 
-/// A file of a message.
+/// A downloaded file.
 #[derive(Debug)]
 pub struct SlackFile {
     pub bytes: Vec<u8>,
-    /// Slack says that it is a web page.
+    /// Whether Slack declares it a web page.
     pub is_page: bool,
 }
 
 pub struct SlackApiResponse {
     pub body: Value,
-    /// The scopes of the token, separated by commas, if Slack names them.
+    /// The scopes of the token, comma-separated, if the response lists them.
     pub scopes: Option<String>,
 }
 
 impl SlackApi {
-    /// `call_timeout` includes connecting.
+    /// Creates a client. `call_timeout` includes connecting.
     pub fn new(base: &str, call_timeout: Duration) -> anyhow::Result<Self> {
         // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -103,7 +103,7 @@ impl SlackApi {
         Ok(Self { client, base: base.trim_end_matches('/').to_owned() })
     }
 
-    /// Calls a method and returns the body of a successful answer (`"ok": true`).
+    /// Calls a method and returns the body of a successful response (`"ok": true`).
     pub async fn call(
         &self,
         token: &SecretString,
@@ -137,7 +137,8 @@ impl SlackApi {
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 
-    /// Posts to the `response_url` of a slash command or a click. The URL needs no token, so it must be Slack's.
+    /// Posts to the `response_url` of a slash command or a click. The request is sent without a token, and only to
+    /// Slack's hosts.
     pub async fn post_to_response_url(&self, url: &str, body: &Value) -> Result<(), SlackApiError> {
         let Some(url) = self.allowed_url(url) else {
             return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
@@ -158,7 +159,7 @@ impl SlackApi {
         }
     }
 
-    /// Fetches a file of at most `max_bytes`. The token goes to Slack, and nowhere that Slack leads to.
+    /// Fetches a file of at most `max_bytes`. The token is sent to Slack only, never to the target of a redirect.
     pub async fn fetch_file(
         &self,
         token: &SecretString,
@@ -214,7 +215,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
         "ratelimited" | "rate_limited" => {
             SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER))
         }
-        // Slack documents that the operation may have succeeded partly.
+        // Slack documents that the operation may have partially succeeded.
         "internal_error" | "fatal_error" | "request_timeout" => {
             SlackApiError::OutcomeUnknown(format!("it says {code}"))
         }
@@ -236,14 +237,14 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
     })
 }
 
-/// Keeps only plain characters of an error code: it comes from the network and is logged and shown.
+/// Keeps only plain characters of an error code, because it comes from the network and is logged and shown.
 fn sanitize_code(code: &str) -> String {
     let is_plain =
         |character: &char| character.is_ascii_alphanumeric() || "_:.,- ".contains(*character);
     to_log_sentence(code).chars().filter(is_plain).take(80).collect()
 }
 
-/// Classifies a call that failed before an answer arrived.
+/// Classifies a call that failed before a response arrived.
 fn send_error(error: &reqwest::Error) -> SlackApiError {
     if is_unsent(error) {
         SlackApiError::Unreachable(describe_error(error))
@@ -252,12 +253,13 @@ fn send_error(error: &reqwest::Error) -> SlackApiError {
     }
 }
 
-/// The items of a list on a page.
+/// Returns the items of a page's list.
 pub fn page_items<'a>(page: &'a Value, list: &str) -> Result<&'a Vec<Value>, SlackApiError> {
     page[list].as_array().ok_or(SlackApiError::Malformed("it lacks its list"))
 }
 
-/// The cursor of the page behind this one, if there is one. It differs from the one that this page was asked with.
+/// Returns the cursor of the next page, if any. It is an error if it equals `cursor`, the one that this page was
+/// requested with.
 pub fn cursor_after(
     page: &Value,
     cursor: Option<&String>,
@@ -269,14 +271,14 @@ pub fn cursor_after(
     }
 }
 
-/// The cursor of the page behind this one, if there is one.
+/// Returns the cursor of the next page, if any.
 pub fn next_cursor(page: &Value) -> Option<String> {
     non_empty_str(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
 }
 
 fn retry_after(response: &Response) -> Option<SignedDuration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse::<f64>().ok()?;
-    // At most a day, whatever the server says.
+    // Capped at one day.
     seconds
         .is_finite()
         .then(|| aizuchi_core::clock::duration_from_seconds(seconds.clamp(0.0, 86_400.0)))

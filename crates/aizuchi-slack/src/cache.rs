@@ -1,5 +1,5 @@
-//! A cache of the workspace's users, groups and channels, and whether the bot is a member of each channel. What is
-//! missing is requested here and fetched by [`crate::sync`].
+//! A cache of the workspace's users, groups and channels, and whether the bot is a member of each channel. Missing
+//! entries are requested here and fetched by [`crate::sync`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ struct CacheState {
     lookups: PendingLookups,
 }
 
-/// What Slack is to be asked about.
+/// Lookups to request from Slack.
 #[derive(Default, PartialEq, Eq)]
 pub struct PendingLookups {
-    /// Whether the bot's token still holds.
+    /// Whether to check that the bot's token is still valid.
     pub token: bool,
     pub users: BTreeSet<UserId>,
     pub channels: BTreeSet<ChannelId>,
@@ -43,7 +43,7 @@ pub struct CachedChannel {
 /// Whether the bot is a member of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// The store has it from an earlier run; Slack has not been asked yet.
+    /// Stored by an earlier run; Slack has not been asked yet.
     Unknown,
     Member,
     /// The bot has left, or the channel is archived.
@@ -51,7 +51,7 @@ pub enum Membership {
 }
 
 impl SlackCache {
-    /// Loads what earlier runs have stored.
+    /// Loads the users and channels that earlier runs stored.
     pub fn load(&self, users: Vec<User>, channels: Vec<Channel>) {
         self.write(|state| {
             for user in users {
@@ -81,12 +81,12 @@ impl SlackCache {
         self.read(|state| state.channels.get(channel).cloned())
     }
 
-    /// The channels that the bot is a member of, sorted by id.
+    /// Returns the channels that the bot is a member of, sorted by id.
     pub fn joined(&self) -> Vec<ChannelId> {
         self.channels_where(|membership| membership == Membership::Member)
     }
 
-    /// The channels that the bot is or may be a member of, sorted by id.
+    /// Returns the channels that the bot is or may be a member of, sorted by id.
     pub fn possibly_joined(&self) -> Vec<ChannelId> {
         self.channels_where(|membership| membership != Membership::NotMember)
     }
@@ -100,7 +100,7 @@ impl SlackCache {
         channels
     }
 
-    /// Whether the cache holds exactly this.
+    /// Whether the cached user has the same name, kind and role.
     pub fn is_current(&self, user: &SlackUser, kind: AuthorKind) -> bool {
         let now = (user.name.clone(), kind, user.role);
         self.read(|state| state.users.get(&user.id) == Some(&now))
@@ -142,7 +142,7 @@ impl SlackCache {
         self.requested.notify_one();
     }
 
-    /// Takes all requests since the last call. Waits if there are none.
+    /// Takes all lookups requested since the last call. Waits until there is at least one.
     pub async fn next_lookups(&self) -> PendingLookups {
         loop {
             let requested = self.requested.notified();

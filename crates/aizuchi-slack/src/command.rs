@@ -1,5 +1,5 @@
-//! The slash command `/aizuchi`, clicks on buttons and filled-in forms. They run from a queue, apart from the connection
-//! that received them, because one may take longer than Slack waits for its answer.
+//! The slash command `/aizuchi`, clicks on buttons, and submitted forms. They run from a queue, apart from the
+//! connection that received them, because one may take longer than Slack waits for its response.
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
@@ -21,11 +21,11 @@ use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
 use aizuchi_core::texts;
 
-/// How many commands run at once, and how many wait in the queue.
+/// The maximum number of commands that run concurrently, and the capacity of the queue.
 const MAX_CONCURRENT: usize = 64;
-/// How often a late answer is sent.
+/// How many times a late answer is sent at most.
 const MAX_ATTEMPTS: usize = 4;
-/// Between two attempts, unless Slack sends `Retry-After`.
+/// The delay between two attempts, unless Slack sends `Retry-After`.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct CommandQueue {
@@ -42,7 +42,7 @@ enum QueuedWork {
 
 struct QueuedForm {
     payload: Value,
-    /// What the form shows, if it does not close.
+    /// Receives the error to show in the form, or `None` to close it.
     answer: oneshot::Sender<Option<&'static str>>,
 }
 
@@ -59,8 +59,8 @@ impl Default for CommandQueue {
 }
 
 impl SlackPlatform {
-    /// The answer that Slack shows to the user who gave the command, or to the channel. If the command takes too long,
-    /// this is a note saying so, and the answer follows through the command's `response_url`.
+    /// Returns the answer that Slack shows to the user who gave the command, or to the channel. If the command takes
+    /// too long, returns a note saying so, and the answer follows through the command's `response_url`.
     pub async fn answer_command(&self, payload: Value) -> Value {
         let (sender, receiver) = oneshot::channel();
         let command = QueuedWork::Command(QueuedCommand { payload, answer: sender });
@@ -70,7 +70,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Takes a click, or a form that somebody has filled in. Returns what Slack is to do with the form, unless it closes.
+    /// Takes a click or a submitted form. Returns Slack's instructions for the form, or `None` to close it.
     pub async fn take_interaction(&self, payload: Value) -> Option<Value> {
         if payload["type"] != "view_submission" {
             self.take_click(payload);
@@ -85,12 +85,12 @@ impl SlackPlatform {
         match timeout(self.settings.timeouts.command_answer, receiver).await {
             Ok(Ok(told)) => told.map(form_error),
             Ok(Err(_)) => Some(failed()),
-            // It closes, and the question says what became of it.
+            // The form closes, and the question is updated with the outcome.
             Err(_) => None,
         }
     }
 
-    /// Takes a click. Slack shows nothing of it, so whoever clicked is told if it led to nothing.
+    /// Queues a click. Slack gives no feedback on clicks, so the user is told if this one had no effect.
     fn take_click(&self, payload: Value) {
         if self.command_queue.sender.try_send(QueuedWork::Click(payload)).is_err() {
             info!(platform = "slack", "a click was lost behind too many commands");
@@ -102,12 +102,13 @@ impl SlackPlatform {
         if let Ok(answer) = received {
             return answer.unwrap_or_else(|_| self.failure());
         }
-        // From here on `run_command` fails to send and answers later. An answer sent just before is still received.
+        // From here on `run_command` fails to send and answers later. An answer that was sent just before is still
+        // received.
         answer.close();
         answer.try_recv().unwrap_or_else(|_| SlashAnswer::private(self.still_working_text()))
     }
 
-    /// Runs what is in the queue. Never ends.
+    /// Runs the queued work. Never returns.
     pub(super) async fn run_commands(&self) {
         let mut running = FuturesUnordered::new();
         loop {
@@ -155,7 +156,7 @@ impl SlackPlatform {
         let answering = self.incidents.contain(PlatformTask::Command, self.answer_click(payload));
         let told = answering.await.unwrap_or_else(|_| Some(self.slash_commands.failure_text()));
         if let Some(text) = told {
-            // The question stays as it is.
+            // The question stays unchanged.
             let notice =
                 json!({ "response_type": "ephemeral", "replace_original": false, "text": text });
             self.respond_later(payload, &notice).await;
@@ -171,7 +172,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Carries a command out and says what became of it. Commands work only where the bot is a member.
+    /// Executes a command and returns its answer. Commands work only in channels that the bot is a member of.
     async fn execute(&self, payload: &Value) -> SlashAnswer {
         let ids = (parse_id(&payload["channel_id"]), parse_id(&payload["user_id"]));
         let (Some(channel), Some(user)) = ids else {
@@ -199,7 +200,7 @@ impl SlackPlatform {
         self.slash_commands.execute(&request).await
     }
 
-    /// Answers through the `response_url`. An answer that may have arrived is not sent again.
+    /// Answers through the `response_url`. An answer that may have arrived is not retried.
     async fn respond_later(&self, payload: &Value, response: &Value) {
         let Some(url) = non_empty_str(&payload["response_url"]) else { return };
         for _ in 0..MAX_ATTEMPTS {
@@ -234,7 +235,7 @@ impl SlackPlatform {
 }
 
 impl QueuedWork {
-    /// The channel that a span names.
+    /// The channel, as recorded in the tracing span.
     fn channel(&self) -> Option<&str> {
         match self {
             QueuedWork::Command(command) => non_empty_str(&command.payload["channel_id"]),
@@ -244,7 +245,8 @@ impl QueuedWork {
     }
 }
 
-/// Part of the text may come from a model, so no mention in it is live, and no address that it does not write as a link.
+/// Part of the text may come from a model, so its mentions are inert, and only URLs that it writes as links become
+/// links.
 fn response(answer: &SlashAnswer) -> Value {
     let kind = if answer.is_public { "in_channel" } else { "ephemeral" };
     let text = to_mrkdwn(&answer.text, &|_| None);

@@ -1,4 +1,4 @@
-//! New tokens and a new signing secret while the bot runs.
+//! Replaces the tokens and the signing secret while the bot runs.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ impl SlackSettings {
 }
 
 impl SlackPlatform {
-    /// Tries what can be tried before anything is replaced. A signing secret shows only with the next event whether it is
-    /// right.
+    /// Tests each token before replacing it. A signing secret cannot be tested in advance: the next event shows whether
+    /// it is correct.
     pub(crate) async fn renew_credentials(
         &self,
         newer: &Credentials,
@@ -37,7 +37,7 @@ impl SlackPlatform {
             EventTransport::SocketMode { app_token, .. } => (APP_TOKEN, app_token),
             EventTransport::Webhooks { signing_secret } => (SIGNING_SECRET, signing_secret),
         };
-        // How events arrive does not change, so both are there.
+        // The transport cannot change at runtime, so both credentials should be present.
         let (Some(new_bot_token), Some(new_events_secret)) =
             (newer.get(BOT_TOKEN), newer.get(events_key))
         else {
@@ -48,7 +48,7 @@ impl SlackPlatform {
             APP_TOKEN => self.renew_app_token(events_secret, new_events_secret).await,
             _ => Ok(replace_if_new(events_secret, new_events_secret)),
         };
-        // Each is in force by itself.
+        // Each credential takes effect independently of the other.
         let (is_new_bot, is_new_events) = (bot?, events?);
         Ok(match is_new_bot || is_new_events {
             true => Renewal::Renewed,
@@ -56,7 +56,7 @@ impl SlackPlatform {
         })
     }
 
-    /// Returns whether it was new, or refused until now.
+    /// Replaces the bot's token. Returns whether it is new, or was refused until now.
     async fn renew_bot_token(&self, new: &SecretString) -> Result<bool, RenewalError> {
         let was_refused = self.bot_access.outage().is_some();
         if !is_new(&self.settings.bot_token, new) && !was_refused {
@@ -66,10 +66,10 @@ impl SlackPlatform {
         self.settings.bot_token.replace(new.clone());
         self.bot_access.confirm();
         if was_refused {
-            // Slack may have sent nothing meanwhile, also over a socket that stayed open.
+            // Slack may have sent no events in the meantime, even over a socket that stayed open.
             self.backfill_all_later();
         }
-        // Without it the next start would not know the bot while Slack is down.
+        // Without the stored identity, the next start could not identify the bot while Slack is down.
         if let Err(error) = self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await {
             tracing::warn!(platform = "slack", %error, "the bot's identity could not be stored");
         }
@@ -102,7 +102,7 @@ impl SlackPlatform {
         is_same.then_some(()).ok_or(RenewalError::OtherAccount { key })
     }
 
-    /// Asks for a socket's address, which is not used.
+    /// Tests the token by requesting a socket URL, which is not used.
     async fn try_app_token(&self, token: &SecretString) -> Result<(), RenewalError> {
         let key = "slack.app_token";
         match self.api.call(token, "apps.connections.open", &[]).await {

@@ -1,5 +1,5 @@
-//! Checks a Slack workspace before the bot runs in it: tokens, scopes and channels, one sentence each. Changes nothing
-//! and opens no socket.
+//! Checks a Slack workspace before the bot runs in it: tokens, scopes and channels, one sentence per finding. Changes
+//! nothing and opens no socket.
 
 use secrecy::SecretString;
 use serde_json::Value;
@@ -15,8 +15,8 @@ use aizuchi_core::store::Cursors;
 /// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;
 
-/// Checks the tokens and what they give access to. `configured` are the channels that the settings name, by `#name` or
-/// id; `cursors` is the database, if there is one yet.
+/// Checks the tokens and their access. `configured` lists the channels that the settings name, by `#name` or id;
+/// `cursors` is the database, if it exists already.
 pub async fn diagnose(
     settings: &SlackSettings,
     configured: &[String],
@@ -79,7 +79,7 @@ async fn check_events(api: &SlackApi, events: &EventTransport) -> Option<Diagnos
     }
 }
 
-/// Id and name of each channel that the bot is a member of.
+/// Returns the id and name of each channel that the bot is a member of.
 async fn list_channels(
     api: &SlackApi,
     token: &SecretString,

@@ -1,4 +1,4 @@
-//! The files of messages: what Slack tells of them, and how the content of one is fetched.
+//! The files of messages: parses their metadata and fetches their content.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::post::post_error;
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::platform::PlatformError;
 
-/// Users send at most ten at once.
+/// The parser's limit. Users can send at most ten files at once.
 const MAX_FILES: usize = 20;
 const MAX_URL_BYTES: usize = 2_000;
 
-/// The files of a message. Files that were deleted and parts of an unexpected shape are skipped.
+/// Parses the files of a message. Skips deleted files and entries of an unexpected shape.
 pub fn parse_files(message: &Value) -> Vec<Attachment> {
     let files = message["files"].as_array().into_iter().flatten();
     files.filter_map(parse_file).take(MAX_FILES).collect()
@@ -29,7 +29,7 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let text = |key: &str| non_empty_str(&file[key]).unwrap_or_default();
     let name = [text("name"), text("title")].into_iter().find(|name| !name.is_empty());
     let size_bytes = file["size"].as_u64().unwrap_or(0);
-    // A voice clip may be called a video: its container can be either.
+    // A voice clip may have a video media type, because both use the same container formats.
     let media_type = match (text("mimetype"), &file["subtype"]) {
         (media_type, subtype) if subtype == "slack_audio" && !media_type.starts_with("audio/") => {
             "audio/mp4"
@@ -44,7 +44,7 @@ fn parse_file(file: &Value) -> Option<Attachment> {
 }
 
 impl SlackPlatform {
-    /// Fetches the content of a file, if it has at most `max_bytes`.
+    /// Fetches the content of a file of at most `max_bytes`.
     pub(super) async fn fetch_content(
         &self,
         attachment: &Attachment,
@@ -55,7 +55,7 @@ impl SlackPlatform {
         };
         let token = self.settings.bot_token.read();
         let file = self.api.fetch_file(&token, url, max_bytes).await.map_err(post_error)?;
-        // Instead of a file that the app may not read, Slack sends a page to sign in on.
+        // If the app may not read a file, Slack returns a sign-in page instead.
         if file.is_page && &*attachment.media_type != "text/html" {
             return Err(post_error(SlackApiError::Refused(NO_ACCESS.to_owned())));
         }

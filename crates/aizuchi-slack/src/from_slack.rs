@@ -1,5 +1,5 @@
-//! Parses Slack's events and history leniently: what has another type than expected counts as absent. An event without
-//! what it needs is malformed, and nothing here fails.
+//! Parses Slack's events and history leniently: a value of an unexpected type counts as absent. An event that lacks a
+//! required value is malformed; nothing here returns an error.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum SlackEvent {
         message: SlackMessage,
         at: Timestamp,
     },
-    /// A message was deleted. `message` is what Slack still knows of it.
+    /// A message was deleted. `message` is its last content that Slack still has.
     MessageDeleted {
         message: SlackMessage,
         at: Timestamp,
@@ -42,11 +42,11 @@ pub enum SlackEvent {
     AppUninstalled,
     /// The tokens of these bots are no longer valid.
     TokensRevoked(Vec<UserId>),
-    /// Slack drops events for a while.
+    /// Slack drops events for a while because of its rate limit.
     RateLimited,
-    /// Nothing here depends on it.
+    /// An event that the bot does not need.
     Ignored,
-    /// It lacks what an event of its type needs.
+    /// An event that lacks a required value of its type.
     Malformed,
 }
 
@@ -60,13 +60,13 @@ pub struct SlackMessage {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub author: UserId,
-    /// Posted by an app, a workflow or an integration.
+    /// Whether an app, a workflow or an integration posted it.
     pub is_bot: bool,
     /// In Slack's own markup.
     pub text: Arc<str>,
-    /// The id that the author's client gave it.
+    /// The id that the author's client assigned.
     pub client_message_id: Option<Arc<str>>,
-    /// When it was edited last.
+    /// The time of the last edit.
     pub edited_at: Option<Timestamp>,
     /// The idempotency key, on the bot's own posts.
     pub key: Option<Arc<str>>,
@@ -93,9 +93,9 @@ pub struct SlackUser {
     pub role: Role,
 }
 
-/// Slack's own ids have less than twenty characters. A longer one fits into no index of a database.
+/// Slack's own ids have fewer than 20 characters. A longer id than this would not fit into a database index.
 const MAX_ID_BYTES: usize = 200;
-/// In seconds, until the year 3000: nothing that is computed from such a time overflows.
+/// In seconds, until the year 3000, so that computations with such a time do not overflow.
 const TIMES: RangeInclusive<i64> = 0..=32_503_680_000;
 
 /// The `event_type` in the metadata of the bot's own posts.
@@ -166,7 +166,7 @@ fn is_channel_notice(subtype: &str) -> bool {
     .any(|prefix| subtype.starts_with(prefix))
 }
 
-/// Whether the bot asks a keeper something there. What stands there is about another channel, and is not kept.
+/// Whether this is the bot's question to a keeper. It concerns another channel, so it is not stored.
 fn is_question(raw: &Value) -> bool {
     raw["bot_id"].is_string() && raw["blocks"][0]["block_id"] == QUESTION_BLOCK
 }
@@ -215,7 +215,7 @@ fn parse_event_time(event: &Value) -> Option<Timestamp> {
     parse_ts(&event["event_ts"]).or(parse_ts(&event["ts"]))
 }
 
-/// A message inside an event, which lacks its channel.
+/// Returns the message inside an event, with the event's channel added to it.
 fn nested_message(event: &Value, mut raw: Map<String, Value>) -> Value {
     for key in ["channel", "channel_type"] {
         raw.insert(key.to_owned(), event[key].clone());
@@ -223,7 +223,7 @@ fn nested_message(event: &Value, mut raw: Map<String, Value>) -> Value {
     Value::Object(raw)
 }
 
-/// Parses a message of a channel's history, which lacks its channel.
+/// Parses a message from a channel's history, where messages do not name their channel.
 pub fn parse_history_message(channel: &ChannelId, mut raw: Value) -> Option<SlackMessage> {
     let is_notice = is_channel_notice(non_empty_str(&raw["subtype"]).unwrap_or_default());
     if is_notice || is_question(&raw) || !raw.is_object() {
@@ -285,7 +285,7 @@ fn parse_visibility(kind: &str) -> Visibility {
 fn parse_reaction(event: &Value, change: ReactionChange) -> SlackEvent {
     match non_empty_str(&event["item"]["type"]) {
         Some("message") => or_malformed(parse_message_reaction(event, change)),
-        // Files have reactions, too.
+        // Files can have reactions, too.
         Some(_) => SlackEvent::Ignored,
         None => SlackEvent::Malformed,
     }
@@ -303,7 +303,8 @@ fn parse_message_reaction(event: &Value, change: ReactionChange) -> Option<Slack
     }))
 }
 
-/// The reactions of a message in a history. Slack does not say when they were added, so they get its time.
+/// Returns the reactions of a message in the history. Slack does not say when they were added, so they get the
+/// message's time.
 pub fn message_reactions(message: &SlackMessage) -> Vec<SlackReaction> {
     let reactions = message.raw["reactions"].as_array().into_iter().flatten();
     let reactions = reactions.flat_map(|reaction| {
@@ -325,14 +326,14 @@ fn parse_membership(event: &Value) -> Option<(ChannelId, UserId)> {
     Some((ChannelId::new(parse_id(&event["channel"])?), UserId::new(parse_id(&event["user"])?)))
 }
 
-/// The channel of an event: some events have its id, some the whole channel.
+/// Returns the channel of an event. Some events contain its id, others the whole channel.
 pub fn parse_channel_id(event: &Value) -> Option<ChannelId> {
     let channel = &event["channel"];
     let id = parse_id(channel).or(parse_id(&channel["id"])).or(parse_id(&event["new_channel_id"]));
     id.map(ChannelId::new)
 }
 
-/// Parses a user, with the name that other users see.
+/// Parses a user, with the display name.
 pub fn parse_user(user: &Value) -> Option<SlackUser> {
     let id = parse_id(&user["id"])?;
     let profile = &user["profile"];
@@ -351,8 +352,8 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
     })
 }
 
-/// Parses a channel. One that is shared with other workspaces counts as private, and so does one of which Slack says
-/// that in another way than as yes or no.
+/// Parses a channel. A channel that is shared with other workspaces counts as private, and so does one whose flags are
+/// not booleans.
 pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility)> {
     const RESTRICTIONS: [&str; 5] =
         ["is_private", "is_mpim", "is_group", "is_ext_shared", "is_pending_ext_shared"];
@@ -369,12 +370,12 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     Some((ChannelId::new(id), aizuchi_core::chat::to_single_line(name).into(), visibility))
 }
 
-/// The string, unless it is missing or empty.
+/// Returns the string, unless it is missing or empty.
 pub fn non_empty_str(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// The string, if it can be an id.
+/// Returns the string if it can be an id.
 pub fn parse_id(value: &Value) -> Option<&str> {
     non_empty_str(value).filter(|id| id.len() <= MAX_ID_BYTES)
 }
@@ -527,7 +528,7 @@ mod tests {
         ] {
             assert_eq!(event(payload.clone()), expected, "{payload}");
         }
-        // This payload has no event inside.
+        // The payload of this event has no inner event.
         assert_eq!(
             parse_event(&json!({"type": "app_rate_limited", "minute_rate_limited": 1})),
             SlackEvent::RateLimited

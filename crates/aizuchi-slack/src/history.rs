@@ -31,20 +31,20 @@ use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How long Slack keeps redelivering an event.
 const REDELIVERY_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// How far back a new channel is read if the history is rate-limited: then each page takes a minute.
+/// How far back a new channel is read if the history is rate-limited, when each page takes a minute.
 const LIMITED_SPAN: SignedDuration = SignedDuration::from_hours(24);
-/// The cursor that stores whether Slack rate-limits this app's history, and its values.
+/// The key of the cursor that stores whether Slack rate-limits this app's history, and its values.
 pub(super) const LIMIT_KEY: &str = "history is capped";
 pub(super) const LIMIT_ON: &str = "true";
 const LIMIT_OFF: &str = "false";
 /// A prioritized backfill starts this long before the cursor, because a pending step is not older. Threads with replies
 /// this young are read again, because the replies may have been edited.
 const CURSOR_OVERLAP: SignedDuration = SignedDuration::from_hours(1);
-/// How many stored messages are looked at to estimate whether a channel has enough for a probe.
+/// How many stored messages are examined to estimate whether a channel has enough of them for a probe.
 const PROBE_MESSAGES: usize = 200;
-/// How many channels are read at once. Slack allows about one call a second.
+/// How many channels are read concurrently. Slack allows about one call per second.
 const MAX_CONCURRENT_CHANNELS: usize = 4;
-/// After Slack has dropped events.
+/// The delay before a backfill after Slack has dropped events.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 #[async_trait]
@@ -76,14 +76,14 @@ impl ChannelHistory for SlackPlatform {
         let span = self.span_for(channel);
         match self.backfill_channel(channel, since).instrument(span.clone()).await {
             Ok(new) => {
-                // If another gap has ended meanwhile, what it missed is not read yet.
+                // If another gap has ended in the meantime, the messages of that gap have not been read yet.
                 if self.connection.state().connected_since == Some(since) {
                     self.unbroken_channels.lock().insert(channel.clone());
                 }
                 Ok(new)
             }
             Err(IngestError::Slack(SlackApiError::Refused(code))) => {
-                // Without access to the history, the bot goes on with live events only.
+                // Without access to the history, the bot continues with live events only.
                 self.backfill.mark_channel_complete(channel, since);
                 span.in_scope(|| info!(error = code, "Slack refuses the history of a channel"));
                 Ok(0)
@@ -106,7 +106,7 @@ impl ChannelHistory for SlackPlatform {
 
     async fn advance_cursors(&self, _since: Timestamp) {
         if let EventTransport::Webhooks { .. } = self.settings.events {
-            // Slack does not say when it has given up delivering an event.
+            // Slack does not report when it gives up delivering an event.
             self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
         }
         self.advance_unbroken_cursors().await;
@@ -137,7 +137,7 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Reads a channel since its cursor, and returns the number of new messages.
+    /// Reads a channel from its cursor on, and returns the number of new messages.
     async fn backfill_channel(
         &self,
         channel: &ChannelId,
@@ -160,7 +160,7 @@ impl SlackPlatform {
         self.read_history(&mut pass).await?;
         check_suspects(self, &self.identity.workspace, channel, pass.suspects()).await?;
         self.backfill.mark_channel_complete(channel, since);
-        // If the connection is still the same, everything since then was delivered or will be redelivered.
+        // If the connection is still the same, all events since then were delivered or will be redelivered.
         if self.connection.state().connected_since == Some(since) {
             self.store_cursor(channel, began).await?;
         }
@@ -191,7 +191,7 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Whether a channel has enough messages to show the limit: a short page ends by itself and shows nothing.
+    /// Whether a channel has enough messages to reveal the limit. A page of fewer messages is short in any case.
     async fn can_probe_limit(&self, channel: &ChannelId) -> Result<bool, IngestError> {
         let query = MessageQuery {
             workspace: self.identity.workspace.clone(),
@@ -207,7 +207,7 @@ impl SlackPlatform {
         Ok(messages.iter().filter(is_in_history).count() > LIMITED_PAGE_SIZE)
     }
 
-    /// Finds out whether the history is still rate-limited, by asking for a page that is longer than the limit. A
+    /// Checks whether the history is still rate-limited, by requesting a page that is longer than the limit. A
     /// rate-limited backfill reads too little to show it.
     async fn probe_limit(&self, channel: &ChannelId) -> Result<(), IngestError> {
         let arguments = [("channel", channel.to_string())];
@@ -217,7 +217,7 @@ impl SlackPlatform {
         Ok(self.record_limit(found, page["has_more"] == true).await?)
     }
 
-    /// Learns from a page whether the history is rate-limited, and stores a change for the next start.
+    /// Infers from a page whether the history is rate-limited, and stores a change for the next start.
     pub(super) async fn record_limit(
         &self,
         found: usize,
@@ -252,7 +252,7 @@ impl SlackPlatform {
     /// Advances the cursors of channels without a gap, so that the next start reads less.
     async fn advance_unbroken_cursors(&self) {
         let until = self.now() - REDELIVERY_WINDOW;
-        // What Slack did not send for a refused token is read later.
+        // Events that Slack did not send because it refused the token will be read later.
         if self.bot_access.outage().is_some() {
             return;
         }

@@ -1,5 +1,5 @@
-//! The bot's identity in its workspace: asked from Slack at the start and stored, so that the bot can start
-//! while Slack is down.
+//! The bot's identity in its workspace: fetched from Slack at startup and stored, so that the bot can start while Slack
+//! is down.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::settings::SlackSettings;
 use aizuchi_core::chat::{ConversationId, Cursor, MessageId, UserId, WorkspaceId, to_single_line};
 use aizuchi_core::store::{Cursors, StoreError};
 
-/// The identity has to be found before the workspace is known, so its cursor has a workspace of its own.
+/// The identity is needed before the workspace is known, so its cursor uses a workspace of its own.
 const IDENTITY_WORKSPACE: &str = "slack";
 
 const MAX_START_ATTEMPTS: usize = 3;
@@ -28,12 +28,12 @@ pub struct SlackIdentity {
     pub name: String,
     /// The bot's user.
     pub user: UserId,
-    /// Where the workspace is read, without a slash at the end. Identities of older versions do not say it.
+    /// The base URL of the workspace's pages, without a trailing slash. Identities stored by older versions lack it.
     pub url: Option<String>,
 }
 
 impl SlackIdentity {
-    /// The identity as it is stored for the next start.
+    /// Returns the identity as a cursor, stored for the next start.
     pub fn to_cursor(&self, settings: &SlackSettings) -> Cursor {
         let value = json!({
             "team_id": self.workspace, "team": self.name, "user_id": self.user, "url": self.url,
@@ -45,8 +45,8 @@ impl SlackIdentity {
         }
     }
 
-    /// The permalink of a message, as `chat.getPermalink` tells it: made without a call, since each would count against
-    /// a limit.
+    /// Builds the permalink of a message, as `chat.getPermalink` would return it. Calling that method would count
+    /// against its rate limit.
     pub fn message_link(
         &self,
         conversation: &ConversationId,
@@ -63,7 +63,7 @@ impl SlackIdentity {
     }
 }
 
-/// Why the bot cannot join Slack.
+/// Why the bot cannot connect to Slack.
 #[derive(Debug, thiserror::Error)]
 pub enum SlackConnectError {
     #[error(
@@ -110,7 +110,7 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
     }
 }
 
-/// Asks Slack for the identity. While Slack cannot be reached, the stored one is used.
+/// Fetches the identity from Slack. Falls back to the stored one while Slack cannot be reached.
 pub async fn resolve_identity(
     settings: &SlackSettings,
     cursors: &dyn Cursors,
@@ -150,7 +150,7 @@ async fn stored_identity(
     Ok(stored.as_ref().and_then(parse_identity))
 }
 
-/// Parses the answer of `auth.test`, and the stored identity, which has the same shape.
+/// Parses the response of `auth.test`, or the stored identity, which has the same shape.
 pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
     Some(SlackIdentity {
         workspace: WorkspaceId::new(parse_id(&answer["team_id"])?),
@@ -160,7 +160,7 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
     })
 }
 
-/// An address that may stand in a link as it is.
+/// Parses a URL that is safe to use in a link unescaped.
 fn parse_url(url: &Value) -> Option<String> {
     let url = non_empty_str(url)?.trim_end_matches('/');
     let host = url.strip_prefix("https://")?;
@@ -168,7 +168,7 @@ fn parse_url(url: &Value) -> Option<String> {
     host.chars().all(is_host).then(|| url.to_owned())
 }
 
-/// A digest of the token: the token itself is never stored.
+/// Returns a digest of the token: the token itself is never stored.
 fn identity_key(settings: &SlackSettings) -> String {
     let digest = Sha256::digest(settings.bot_token.read().expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()

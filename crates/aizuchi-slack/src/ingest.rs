@@ -37,13 +37,14 @@ pub(super) enum IngestError {
     Backfill(#[from] anyhow::Error),
 }
 
-/// Between two lookups of an unknown channel, if the first has failed.
+/// The interval between lookups of an unknown channel after a failure.
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// How long a message waits for the role of its author. Slack delivers what is not acknowledged within 3 seconds again.
+/// How long a message waits for the role of its author. Slack redelivers an event that is not acknowledged within 3
+/// seconds.
 const ROLE_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
 
 impl SlackPlatform {
-    /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again, a few times.
+    /// Ingests an event. Returns whether to acknowledge it; Slack redelivers an unacknowledged event a few times.
     pub async fn ingest(&self, payload: &Value) -> bool {
         let event = &payload["event"];
         let channel = from_slack::parse_channel_id(event);
@@ -67,7 +68,7 @@ impl SlackPlatform {
         };
         let _entered = span.entered();
         warn!(error = failure, "an event could not be ingested; Slack will deliver it again");
-        // If Slack gives up on it, the backfill finds it.
+        // If Slack gives up on the event, the backfill finds it.
         if let Some(channel) = channel {
             self.backfill_later(&channel);
         }
@@ -90,7 +91,7 @@ impl SlackPlatform {
             SlackEvent::MemberJoined { channel, user } if user == self.identity.user => {
                 self.ensure_channel(&channel, None).await?;
                 if let Some(cached) = self.cache.channel(&channel) {
-                    // The cache may say that the bot has left.
+                    // The cached channel may say that the bot has left.
                     self.hear_channel(cached.channel, Membership::Member).await?;
                 }
                 self.cache.request_channel(&channel);
@@ -119,7 +120,8 @@ impl SlackPlatform {
                 Ok(())
             }
             SlackEvent::TokensRevoked(bots) => {
-                // The event also reports tokens of users, and may speak of one that was replaced meanwhile.
+                // The event also reports tokens of users, and may refer to a token that has been replaced in the
+                // meantime.
                 if bots.contains(&self.identity.user) {
                     self.cache.request_token_check();
                 }
@@ -283,7 +285,7 @@ impl SlackPlatform {
         self.inbox.announce_join(conversation, self.identity.user.clone()).await
     }
 
-    /// A channel that was public is private from now on.
+    /// Makes a channel private that was public.
     async fn restrict_channel(&self, channel: &ChannelId) -> Result<(), StoreError> {
         if let Some(cached) = self.cache.channel(channel) {
             let private = Channel { visibility: Visibility::Private, ..cached.channel };
@@ -385,15 +387,16 @@ impl SlackPlatform {
         self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
     }
 
-    /// Whether a message may be a command that is still carried out. A backfill of old messages waits for no role.
+    /// Whether a message may be a command recent enough to be executed. A backfill of old messages does not wait for
+    /// roles.
     fn may_be_command(&self, message: &SlackMessage) -> bool {
         let is_recent = self.now().duration_since(message.at).abs() <= LATE_COMMAND_WINDOW;
         let is_direct = message.channel.as_str().starts_with('D');
         is_recent && (is_direct || message.text.contains(&format!("<@{}", self.identity.user)))
     }
 
-    /// Fetches a user who is not cached. Commands depend on the role of their author, and right after the first start they
-    /// may come before the list of users. If Slack does not answer soon, the user is taken for a member.
+    /// Fetches a user who is not cached. Commands depend on the role of their author, and right after the first start
+    /// they may arrive before the list of users. If Slack does not respond soon, the user is treated as a member.
     pub(super) async fn ensure_user(&self, user: &UserId) {
         if *user == self.identity.user || self.cache.author_kind(user).is_some() {
             return;
@@ -422,7 +425,7 @@ impl SlackPlatform {
         message.author == self.identity.user
     }
 
-    /// The message with plain text, and the users whom it mentions.
+    /// Converts the message to plain text with its mentions.
     pub(super) fn to_message(&self, message: &SlackMessage) -> Message {
         let (text, mentions) = self.read_text(message);
         let kind = match self.author_kind(&message.author) {

@@ -1,4 +1,5 @@
-//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
+//! Asks keepers in their direct message with the bot, with buttons below the question, and takes their clicks and
+//! edits.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -24,12 +25,12 @@ use aizuchi_core::texts;
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
-/// The `callback_id` of the form for other words, and its field.
+/// The `callback_id` of the form for editing the words, and its field.
 const EDIT_FORM: &str = "aizuchi_words";
 const WORDS_BLOCK: &str = "words";
 const WORDS_FIELD: &str = "text";
 const HISTORY: &str = "conversations.history";
-/// The most that Slack lets a field hold.
+/// Slack's limit for the length of a text field.
 pub(super) const MAX_FORM_LENGTH: usize = 3_000;
 
 #[async_trait]
@@ -109,14 +110,14 @@ impl KeeperChat for SlackPlatform {
 }
 
 impl SlackPlatform {
-    /// The channel of the bot's direct message with a user.
+    /// Returns the channel of the bot's direct message with a user.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opened = self.call("conversations.open", &[("users", user.to_string())]).await;
         let opened = opened.map_err(post_error)?;
         self.answered_id("conversations.open", &opened["channel"]["id"])
     }
 
-    /// The direct message with a user, and its newest messages.
+    /// Returns the direct message with a user, and its newest messages.
     async fn read_direct(
         &self,
         user: &UserId,
@@ -146,8 +147,8 @@ impl SlackPlatform {
         })
     }
 
-    /// Decides as somebody clicked, or opens the form for other words. Returns what to tell them, if their question or the
-    /// form does not.
+    /// Applies a click, or opens the form for other words. Returns the text to show to the user, if neither the
+    /// question nor the form gives feedback.
     pub(super) async fn answer_click(&self, payload: &Value) -> Option<&'static str> {
         let click = parse_click(&self.identity.workspace, payload)?;
         match self.keepers.answer(click).await {
@@ -157,7 +158,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Opens a form. Slack takes it for three seconds after the click, so a failed call is not repeated.
+    /// Opens a form. Slack accepts this for three seconds after the click, so a failed call is not retried.
     async fn open_form(&self, payload: &Value, form: &EditForm) -> Option<&'static str> {
         let trigger = non_empty_str(&payload["trigger_id"]).unwrap_or_default().to_owned();
         let arguments = [("trigger_id", trigger), ("view", form_view(form).to_string())];
@@ -170,14 +171,14 @@ impl SlackPlatform {
         }
     }
 
-    /// Has the words of a form posted. Returns what to show in it, if it does not close.
+    /// Posts the words of a submitted form. Returns the error to show in the form, or `None` to close it.
     pub(super) async fn answer_form(&self, payload: &Value) -> Option<&'static str> {
         let form = parse_form(&self.identity.workspace, payload)?;
         self.keepers.submit(form).await
     }
 }
 
-/// What Slack shows below the field of a form, which then stays open.
+/// Returns the response that shows an error below the form's field and keeps the form open.
 pub(super) fn form_error(text: &str) -> Value {
     json!({ "response_action": "errors", "errors": { WORDS_BLOCK: text } })
 }
@@ -207,7 +208,7 @@ fn form_view(form: &EditForm) -> Value {
     })
 }
 
-/// A filled-in form for other words; nothing else is one.
+/// Parses a submitted form for other words. Returns `None` for any other payload.
 fn parse_form(workspace: &WorkspaceId, payload: &Value) -> Option<FilledForm> {
     let view = &payload["view"];
     if payload["type"] != "view_submission" || view["callback_id"] != EDIT_FORM {
@@ -223,7 +224,7 @@ fn parse_form(workspace: &WorkspaceId, payload: &Value) -> Option<FilledForm> {
     })
 }
 
-/// A click on one of the buttons below a question; nothing else is a click.
+/// Parses a click on a button below a question. Returns `None` for any other payload.
 fn parse_click(workspace: &WorkspaceId, payload: &Value) -> Option<Click> {
     let action = &payload["actions"][0];
     let is_answer = payload["type"] == "block_actions" && action["block_id"] == ANSWER_BLOCK;
@@ -238,7 +239,7 @@ fn parse_click(workspace: &WorkspaceId, payload: &Value) -> Option<Click> {
     })
 }
 
-/// A message in which nobody is mentioned, and no address is previewed. `text` is what notifications show.
+/// Returns the arguments of a message without live mentions and link previews. `text` is shown in notifications.
 fn message(channel: &str, text: &str, blocks: &Value) -> Vec<(&'static str, String)> {
     vec![
         ("channel", channel.to_owned()),
@@ -267,12 +268,12 @@ fn question_blocks(question: &KeeperQuestion) -> Value {
     marked_blocks(blocks)
 }
 
-/// By this `block_id` a question is found again, while it is not settled.
+/// The `block_id` by which a question is found again while it is not settled.
 fn question_key(subject: QuestionSubject) -> String {
     format!("aizuchi-ask-{}", subject.key())
 }
 
-/// Blocks by the first of which the message is known as a question, of which nothing is kept.
+/// Marks the first block, so that the message is recognized as a question and not stored.
 fn marked_blocks(mut blocks: Vec<Value>) -> Value {
     if let Some(first) = blocks.first_mut() {
         first["block_id"] = json!(QUESTION_BLOCK);
@@ -280,20 +281,20 @@ fn marked_blocks(mut blocks: Vec<Value>) -> Value {
     Value::Array(blocks)
 }
 
-/// The blocks of a text, the last of which bears a key.
+/// Returns the blocks of a text, the last of which carries a key.
 fn keyed_blocks(key: &str, text: &str) -> Value {
     let mut blocks = to_sections(text);
     blocks.push(json!({ "type": "divider", "block_id": key }));
     marked_blocks(blocks)
 }
 
-/// Whether a message's blocks bear a key.
+/// Whether a message's blocks carry a key.
 fn has_key(message: &Value, key: &str) -> bool {
     let blocks = message["blocks"].as_array();
     blocks.is_some_and(|blocks| blocks.iter().any(|block| block["block_id"] == key))
 }
 
-/// The text is from a model, so no mention in it is live.
+/// Converts a text to blocks. A model wrote it, so its mentions are inert.
 fn to_sections(text: &str) -> Vec<Value> {
     match to_blocks(&to_mrkdwn(text, &|_| None)) {
         Value::Array(blocks) => blocks,
@@ -349,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Nothing in the arguments of a call can leave their block, or become a mention.
+    /// Nothing in the arguments of a call can escape from its block or become a mention.
     #[test]
     fn arguments_are_shown_as_code() {
         let shown = "{\n  \"text\": \"*roses* \\u003c!here\\u003e \\u0060\\u0060\\u0060\"\n}";
@@ -364,7 +365,7 @@ mod tests {
         assert_eq!(answer["elements"][4]["value"], "call-8");
     }
 
-    /// What is shown is JSON of exactly what would be sent, whatever the renderer changes in other texts.
+    /// The text shown is exactly the JSON that would be sent, even if the renderer changes other texts.
     #[test]
     fn arguments_are_read_back_from_what_is_shown() {
         for text in [

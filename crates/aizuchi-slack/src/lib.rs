@@ -1,6 +1,5 @@
-//! The adapter for a Slack workspace. Events arrive over Socket Mode or Slack's web hooks, what was missed is
-//! backfilled from the history, and posts go out through the Web API. An event is acknowledged only after it is
-//! stored.
+//! The adapter for a Slack workspace. Events arrive over Socket Mode or Slack's webhooks, missed messages are
+//! backfilled from the history, and posts go out through the Web API. An event is acknowledged only after it is stored.
 
 pub mod settings;
 pub mod api;
@@ -83,29 +82,29 @@ pub struct SlackPlatform {
     clock: Clock,
     cache: SlackCache,
     backfill: BackfillQueue,
-    /// The channels that were read since the last gap, so nothing is missing in them.
+    /// The channels read since the last gap, which have no missing messages.
     unbroken_channels: Mutex<BTreeSet<ChannelId>>,
     post_limiter: PostLimiter,
     post_lookups: PostLookups,
     posts_in_events: PostsInEvents,
     command_queue: CommandQueue,
     incidents: Incidents,
-    /// Whether Slack takes `bot_token`.
+    /// Whether Slack accepts `bot_token`.
     bot_access: PlatformAccess,
-    /// Whether Slack takes `app_token`.
+    /// Whether Slack accepts `app_token`.
     app_access: PlatformAccess,
     history_limit: HistoryLimit,
     pub connection: ConnectionTracker,
-    /// When the last lookup of each unknown channel failed. Locked while a channel is looked up.
+    /// When the last lookup of each unknown channel failed. Locked during a lookup.
     failed_channel_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
-    /// All lists have been fetched once, or fetching them has failed.
+    /// Whether all lists have been fetched once, or fetching them has failed.
     has_synced: AtomicBool,
-    /// When an invalid signature was logged last.
+    /// When an invalid signature was last logged.
     invalid_signature_logged_ms: AtomicI64,
 }
 
 impl SlackPlatform {
-    /// Loads what is stored of the workspace. Slack is not called.
+    /// Loads the stored state of the workspace. Does not call Slack.
     pub async fn new(
         settings: SlackSettings,
         identity: SlackIdentity,
@@ -181,7 +180,7 @@ impl SlackPlatform {
         tokio::select! {
             // On `shutdown` this drains: events in flight are stored and acknowledged first.
             listened = self.listen(&shutdown) => Ok(listened?),
-            // These never end. Dropping them at any point is safe: reading is idempotent.
+            // These never return. Dropping them at any point is safe: reading is idempotent.
             _ = self.run_background_tasks() => Ok(()),
         }
     }
@@ -200,7 +199,8 @@ impl SlackPlatform {
         join3(tasks, keepers, self.retry_refused_token()).await;
     }
 
-    /// Slack may take the same token again, and may have sent nothing until then.
+    /// Retries a refused token: Slack may accept it again. Then backfills, because Slack may have sent no events in the
+    /// meantime.
     async fn retry_refused_token(&self) -> Infallible {
         loop {
             self.bot_access.refused_for(RETRY_INTERVAL).await;
@@ -241,7 +241,7 @@ impl SlackPlatform {
     async fn register(&self) -> Result<(), StoreError> {
         let workspace = &self.identity.workspace;
         for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // A user who opted out since the last start may have messages stored from before.
+            // Messages of a user who opted out since the last start may still be stored.
             let workspace = workspace.clone();
             self.inbox.apply_order(Order::Redact { workspace, user }).await?;
         }
@@ -263,7 +263,7 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Logs a request that was not signed by Slack: at most once an hour, so that an attacker cannot fill the log.
+    /// Logs a request with an invalid signature at most once an hour, so that an attacker cannot fill the log.
     fn log_invalid_signature(&self, error: InvalidSignature) {
         const HOUR_MS: i64 = 3_600_000;
         let now = self.now().as_millisecond();
@@ -278,8 +278,8 @@ impl SlackPlatform {
         }
     }
 
-    /// Calls a method with the bot's token. While Slack refuses the token, nothing is done and everything is to be tried
-    /// again.
+    /// Calls a method with the bot's token. If Slack refuses the token, nothing was done, and the call fails as one to
+    /// retry.
     async fn call(
         &self,
         method: &str,
@@ -375,12 +375,12 @@ impl SlackPlatform {
         }
     }
 
-    /// Records it if the response to a method could not be read.
+    /// Records an incident if the response to a method could not be read.
     fn checked<T>(&self, method: &str, read: Result<T, SlackApiError>) -> Result<T, SlackApiError> {
         read.inspect_err(|_| self.incidents.record_malformed(MalformedInput::Response, method))
     }
 
-    /// Backfills all channels after a while, because events may have been lost.
+    /// Backfills all channels after a delay, because events may have been lost.
     fn backfill_all_later(&self) {
         self.cache.joined().iter().for_each(|channel| self.backfill_later(channel));
     }

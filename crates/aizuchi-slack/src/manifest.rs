@@ -10,7 +10,7 @@ pub struct SlackScope {
     pub reason: &'static str,
 }
 
-/// Every scope of the bot. Custom emoji appear only as their names in a message, so they need no scope.
+/// All scopes of the bot. A message contains only the names of custom emoji, so they need no scope.
 pub const SCOPES: &[SlackScope] = &[
     scope("app_mentions:read", "notice that somebody mentions it"),
     scope("channels:history", "hear public channels that it was invited to"),
@@ -36,7 +36,7 @@ pub const SCOPES: &[SlackScope] = &[
 /// Without this scope, a post whose outcome is unknown cannot be found.
 pub const METADATA_SCOPE: &str = "metadata.message:read";
 
-/// Every event that the app subscribes to.
+/// All events that the app subscribes to.
 pub const EVENTS: &[&str] = &[
     "app_mention",
     "app_uninstalled",
@@ -67,7 +67,7 @@ pub const EVENTS: &[&str] = &[
     "user_change",
 ];
 
-/// The path of the web hook for Slack's requests.
+/// The path of the webhook for Slack's requests.
 pub const EVENTS_PATH: &str = "/slack/events";
 
 /// Slack's limit, in characters.
@@ -85,13 +85,14 @@ pub enum ManifestTransport {
     Webhooks(String),
 }
 
-/// The scopes that a token lacks. `granted` is the comma-separated list of Slack's response header `x-oauth-scopes`.
+/// Returns the scopes that a token lacks. `granted` is the comma-separated list of Slack's response header
+/// `x-oauth-scopes`.
 pub fn missing_scopes(granted: &str) -> Vec<&'static SlackScope> {
     let has = |scope: &&SlackScope| granted.split(',').any(|granted| granted.trim() == scope.name);
     SCOPES.iter().filter(|scope| !has(scope)).collect()
 }
 
-/// The manifest, as Slack's page “From a manifest” accepts it.
+/// Builds the manifest in the format that Slack's page “From a manifest” accepts.
 pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
     let url = match transport {
         ManifestTransport::SocketMode => None,
@@ -106,7 +107,7 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
         "should_escape": true,
     });
     let mut events = json!({ "bot_events": EVENTS });
-    // The buttons below what keepers are asked.
+    // For the buttons below a keeper's questions.
     let mut interactivity = json!({ "is_enabled": true });
     if let Some(url) = &url {
         command["url"] = json!(url);
@@ -141,7 +142,7 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
     })
 }
 
-/// The bot's name with only the characters that a manifest allows. The app's page allows any name.
+/// Returns the bot's name with only the characters that a manifest allows. The app's page allows any name.
 fn display_name(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     let words = name.split(|character| !is_plain(character)).filter(|word| !word.is_empty());
@@ -153,7 +154,7 @@ fn display_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The scopes that Slack requires for a subscription to an event.
+    /// Returns the scopes that Slack requires to subscribe to an event.
     fn required_scopes(event: &str) -> &'static [&'static str] {
         match event {
             "app_mention" => &["app_mentions:read"],

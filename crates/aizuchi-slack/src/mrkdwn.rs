@@ -19,12 +19,12 @@ pub struct NameLookup<'a> {
     pub group: &'a dyn Fn(&str) -> Option<Arc<str>>,
 }
 
-/// Writes `&`, `<` and `>`, which have a meaning in mrkdwn, as entities.
+/// Escapes `&`, `<` and `>`, which have a meaning in mrkdwn, as entities.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Whether this is a Slack id. Anything else in a mention's brackets makes it plain text.
+/// Whether this is a Slack id. A mention with any other target is plain text.
 pub fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

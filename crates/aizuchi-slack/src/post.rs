@@ -1,5 +1,5 @@
 //! Posts to Slack. Slack has no idempotency keys, so each post carries its key in its metadata, and the history shows
-//! whether a post whose answer was lost is there.
+//! whether a post whose response was lost exists.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -28,14 +28,14 @@ use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
-/// Slack's rate limit: one message a second in each channel.
+/// Slack's rate limit: one message per second in each channel.
 const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
-/// How long a post waits for its turn. Behind a longer queue it is retried later.
+/// How long a post waits for its slot. If the queue is longer, the post is retried later.
 const MAX_POST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 /// Slack recommends at most 4,000 characters; escaping adds some.
 pub(super) const MAX_POST_LENGTH: usize = 3_000;
 
-/// How many users one post notifies. Others are named in plain text.
+/// How many users one post notifies at most. Others are named in plain text.
 const MAX_MENTIONED: usize = 5;
 
 /// Spaces out the posts of each channel.
@@ -63,7 +63,7 @@ impl PostLimiter {
         Ok(post_at)
     }
 
-    /// Blocks the channel until a time, as Slack's `Retry-After` asks.
+    /// Blocks the channel until a time, to honor Slack's `Retry-After`.
     fn hold_until(&self, channel: &ChannelId, until: Timestamp) {
         let mut posts = self.next_post_at.lock();
         let next = posts.entry(channel.clone()).or_insert(until);
@@ -85,7 +85,8 @@ impl Platform for SlackPlatform {
         if let Some(message) = &item.reaction_to {
             return self.add_reaction(item, message).await;
         }
-        // An unsolicited post does not wait for its slot: a user might post meanwhile, so it is checked again first.
+        // An unsolicited post does not wait for its slot: a user might post in the meantime, so it is checked again
+        // first.
         let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
         let max_wait = if is_unsolicited { SignedDuration::ZERO } else { MAX_POST_WAIT };
         match self.post_limiter.reserve(channel, self.now(), max_wait) {
@@ -123,7 +124,7 @@ impl Platform for SlackPlatform {
     }
 
     fn backfill_progress(&self) -> Option<BackfillProgress> {
-        // A channel that the bot may have left counts only until the lists are fetched: after that, it would stay
+        // A channel that the bot may have left counts only until the lists are fetched; otherwise it would stay
         // incomplete forever.
         let channels = match self.has_synced.load(Ordering::Relaxed) {
             true => self.cache.joined(),
@@ -138,7 +139,7 @@ impl Platform for SlackPlatform {
 
     fn backfill_state(&self, conversation: &ConversationId) -> BackfillState {
         let since = self.connection.state().connected_since;
-        // With a refused token nothing can be posted, so what is due waits as it does for a connection.
+        // With a refused token nothing can be posted, so due steps wait as they do for a connection.
         let Some(since) = since.filter(|_| self.bot_access.outage().is_none()) else {
             return BackfillState::Disconnected;
         };
@@ -192,7 +193,7 @@ impl Platform for SlackPlatform {
 }
 
 impl SlackPlatform {
-    /// Whether only the history tells what was answered lately.
+    /// Whether a backup was restored recently, so that only the history knows which messages were answered.
     fn is_restored(&self) -> bool {
         self.archive.lost_span().is_some_and(|span| span.is_recent(self.now()))
     }
@@ -206,7 +207,7 @@ impl SlackPlatform {
         let mut arguments = vec![
             ("channel", item.conversation.channel.to_string()),
             ("blocks", to_blocks(&text).to_string()),
-            // What notifications show.
+            // Shown in notifications.
             ("text", text),
             // No previews, and no mentions beyond those that the text writes out.
             ("unfurl_links", "false".to_owned()),
@@ -227,7 +228,7 @@ impl SlackPlatform {
         Ok(PostedMessage { id: MessageId::new(id), thread, at, author: self.identity.user.clone() })
     }
 
-    /// A post whose blocks Slack does not accept is made as plain text: nothing was posted, and an answer is owed.
+    /// Posts as plain text if Slack rejects the blocks: nothing was posted, and an answer is owed.
     async fn call_with_blocks(
         &self,
         method: &'static str,
@@ -279,7 +280,7 @@ impl SlackPlatform {
         cached.is_some_and(|cached| cached.channel.visibility == Visibility::Direct)
     }
 
-    /// The thread of a post: the conversation's own, or with [`ReplyPlacement::Thread`] one below the message.
+    /// Returns the thread of a post: the conversation's own or, with [`ReplyPlacement::Thread`], one below the message.
     pub(super) fn reply_thread(&self, item: &OutboxItem) -> Option<MessageId> {
         if item.conversation.thread.is_some() {
             return item.conversation.thread.clone();
@@ -293,7 +294,8 @@ impl SlackPlatform {
         }
     }
 
-    /// The item's text in Slack's markup. Whoever talks a model into naming everybody does not have everybody notified.
+    /// Returns the item's text in mrkdwn. Caps the mentions, so that a model that is talked into naming every user does
+    /// not notify them all.
     pub(super) async fn to_slack_text(&self, item: &OutboxItem) -> String {
         let users = self.user_names(&item.conversation.channel).await;
         let mentioned = RefCell::new(BTreeSet::new());
@@ -306,7 +308,7 @@ impl SlackPlatform {
         })
     }
 
-    /// The users who have posted in a channel recently: only they can be mentioned.
+    /// Returns the users who have posted in a channel recently, the only ones that can be mentioned.
     async fn user_names(&self, channel: &ChannelId) -> UserNames {
         let query = MessageQuery {
             workspace: self.identity.workspace.clone(),
@@ -379,7 +381,7 @@ fn metadata(item: &OutboxItem) -> Value {
     json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": { "key": item.key } })
 }
 
-/// What a failed call means for its caller.
+/// Converts a failed call to the error that tells the caller what to do next.
 pub(super) fn post_error(error: SlackApiError) -> PlatformError {
     match error {
         SlackApiError::RateLimited(wait) => {

@@ -1,8 +1,8 @@
-//! Looks for a post with an unknown outcome: among the bot's own posts that Slack has told of, and in the channel's
-//! history. That may take many rate-limited pages, so each attempt continues where the previous one stopped.
+//! Looks for a post with an unknown outcome: among the bot's own posts that events have reported, and in the channel's
+//! history. That may take many rate-limited pages, so each attempt resumes where the previous one stopped.
 //!
 //! The post's key is in its metadata. Without the scope for that, Slack withholds it; then the author, the text and the
-//! time tell, together with what is recorded of other posts.
+//! time identify the post, unless it is recorded as another one.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::store::query::DecisionQuery;
 
-/// How far our clock and Slack's may differ.
+/// The maximum difference between our clock and Slack's.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
-/// Read in one attempt.
+/// The maximum number of pages read in one attempt.
 const MAX_PAGES: usize = 10;
-/// How long an attempt waits for a rate-limited page.
+/// How long an attempt waits for a rate-limited page at most.
 const MAX_PAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
-/// An older lookup is never resumed, and an older post that Slack has told of is in the history.
+/// An older lookup is never resumed, and an older post from an event is in the history.
 const LOOKUP_EXPIRY: SignedDuration = SignedDuration::from_hours(6);
-/// How many of the posts that Slack has told of are kept.
+/// How many posts from events are kept.
 const MAX_POSTS: usize = 1_000;
 
 /// The unfinished lookups, by the keys of their posts.
 #[derive(Default)]
 pub struct PostLookups(Mutex<HashMap<Arc<str>, PostLookup>>);
 
-/// The bot's own posts that Slack has told of in live events, by their keys, the oldest first.
+/// The bot's own posts that live events have reported, by key, oldest first.
 #[derive(Default)]
 pub struct PostsInEvents(Mutex<VecDeque<(Arc<str>, PostedMessage)>>);
 
@@ -57,17 +57,17 @@ impl PostsInEvents {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PostLookup {
-    /// When the first page was requested. Newer messages are not in its pages.
+    /// When the first page was requested. Its pages do not contain newer messages.
     began: Timestamp,
     /// Slack's cursor for the next page.
     cursor: Option<String>,
-    /// When the next page may be read, once that is reserved.
+    /// When the reserved page may be read, once it is reserved.
     page_due_at: Option<Timestamp>,
 }
 
 impl PostLookups {
-    /// Returns the lookup to continue. After `settled_at`, one that began before it starts over: the post may have
-    /// appeared on a page that was read before.
+    /// Returns the lookup to continue. After `settled_at`, a lookup that began before it starts over: the post may have
+    /// appeared on a page that was already read.
     fn resume(&self, key: &Arc<str>, settled_at: Timestamp, now: Timestamp) -> PostLookup {
         let mut lookups = self.0.lock();
         lookups.retain(|_, lookup| now.duration_since(lookup.began) < LOOKUP_EXPIRY);
@@ -130,7 +130,7 @@ impl SlackPlatform {
         self.clock.sleep_until(page_at).await;
         let thread = self.reply_thread(item);
         let settled_at = dispatched_at + self.settings.in_flight_timeout;
-        // What a backup held may have been posted at any time until it was restored.
+        // A post from a restored backup may have been posted at any time until the restore.
         let lost_span = self.archive.lost_span().filter(|span| dispatched_at < span.until);
         let latest = lost_span.map_or(settled_at, |span| settled_at.max(span.until));
         let mut arguments = vec![
@@ -192,8 +192,8 @@ impl SlackPlatform {
         Ok(None)
     }
 
-    /// Whether a message says what the item says. Slack writes some characters and links in its own way, so both are
-    /// compared as users read them.
+    /// Whether a message has the same text as the item. Slack rewrites some characters and links, so both texts are
+    /// compared in the form that users see.
     async fn has_text_of(&self, message: &SlackMessage, item: &OutboxItem) -> bool {
         let visible = |text: &str| {
             let message = SlackMessage { raw: json!({ "text": text }), ..message.clone() };
@@ -204,7 +204,7 @@ impl SlackPlatform {
         !expected.is_empty() && visible(&message.text) == expected
     }
 
-    /// Whether the message is known as another post: a decision has led to it.
+    /// Whether the message is recorded as the post of another decision.
     async fn is_recorded(&self, message: &SlackMessage) -> Result<bool, PlatformError> {
         let query = DecisionQuery::Messages {
             workspace: self.identity.workspace.clone(),
@@ -223,7 +223,7 @@ fn to_posted(message: &SlackMessage) -> PostedMessage {
     PostedMessage { id: id.clone(), thread: thread.clone(), at: *at, author: author.clone() }
 }
 
-/// The outcome of a post stays unknown while its lookup fails.
+/// Converts a failed read: the outcome of a post stays unknown while its lookup fails.
 pub(super) fn read_error(error: SlackApiError) -> PlatformError {
     match error {
         SlackApiError::RateLimited(wait) => {

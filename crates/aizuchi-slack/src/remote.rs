@@ -1,4 +1,4 @@
-//! How the program checks, connects and runs the Slack adapter, and hands it Slack's web hooks.
+//! How the program checks, connects and runs the Slack adapter, and forwards Slack's webhooks to it.
 
 use std::sync::Arc;
 

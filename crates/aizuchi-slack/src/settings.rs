@@ -25,18 +25,18 @@ pub struct SlackSettings {
 
 #[derive(Clone, Copy, Debug)]
 pub struct SlackTimeouts {
-    /// A call of the Web API. Must be below the agent's timeout for a post.
+    /// The timeout of a Web API call. Must be below the agent's timeout for a post.
     pub call: Duration,
-    /// How long Slack waits for the answer to a slash command. Slack itself gives up after three seconds.
+    /// How long a slash command may take before it is answered with a note. Slack itself gives up after three seconds.
     pub command_answer: Duration,
-    /// Opening a socket, and then receiving Slack's hello.
+    /// The timeout for opening a socket, and then for receiving Slack's hello.
     pub open: Duration,
     pub ping_interval: Duration,
     /// A connection that receives nothing for this long is considered dead.
     pub idle: Duration,
-    /// Between two pages of history, for an app whose history is rate-limited.
+    /// The interval between two pages of history, for an app whose history is rate-limited.
     pub limited_page_interval: SignedDuration,
-    /// A new message may take this long to appear in the history.
+    /// How long a new message may take to appear in the history.
     pub history_lag: SignedDuration,
 }
 
@@ -59,7 +59,7 @@ impl Default for SlackTimeouts {
 pub enum EventTransport {
     /// Over this many WebSockets that we open.
     SocketMode { app_token: Reloadable<SecretString>, connections: usize },
-    /// Slack calls our web hook and signs each request with this secret.
+    /// Slack calls our webhook and signs each request with this secret.
     Webhooks { signing_secret: Reloadable<SecretString> },
 }
 

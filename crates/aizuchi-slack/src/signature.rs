@@ -1,5 +1,5 @@
-//! Verifies that a web hook comes from Slack: the body is signed with the app's signing secret, and the signature is
-//! at most a few minutes old, which prevents replay attacks.
+//! Verifies that a webhook request comes from Slack: the body is signed with the app's signing secret, and the
+//! signature is at most a few minutes old, which prevents replay attacks.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::{SignedDuration, Timestamp};

@@ -1,5 +1,5 @@
-//! Socket Mode. A connection that goes idle is dropped, and one that Slack is about to close is replaced first, so
-//! there is always an open connection (make before break).
+//! Socket Mode. An idle connection is dropped, and one that Slack is about to close is replaced first, so there is
+//! always an open connection (make before break).
 
 mod connection;
 
@@ -29,21 +29,21 @@ use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
 use aizuchi_core::reloadable::Reloadable;
 
-/// What a connection reports to its slot. Each signal has the connection's number.
+/// A signal from a connection to its slot, with the connection's number.
 enum ConnectionSignal {
-    /// Slack has said hello: events arrive.
+    /// Slack has said hello, so events arrive.
     Hello(u64),
-    /// It has been open for a while, so the backoff starts over.
+    /// The connection has been open for a while, so the backoff is reset.
     Stable(u64),
-    /// Slack will close it soon.
+    /// Slack will close the connection soon.
     Closing(u64),
 }
 
-/// Why a connection ended without being asked to.
+/// Why a connection ended unexpectedly.
 enum SlackDisconnect {
     /// Reconnect after `wait`.
     Retryable { reason: String, wait: SignedDuration },
-    /// Reconnecting cannot help.
+    /// Reconnecting does not help.
     Permanent(SlackConnectError),
 }
 
@@ -64,7 +64,7 @@ struct ConnectionSlot<'a> {
     /// Cancelled when a connection has been replaced.
     replacement_tokens: BTreeMap<u64, CancellationToken>,
     newest: u64,
-    /// The connections opened since the last stable one.
+    /// The number of connections opened since the last stable one.
     attempts: u32,
 }
 
@@ -102,12 +102,12 @@ impl SlackPlatform {
         }
     }
 
-    /// Asks Slack for a socket's URL and opens it. Waits while Slack refuses the token.
+    /// Requests a socket URL from Slack and opens it. Waits while Slack refuses the token.
     async fn connect(
         &self,
         app_token: &Reloadable<SecretString>,
     ) -> Result<SlackSocket, SlackDisconnect> {
-        // Slack may take the same token again.
+        // Slack may accept the same token again.
         let retry = self.clock.sleep_until(self.now() + RETRY_INTERVAL);
         tokio::select! {
             () = self.app_access.usable() => {}
@@ -122,7 +122,7 @@ impl SlackPlatform {
                 SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
             SlackApiError::Refused(code) if SlackApiError::is_token_error(&code) => {
-                // A token that was replaced during the call says nothing about its successor.
+                // The failure of a token that was replaced during the call says nothing about its successor.
                 if Arc::ptr_eq(&token, &app_token.read()) {
                     self.app_access.refuse(&code);
                 }
@@ -134,7 +134,7 @@ impl SlackPlatform {
             error => SlackDisconnect::retryable(error.to_string()),
         })?;
         self.app_access.confirm();
-        // The URL holds a secret: it must not appear in a log or an error.
+        // The URL contains a secret, which must not appear in a log or an error.
         let url = non_empty_str(&answer["url"])
             .ok_or_else(|| SlackDisconnect::retryable("Slack returned no URL"))?;
         let connecting = connect_async_with_config(url, Some(socket_config()), false);
@@ -146,8 +146,8 @@ impl SlackPlatform {
     }
 }
 
-/// An event holds at most a message and its previous form, so it stays far below the limit. A message that is larger
-/// ends the connection.
+/// Limits the size of a message. An event contains at most a message and its previous form, so it stays far below the
+/// limit; a larger message ends the connection.
 fn socket_config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_PLATFORM_BODY_BYTES))
@@ -246,7 +246,7 @@ mod tests {
         let server = tokio::spawn(async move {
             let mut socket = accept_async(listener.accept().await.unwrap().0).await.unwrap();
             for length in [MAX_PLATFORM_BODY_BYTES, MAX_PLATFORM_BODY_BYTES + 1] {
-                // The second one fails once the client has gone.
+                // The second message fails once the client has disconnected.
                 let _ = socket.send(Message::text("x".repeat(length))).await;
             }
         });

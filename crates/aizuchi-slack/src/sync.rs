@@ -1,5 +1,5 @@
-//! Fetches the lists of channels, users and groups at the start and periodically, and single users and channels when
-//! the cache misses one. A list that could not be fetched completely changes nothing.
+//! Fetches the lists of channels, users and groups at startup and periodically, and single users and channels when the
+//! cache misses one. A list that could not be fetched completely changes nothing.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -17,15 +17,15 @@ use aizuchi_core::chat::{Channel, ChannelId, Role, UserId};
 
 /// The page size that Slack recommends.
 const PAGE_SIZE: &str = "200";
-/// Requested one by one: if a scope for one type is missing, Slack refuses the whole request.
+/// Requested one at a time: if the scope for one type is missing, Slack refuses the whole request.
 const CONVERSATION_TYPES: [&str; 4] =
     ["public_channel", "private_channel", "mpim", DIRECT_MESSAGE_TYPE];
 const DIRECT_MESSAGE_TYPE: &str = "im";
-/// After a list could not be fetched.
+/// The delay after a list could not be fetched.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl SlackPlatform {
-    /// Fetches all lists periodically, and resolves single lookups in between. Never ends.
+    /// Fetches all lists periodically, and single entries on request in between. Never returns.
     pub(super) async fn run_sync(&self) {
         loop {
             let next = match self.sync_all().await {
@@ -89,7 +89,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Fetches the names of user groups for their mentions. The scope for them is optional.
+    /// Fetches the handles of user groups for their mentions. The scope for this is optional.
     async fn sync_groups(&self) {
         let groups = match self.read_with_retries("usergroups.list", &[]).await {
             Ok(groups) => groups,
@@ -147,7 +147,7 @@ impl SlackPlatform {
 
     async fn resolve_lookups(&self, lookups: PendingLookups) {
         if lookups.token {
-            // What it means is seen from every call.
+            // Every call records whether Slack accepts the token.
             let _ = self.call("auth.test", &[]).await;
         }
         for user in lookups.users {
@@ -172,7 +172,7 @@ impl SlackPlatform {
         let fetched =
             match self.read_with_retries("users.info", &[("user", user.to_string())]).await {
                 Ok(answer) => from_slack::parse_user(&answer["user"]),
-                // A user of another workspace, for example. Hearing a nameless user prevents another lookup.
+                // For example a user of another workspace. Hearing a user without a name prevents another lookup.
                 Err(SlackApiError::Refused(_)) => None,
                 Err(error) => return Err(error.into()),
             };
@@ -211,7 +211,7 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// A direct message is named after its user.
+    /// Converts a channel. A direct message is named after its user.
     pub(super) fn to_channel(&self, channel: &Value) -> Option<Channel> {
         let (id, name, visibility) = from_slack::parse_channel(channel)?;
         let user_name = non_empty_str(&channel["user"])

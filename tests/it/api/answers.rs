@@ -1,4 +1,4 @@
-//! An answer, and a silence.
+//! A mention that is answered, and a message that is not.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The ledger, as it is read.
+//! Reading the ledger.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Messages of the local room: sent, sent again, changed, reacted to and read.
+//! Messages of the local room: sending, resending, editing, reacting and reading.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ async fn users_can_react_to_messages() {
     let message = program.wait_for(before, reacted(json!([party, thumb]))).await;
     assert!(message["revision"].as_u64().unwrap() > before);
     assert_eq!((&message["text"], &message["edited"]), (&json!("the roses bloom"), &json!(false)));
-    // A user who reacts is added to the users.
+    // A reacting user is added to the users.
     let people = program.get("/api/people").await;
     assert_eq!(people["people"].as_array().unwrap().len(), 3, "{people}");
     react("bob", "🎉", true).await;
@@ -151,7 +151,7 @@ async fn a_message_that_was_edited_or_deleted_can_be_sent_again() {
     assert_eq!(program.send("DELETE", &path, None).await.0, 200);
     assert_eq!(program.post(&body("alice")).await, (201, first));
     assert_eq!(program.messages().await[0]["deleted"], true);
-    // It stays the id of that message.
+    // The id still refers to that message.
     assert_eq!(program.post(&body("bob")).await.0, 409);
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,10 +1,10 @@
-//! Whether the program is ready, while its database cannot be written.
+//! The readiness of the program while its database cannot be written.
 
 use serde_json::{Value, json};
 
 use crate::program::Home;
 
-/// No file can grow, as on a full disk: not the database, and not the log.
+/// No file can grow, as on a full disk: neither the database nor the log.
 #[tokio::test]
 async fn a_silent_program_notices_that_nothing_can_be_written() {
     let home = Home::new(1000.0);
@@ -12,7 +12,7 @@ async fn a_silent_program_notices_that_nothing_can_be_written() {
     program.says("alice", "hello").await;
     home.until_ready_is(&program, 200).await;
     program.limit_file_size(Some(1));
-    // Nobody says anything.
+    // No message is posted.
     let why = home.until_ready_is(&program, 503).await;
     assert!(why.contains("the disk reports an error"), "{why}");
     let body = json!({ "channel": "general", "user": "alice", "text": "again" });

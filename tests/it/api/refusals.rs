@@ -1,4 +1,4 @@
-//! Requests that are refused, and in which words.
+//! Refused requests and their messages.
 
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ async fn invalid_requests_are_refused_with_a_sentence() {
     assert!(program.messages().await.is_empty());
 }
 
-/// Nothing in a request makes the program fail, or costs others their answer.
+/// No request makes the program fail or delays the answers to other clients.
 #[tokio::test]
 async fn hostile_requests_are_refused() {
     let home = Home::new(1000.0);
@@ -104,7 +104,7 @@ async fn hostile_requests_are_refused() {
     ] {
         let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
         let request = client.post(&url).header("content-type", "application/json").body(body);
-        // A connection may end while more is sent than is read.
+        // The connection may end before the whole body is read.
         let status = request.send().await.map_or(413, |answer| answer.status().as_u16());
         assert!((400..500).contains(&status), "{status}: {shown}");
     }

@@ -1,4 +1,4 @@
-//! What a stop and a kill leave for the next start.
+//! State that survives a stop or a kill.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The stream of events.
+//! The event stream.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn a_long_history_is_streamed_completely_and_in_order() {
     // More than one batch.
     const LINES: usize = 230;
     let texts: Vec<String> = (0..LINES).map(|number| format!("line {number}")).collect();
-    // No client may have more than two hundred connections at once.
+    // A client may have at most two hundred connections at a time.
     for some in texts.chunks(LINES / 2) {
         futures_util::future::join_all(some.iter().map(|text| program.says("alice", text))).await;
     }
@@ -53,7 +53,7 @@ async fn a_long_history_is_streamed_completely_and_in_order() {
     let revisions = revisions.into_inner().unwrap();
     assert!(revisions.is_sorted_by(|one, next| one < next), "{revisions:?}");
 
-    // A page has a part of it and says where the rest is, in both directions.
+    // A page contains a part of the messages and links to the rest in both directions.
     let page = async |query: &str| {
         let page = program.get(&format!("/api/messages?channel=general{query}")).await;
         let messages = page["messages"].as_array().unwrap().iter();

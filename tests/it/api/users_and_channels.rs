@@ -1,4 +1,4 @@
-//! Users and channels of the local room, as they are added.
+//! Adding users and channels to the local room.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ async fn users_and_channels_can_be_added() {
     assert_eq!(seen.get(), 2);
     let people = program.get("/api/people").await;
     assert_eq!(people, json!({ "people": [name("bob"), name("花子")] }));
-    // A page that is opened later starts with it.
+    // A page that is opened later gets it in its first event.
     let here = program.wait_for(0, |kind, _| kind == "room").await;
     let channels: Vec<&Value> =
         here["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]).collect();

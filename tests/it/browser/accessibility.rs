@@ -1,4 +1,4 @@
-//! The console for people who do not see it, use no mouse, or have a slow line. axe-core looks at each page.
+//! The accessibility of the console: for screen readers, keyboards and slow connections. axe-core checks each page.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use aizuchi_harness::net::http_builder;
 const GATES: &str =
     "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
 
-/// Every page of the console, with something on it.
+/// Returns every page of the console that has content.
 fn pages(workspace: &str, tea: &str) -> Vec<String> {
     [
         "/console".to_owned(),
@@ -40,14 +40,14 @@ fn pages(workspace: &str, tea: &str) -> Vec<String> {
     .into()
 }
 
-/// axe-core, whose file ./scripts/test has fetched.
+/// Returns the source of axe-core, which ./scripts/test has fetched.
 pub fn axe_script() -> String {
     let file =
         std::env::var("AIZUCHI_AXE").expect("AIZUCHI_AXE names a file, as in ./scripts/test");
     std::fs::read_to_string(file).unwrap()
 }
 
-/// What axe finds wrong, without what is only to be reviewed.
+/// Returns axe's violations, without the items that only need review.
 pub const AXE: &str = "
     const done = arguments[arguments.length - 1];
     for (const details of document.querySelectorAll('details')) details.open = true;
@@ -57,7 +57,7 @@ pub const AXE: &str = "
         (error) => done([String(error)]),
     );";
 
-/// Those that have less on them here.
+/// Returns the pages with less content in this setup.
 fn other_pages(workspace: &str, harness: &SlackHarness) -> [String; 3] {
     let memory = format!("/console/memory/versions?workspace={workspace}&scope=channel");
     [
@@ -87,7 +87,7 @@ async fn axe_finds_nothing_on_any_page_in_japanese() {
     expect_no_violations(ADMIN, "ja", &["light", "dark"]).await;
 }
 
-/// Looks at each page as somebody sees it. One that is refused is a page, too.
+/// Checks each page as this user sees it, including error pages.
 async fn expect_no_violations(token: &str, language: &str, schemes: &[&str]) {
     let axe = axe_script();
     let (harness, program, workspace) = judged().await;
@@ -130,7 +130,7 @@ async fn expect_no_violations(token: &str, language: &str, schemes: &[&str]) {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Goes through a page with the tab key and says which controls it does not reach.
+/// Tabs through a page and returns the controls that it does not reach.
 const CONTROLS: &str = "
     const isShown = (element) => element.checkVisibility({ visibilityProperty: true });
     const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')];
@@ -175,7 +175,7 @@ async fn the_keyboard_alone_tries_a_threshold() {
         tab.open_page(&format!("{}{page}", program.address)).await;
         expect_reachable(&tab, &page).await;
     }
-    // The page begins with the settings in force; a slider that is moved by keys shows what would change.
+    // The page starts with the settings in effect. Moving a slider by key shows the change.
     tab.open_page(&format!("{}{channel}/what-if", program.address)).await;
     tab.expect_result("return document.querySelector('[data-testid=note]') !== null", json!(true))
         .await;
@@ -197,9 +197,9 @@ async fn the_keyboard_alone_tries_a_threshold() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// The bytes that come before a page is painted: itself, its styles and its scripts, as they come over the line.
+/// Returns the bytes transferred before a page is painted: the page, its styles and its scripts.
 pub async fn first_paint(program: &Program, page: &str) -> usize {
-    // A client that unpacks what it gets would count more.
+    // A client that decompresses would count more.
     let client = http_builder().no_gzip().build().unwrap();
     let mut total = 0;
     let (mut waiting, mut seen) = (vec![page.to_owned()], Vec::new());

@@ -22,7 +22,7 @@ async fn two_tabs_chat_and_the_persona_answers() {
 
     alice.post("good morning everybody").await;
     bob.expect_messages(&["good morning everybody"]).await;
-    // The silence is shown beside the message.
+    // The decision to stay silent is shown beside the message.
     bob.find("silence").await;
     bob.post("@Aizuchi are you there?").await;
     let answer = "Yes, bob, I’m here.";
@@ -77,7 +77,7 @@ async fn the_next_message_can_be_written_while_the_last_is_being_sent() {
     alice.evaluate("window.letThrough()").await;
     alice.expect_messages(&["soup today", "and bread", "and salt"]).await;
 
-    // A message that could not be sent returns to the field, before the text written since.
+    // The text of a message that could not be sent returns to the field, before the text written since.
     alice.type_text("and oil").await;
     alice.press(Key::Enter).await;
     alice.type_text("and butter").await;
@@ -143,7 +143,7 @@ async fn a_decision_page_shows_prompts_and_answers() {
     let told =
         ["who has the key to the shed?", "alice asked the room something and nobody has answered"];
     alice.expect_result(parts, json!(told)).await;
-    // What only some want to know is folded away.
+    // Optional details are collapsed.
     let is_folded = "return !document.querySelector('[data-testid=call]').checkVisibility()";
     alice.expect_result(is_folded, json!(true)).await;
     alice
@@ -228,7 +228,7 @@ async fn a_user_and_a_channel_are_added() {
     browser.close().await;
 }
 
-/// How many tabs hold the stream, and how many wait for it.
+/// Returns how many tabs hold the stream, and how many wait for it.
 async fn locks(tab: &Tab) -> Value {
     let read = "const done = arguments[0];
         navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))";
@@ -275,7 +275,7 @@ async fn people_who_are_lost_find_a_way_back() {
     browser.close().await;
 }
 
-/// It was about to decide on a question when somebody spoke to it. The question says what became of that.
+/// A user mentions the persona just before it decides on a question. The question shows the outcome.
 #[tokio::test]
 async fn a_decision_that_is_interrupted_leaves_a_word() {
     let server = Server::start(ServerLimits::default()).await;

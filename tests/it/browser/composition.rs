@@ -131,7 +131,7 @@ async fn end_compositions(tab: &Tab) {
         const found = {};
         // Chromium and Firefox report the key first.
         found.composing = isTaken(enter({ isComposing: true, keyCode: 13 }));
-        // Some mark the key only by its code.
+        // Some browsers mark the key only by its code.
         found.coded = isTaken(enter({ keyCode: 229 }));
         // Safari reports the end first, and the key immediately …
         end();

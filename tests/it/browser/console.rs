@@ -17,11 +17,11 @@ pub async fn sign_in(tab: &Tab, program: &Program, token: &str) {
     tab.open_page(&format!("{}/login", program.address)).await;
     tab.type_in("token", token).await;
     tab.click("enter").await;
-    // Another page that is opened too soon would call the form back.
+    // Opening another page too early would bring the form back.
     tab.expect_result("return location.pathname === '/login'", json!(false)).await;
 }
 
-/// What is wrong with a page for somebody who does not see it, or sees it on a narrow screen.
+/// Returns the defects of a page for screen readers and on a narrow screen.
 const DEFECTS: &str = "
     const named = (element) => (element.getAttribute('aria-label') ?? element.textContent).trim() !== ''
         || element.labels?.length > 0;
@@ -71,7 +71,7 @@ async fn an_operator_silences_a_channel_and_sees_it_live() {
     tab.evaluate(&click).await;
     let muted = row("querySelector('.mark.warn') !== null");
     tab.expect_result(&muted, json!(true)).await;
-    // Somebody else lifts it, and somebody writes: the page shows both by itself.
+    // Another user lifts the mute, and a user writes: the page shows both without a reload.
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
     let other = browser.blank().await;
     other
@@ -144,7 +144,7 @@ async fn each_role_sees_the_timeline_it_may() {
 async fn a_long_history_is_read_page_by_page_and_filtered() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
-    // They are read as history.
+    // These messages are read as history.
     for number in 0..230 {
         let user = if number % 50 == 0 { &harness.ren } else { &harness.mio };
         harness.post_message(&harness.tea, user, &format!("step {number}"));
@@ -163,7 +163,7 @@ async fn a_long_history_is_read_page_by_page_and_filtered() {
     tab.click("older").await;
     let first = "return document.querySelector('[data-testid=row] .text').textContent";
     tab.expect_result(first, json!("step 0")).await;
-    // What is read later does not drop what was read before.
+    // Newer messages do not drop the ones loaded before.
     harness.post_message(&harness.tea, &harness.mio, "the last step");
     let last =
         "return [...document.querySelectorAll('[data-testid=row] .text')].at(-1).textContent";
@@ -243,7 +243,7 @@ async fn a_decision_is_opened_from_the_timeline_and_marked_where_it_stands() {
     };
     tab.expect_result(&texts("said"), json!([hostile])).await;
     tab.expect_result(marked, json!(["should have kept silent"])).await;
-    // The prompt is folded, and falls into sections.
+    // The prompt is collapsed and divided into sections.
     let is_shown = "return document.querySelector('[data-testid=section] pre').checkVisibility()";
     assert_eq!(tab.evaluate(is_shown).await, json!(false));
     tab.evaluate("document.querySelector('[data-testid=prompt] > summary').click()").await;
@@ -254,7 +254,7 @@ async fn a_decision_is_opened_from_the_timeline_and_marked_where_it_stands() {
     let shown = "return [...document.querySelectorAll('[data-testid=section] pre')]
         .some((it) => it.checkVisibility() && it.textContent.includes('is the tea ready?'))";
     tab.expect_result(shown, json!(true)).await;
-    // What comes next is shown without a reload, and what was opened stays open.
+    // New messages appear without a reload, and opened details stay open.
     harness.post_message(&harness.tea, &harness.mio, "so it is");
     tab.expect_result(&texts("after"), json!(["so it is"])).await;
     assert_eq!(tab.evaluate(shown).await, json!(true));
@@ -322,7 +322,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     tab.evaluate("document.querySelector('[data-testid=sources] summary').click()").await;
     assert_eq!(tab.evaluate(behind).await, json!(true));
 
-    // What somebody is writing stays while the page follows what happens.
+    // Unsent text is kept while the page updates.
     tab.evaluate("document.querySelector('[data-testid=change] summary').click()").await;
     let hostile = "it broke <img src=x onerror='window.pwned = 1'>";
     tab.evaluate(&format!(
@@ -331,7 +331,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     ))
     .await;
     tab.click("edit").await;
-    // Wherever the same was said.
+    // The memory is shown in every place where the same was said.
     tab.expect_result(texts, json!([[hostile], [hostile]])).await;
     tab.find("pinned").await;
     expect_sound(&tab, "ja").await;
@@ -339,7 +339,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     tab.expect_result(texts, json!([[KETTLE], [hostile]])).await;
     tab.evaluate("document.querySelectorAll('[data-testid=undo]')[1].click()").await;
     tab.expect_result(texts, json!([[KETTLE], [KETTLE]])).await;
-    // Removed once, it is gone from both.
+    // After one removal, it is gone from both places.
     tab.evaluate("document.querySelector('[data-testid=change] summary').click()").await;
     tab.click("remove").await;
     tab.expect_result(texts, json!([[], []])).await;
@@ -357,7 +357,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     tab.click("up").await;
     tab.find("memory").await;
     expect_sound(&tab, "ja").await;
-    // A viewer sees how much there is, and a person of whom nothing is known is said so.
+    // A viewer sees the number of entries. For a person without entries, the page says so.
     tab.open_page(&format!(
         "{}/console/memory?workspace={workspace}&person=Nobody",
         program.address

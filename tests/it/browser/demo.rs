@@ -9,7 +9,7 @@ use crate::program::Home;
 
 const CHANNEL: &str = "return document.getElementById('channel-title').textContent";
 const CARD: &str = "return document.getElementById('demo').hidden";
-/// More follow, so the first one is looked for alone.
+/// More messages follow, so only the first one is checked.
 const FIRST_LINE: &str =
     "const line = document.querySelector('[data-testid=messages] [data-testid=message]');
     return line?.textContent.includes('That was quite a storm last night.') ?? false";
@@ -28,13 +28,13 @@ async fn a_visitor_watches_the_demo_before_giving_a_name() {
     let opening = "Mia and Tom are chatting. Aizuchi listens and waits for a pause: \
                    a few seconds here, longer in a real channel.";
     tab.expect_result(CAPTION, json!(opening)).await;
-    // It is said by the ordinary way, so it comes with the events.
+    // It is posted like any other message, so it arrives with the events.
     tab.expect_result(FIRST_LINE, json!(true)).await;
     let composer =
         "return getComputedStyle(document.querySelector('#channel-pane .composer')).display";
     tab.expect_result(composer, json!("none")).await;
     tab.press(Key::Escape).await;
-    // Only then it is asked who is there; the people of the script are not in the list.
+    // Only then does the page ask for a name; the users of the script are not in the list.
     tab.enter_name("hana").await;
     tab.expect_result(CHANNEL, json!("general")).await;
     tab.expect_result(CARD, json!(true)).await;
@@ -55,7 +55,7 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     let opening = "美咲さんと健太さんが雑談しています。Aizuchi は会話が途切れるのを待ちます。\
                    デモでは数秒、実際のチャンネルではもっと長く待ちます。";
     tab.expect_result(CAPTION, json!(opening)).await;
-    // Somebody who opens the channel in another tab sees it too.
+    // A user who opens the channel in another tab sees it, too.
     let other = browser.tab(&program, "mio").await;
     other.click("channel-demo:room").await;
     other.expect_result(CARD, json!(false)).await;
@@ -63,7 +63,7 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     tab.expect_result(CARD, json!(true)).await;
     tab.expect_result(CHANNEL, json!("random")).await;
     other.expect_result(CARD, json!(true)).await;
-    // Nothing takes part on an empty stage.
+    // While no demo runs, the persona takes no part in the demo's channel.
     other.expect_result("return document.getElementById('manner').hidden", json!(true)).await;
     // Again, and this time with the button.
     tab.click("demo-start").await;
@@ -108,9 +108,9 @@ async fn the_command_opens_a_page_that_plays_at_once() {
     tab.open_page(&demo.page).await;
     tab.expect_result(CHANNEL, json!("demo")).await;
     tab.expect_result(FIRST_LINE, json!(true)).await;
-    // A page that is loaded again does not begin anew.
+    // Reloading the page does not restart the demo.
     tab.expect_result("return location.search", json!("")).await;
-    // Where the machine is slow, it has played to its end, and asks already.
+    // On a slow machine the demo has ended already, and the page asks for a name.
     let leave = "if (!document.getElementById('name-dialog').open) document.getElementById('demo-end').click()";
     tab.evaluate(leave).await;
     tab.enter_name("hana").await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::browser::Browser;
 use crate::program::Home;
 
-/// Drops a picture of one dot on the channel.
+/// Drops a one-pixel picture on the channel.
 const DROP: &str = "
     const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const bytes = Uint8Array.from(atob(dot), (letter) => letter.charCodeAt(0));
@@ -13,7 +13,7 @@ const DROP: &str = "
     dataTransfer.items.add(new File([bytes], 'dot.png', { type: 'image/png' }));
     const drop = new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true });
     document.getElementById('channel-pane').dispatchEvent(drop);";
-/// What stands above the field.
+/// Returns the content of the attachment area above the field.
 const ATTACHED: &str = "
     return [...document.querySelectorAll('[data-testid=attached] li')].map((item) => item.firstChild.textContent)";
 const PICTURES: &str = "

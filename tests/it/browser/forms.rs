@@ -1,5 +1,5 @@
-//! The pages of the console that only a form leads to: what is tried out there is shown to each role in its reader's language,
-//! and is sound in a browser, also on a phone.
+//! Console pages that only a form leads to: each role sees the trial in its own language, and the page is sound in a
+//! browser, even on a phone.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::console::walk::{PageForm, Walk};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 
-/// Sends a form from a page of the console, and waits for the page that answers.
+/// Submits a form from a page of the console, and waits for the resulting page.
 pub async fn submit(tab: &Tab, program: &Program, form: &PageForm) {
     tab.open_page(&format!("{}/console/api", program.address)).await;
     let PageForm { path, fields } = form;
@@ -40,7 +40,7 @@ pub async fn submit(tab: &Tab, program: &Program, form: &PageForm) {
     tab.expect_result(is_answered, json!(true)).await;
 }
 
-/// No text of it is in any language, so that all others are the console's.
+/// Returns a history whose texts are in no language, so that all other texts are the console's.
 fn history() -> GeneratedHistory {
     let words: Vec<String> = (0..5).map(|number| format!("№ {number}17")).collect();
     GeneratedHistory {
@@ -72,7 +72,7 @@ async fn what_a_form_leads_to_is_sound_for_each_role() {
                 let status = answer.status();
                 let is_expected = match token {
                     ADMIN => status == StatusCode::OK,
-                    // Not all moments are for operators.
+                    // Operators may not see all moments.
                     OPERATOR => status == StatusCode::OK || status.is_client_error(),
                     _ => status == StatusCode::FORBIDDEN,
                 };

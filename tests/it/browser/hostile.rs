@@ -1,4 +1,4 @@
-//! What runs in a browser if it gets to stand in a page as markup is in every stored text, and is text on every page.
+//! Payloads that would run in a browser as markup are in every stored text, and are shown as text on every page.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::console::walk::{PageForm, Walk};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 
-/// Each would set `window.pwned`, or put up an element that no page has.
+/// Each payload would set `window.pwned`, or create an element that no page has.
 const PAYLOADS: [&str; 29] = [
     "<script>window.pwned=1</script>",
     "</script><script>window.pwned=2</script>",
@@ -45,7 +45,7 @@ const PAYLOADS: [&str; 29] = [
     "#\" onclick=\"window.pwned=29\" &quot; &amp; %22%3E%3Cscript%3E",
 ];
 
-/// Notes in each page, before anything else runs there, what the policy of the page stops, and each dialog.
+/// Records what the page's content security policy blocks, and each dialog, before any other script runs in the page.
 const LISTEN: &str = "
     window.trouble = [];
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
@@ -53,7 +53,7 @@ const LISTEN: &str = "
     for (const dialog of ['alert', 'confirm', 'prompt', 'print', 'open'])
         window[dialog] = () => window.trouble.push(dialog);";
 
-/// What the payloads name, and no page has.
+/// Returns elements that the payloads create and no page has.
 const FOUND: &str = "
     const names = 'pwned-element, #pwned, math, iframe, object, embed, base, meta[http-equiv], style, [srcdoc]'
         + ', script:not([src], [type=\"application/json\"]), [href^=\"javascript:\" i], [href*=\"evil.example\"]'
@@ -66,7 +66,7 @@ const FOUND: &str = "
         hostile: [...document.querySelectorAll('*')].filter(isHostile).map((it) => it.outerHTML.slice(0, 200)),
     }";
 
-/// Each word has all of them, and begins with another one. A workspace's and a channel's own ids are hostile, too.
+/// Each word contains all payloads, in rotated order. The ids of a workspace and a channel are hostile, too.
 fn history() -> GeneratedHistory {
     let rotated = |number: usize| {
         let mut payloads = PAYLOADS;
@@ -104,7 +104,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     expect_escaped(&program, &addresses).await;
     expect_escaped_answers(&program, &walk.forms()).await;
 
-    // A browser opens those of the hostile workspace, where each text is, and the others without one.
+    // A browser opens the pages of the hostile workspace, which contain each text, and the pages without a workspace.
     walk.places = &history.places[2..];
     let mut addresses = walk.pages();
     addresses.extend(walk.trials());
@@ -125,7 +125,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
         assert_eq!(tab.evaluate(FOUND).await, nothing, "{}", form.path);
     }
     expect_live_text(&tab, &program, &nothing).await;
-    // What would run is noted, so that nothing was overlooked.
+    // Anything that would run is recorded, so that nothing is missed.
     tab.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.pwned = 0\">')",
     )
@@ -136,7 +136,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// All of them, quoted for the config.
+/// Returns all payloads, quoted for the config.
 fn system_prompt() -> String {
     let quoted = json!(PAYLOADS.join("\n")).to_string().replace("${", "$${");
     let escape = |character: char| match character.is_ascii() {
@@ -146,7 +146,7 @@ fn system_prompt() -> String {
     quoted.chars().map(escape).collect()
 }
 
-/// No page has one of them as markup, and the pages have them all as text.
+/// Checks that no page has a payload as markup, and that the pages have all payloads as text.
 async fn expect_escaped(program: &Program, addresses: &[String]) {
     let mut with_all = 0;
     for address in addresses {
@@ -156,7 +156,7 @@ async fn expect_escaped(program: &Program, addresses: &[String]) {
     assert!(with_all > addresses.len() / 2, "{with_all} of {}", addresses.len());
 }
 
-/// The same of pages that answer a form.
+/// Like [`expect_escaped`], for pages that respond to a form.
 async fn expect_escaped_answers(program: &Program, forms: &[PageForm]) {
     let mut with_some = 0;
     for form in forms {
@@ -166,7 +166,7 @@ async fn expect_escaped_answers(program: &Program, forms: &[PageForm]) {
     assert!(with_some > forms.len() / 2, "{with_some} of {}", forms.len());
 }
 
-/// What is at an address, if nothing of it is markup that somebody wrote.
+/// Returns the page at an address, after checking that no stored text in it is markup.
 async fn escaped_text(answer: Response, address: &str) -> String {
     let is_markup = |payload: &&&str| payload.contains(['<', '>', '"', '\'', '&']);
     assert_eq!(answer.status(), StatusCode::OK, "{address}");
@@ -178,7 +178,7 @@ async fn escaped_text(answer: Response, address: &str) -> String {
     shown
 }
 
-/// As the templates write it.
+/// Returns the text as escaped by the templates.
 fn escaped(text: &str) -> String {
     let escape = |character: char| match character {
         '<' | '>' | '"' | '\'' | '&' => format!("&#{};", u32::from(character)),
@@ -187,7 +187,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// A timeline that is open is brought up to date by a script.
+/// A script updates an open timeline.
 async fn expect_live_text(tab: &Tab, program: &Program, nothing: &Value) {
     tab.open_page(&format!("{}/console/channels/local/general", program.address)).await;
     tab.find("empty").await;

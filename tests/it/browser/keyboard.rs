@@ -18,7 +18,7 @@ async fn names_are_completed() {
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
 
-    // The persona comes first, the own name last.
+    // The persona comes first, the user's own name last.
     alice.type_text("@").await;
     expect_suggestions(&alice, &["*Aizuchi", "Martin", "Mary", "Mary Ann", "alice"]).await;
     alice.type_text("ma").await;
@@ -79,7 +79,7 @@ async fn a_visit_needs_no_mouse() {
     let answer = "Yes, alice, I’m here.";
     alice.expect_messages(&["good evening", "@Aizuchi are you there?", answer]).await;
 
-    // Back to the messages, up to the first, and into its thread.
+    // Back to the messages, up to the first one, and into its thread.
     alice.tab_back_to(answer).await;
     alice.press(Key::Up).await;
     alice.expect_focus("@Aizuchi are you there?").await;

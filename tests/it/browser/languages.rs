@@ -1,4 +1,4 @@
-//! The page in the language of the browser, the talk in the language of the config.
+//! The page in the browser's language, the chat in the config's language.
 
 use serde_json::json;
 
@@ -104,10 +104,10 @@ async fn the_page_is_in_the_reader_s_language_whatever_the_chat_s() {
     program.says("美咲", "@Aizuchi 脚立は倉庫の中だと覚えておいて").await;
     ken.expect_messages(&["", "美咲さん"]).await;
     ken.post("脚立はどこですか？").await;
-    // What the persona says and gives as a reason is in the chat's language, and a Japanese name stands close.
+    // The persona's posts and reasons are in the chat's language, and a Japanese name is set without spaces.
     ken.expect_messages(&["", "", "", "健さん、ご参考までに"]).await;
     ken.expect_messages(&["", "", "", "spoke: 健さんの質問に、誰も答えていませんでした"]).await;
-    // What the server refuses is said in the page's.
+    // The server's errors are in the page's language.
     ken.click("channel-add").await;
     ken.type_in("add-input", "general").await;
     ken.click("add-save").await;
@@ -129,7 +129,7 @@ async fn check_texts(texts: Texts) {
     hana.expect_result(&text_of("[data-testid=name-save]"), json!(texts.name_save)).await;
     let placeholder = "return document.querySelector('[data-testid=composer]').placeholder";
     hana.expect_result(placeholder, json!(texts.placeholder)).await;
-    // No fixed text is in the other language or empty.
+    // No fixed text is empty or in the other language.
     let strangers = "const isJapanese = (text) => /[ぁ-んァ-ヶ一-龠]/.test(text);
         const said = [...document.querySelectorAll('[data-text], [data-label]')]
             .map((element) => element.dataset.text ? element.textContent : element.ariaLabel);

@@ -1,5 +1,5 @@
-//! The console of two workspaces with a long history: each page opens for each role, wholly in its reader's language, is
-//! small, and is sound in a browser, also on a phone. Each role has a test of its own, so that they run side by side.
+//! The console of two workspaces with a long history: each page opens for each role, entirely in its reader's language,
+//! is small, and is sound in a browser, even on a phone. Each role has a test of its own, so that they run in parallel.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use aizuchi_harness::effort::cases;
 
-/// No text of it is in any language, so that all others are the console's.
+/// Returns a history whose texts are in no language, so that all other texts are the console's.
 fn history() -> GeneratedHistory {
     let (slack, discord) = ("T0GARDEN", "discord:1180000000000000001");
     let place = |workspace, number: usize, first_private| {
@@ -66,14 +66,14 @@ async fn an_admin_reads_a_long_history_in_both_languages() {
     read.close().await;
 }
 
-/// A program with a long history, each page of which somebody has looked at.
+/// A program with a long history, each page of which is visited by one role.
 struct LongHistory {
-    /// It has the database.
+    /// The folder with the database.
     _home: Home,
     program: Program,
     english_pages: Vec<String>,
     browser: Browser,
-    /// Their tab, in Japanese.
+    /// The role's tab, in Japanese.
     tab: Tab,
 }
 
@@ -115,7 +115,7 @@ impl LongHistory {
             for page in pages {
                 tab.open_page(&format!("{}{page}", program.address)).await;
                 tab.evaluate(OPEN_ALL).await;
-                // The widths between are those of a tablet, where an admin has the most on a page.
+                // The medium widths are those of a tablet, where an admin sees the most on a page.
                 let widths: &[u32] =
                     if token == ADMIN { &[1280, 1000, 800, 360] } else { &[1280, 360] };
                 for width in widths.iter().copied() {
@@ -135,11 +135,11 @@ impl LongHistory {
     }
 }
 
-/// What is folded up is wide, too.
+/// Collapsed content can be too wide as well.
 const OPEN_ALL: &str =
     "for (const details of document.querySelectorAll('details')) details.open = true";
 
-/// What is wider than the card or the section that it belongs to, and neither cut nor scrolled.
+/// Returns elements that are wider than their card or section, and neither clipped nor scrollable.
 const OVERHANGING: &str = "
     const isCut = (element, end) => element !== end
         && (getComputedStyle(element).overflowX !== 'visible' || isCut(element.parentElement, end));
@@ -149,7 +149,7 @@ const OVERHANGING: &str = "
             .filter((part) => right(part) > right(card) + 1 && !isCut(part.parentElement, card))
             .map((part) => `${card.className} ${part.outerHTML.slice(0, 120)}`))";
 
-/// Of the memos there is another page, and somebody who is listened to again leaves the list of people.
+/// The memos have a second page, and an opted-out user who opts in again leaves the list of people.
 async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
     tab.open_page(&format!("{}/console/memory?workspace=T0GARDEN", program.address)).await;
     tab.click("next-memos").await;

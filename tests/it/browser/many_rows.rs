@@ -1,5 +1,5 @@
-//! A timeline of thousands of rows: what each second, each page of older rows and each new message cost is counted, so
-//! that it is the same on every machine.
+//! A timeline of thousands of rows. The work per second, per page of older rows and per new message is counted rather
+//! than timed, so that it is the same on every machine.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::program::Home;
 
 const ROWS: u64 = 3000;
 
-/// Counts the dates that are made, and keeps what is done each second.
+/// Counts the created dates, and records the work of each second.
 const COUNT: &str = "{
     window.work = { dates: 0, ticks: [], changes: 0 };
     const own = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, 'format').get;
@@ -20,13 +20,13 @@ const COUNT: &str = "{
     window.setInterval = (tick, wait) => { window.work.ticks.push(tick); return set(tick, wait); };
 }";
 
-/// What a second costs, and how much there is to be done.
+/// Returns the number of timers that run each second, and the number of dates that they create.
 const SECOND: &str = "
     const before = window.work.dates;
     for (const tick of window.work.ticks) tick();
     return [window.work.ticks.length, window.work.dates - before]";
 
-/// Whether only the rows near those that are in sight are laid out.
+/// Whether only the rows near the visible ones are laid out.
 const IS_LAZY: &str = "
     const isLaidOut = (row) => row.checkVisibility({ contentVisibilityAuto: true });
     return [...document.querySelectorAll('[data-testid=row] > .said')].filter(isLaidOut).length < 300";
@@ -73,7 +73,7 @@ async fn thousands_of_rows_cost_no_more_than_a_page_of_them() {
             format!("return document.querySelectorAll('[data-testid=row]').length > {shown}");
         tab.expect_result(&has_more, json!(true)).await;
         shown = rows(&tab).await;
-        // A row has a time, which is shown in full, too.
+        // Each row has a time, which is also shown in full.
         let made = number(&tab, dates).await - before;
         assert!((1..=300).contains(&made), "{made} dates for a page, with {shown} rows");
     }

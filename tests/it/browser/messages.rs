@@ -1,4 +1,4 @@
-//! Editing and deleting own messages, and not those of other users.
+//! Editing and deleting one's own messages, but not those of other users.
 
 use fantoccini::key::Key;
 use serde_json::json;
@@ -66,7 +66,7 @@ async fn own_messages_are_edited_and_deleted_with_keys() {
     bob.post("how nice").await;
     alice.expect_messages(&["soup today", "and bread", "how nice"]).await;
 
-    // The last own message, although another user has posted since.
+    // The up key edits the user's last message, although another user has posted since.
     alice.press(Key::Up).await;
     alice.expect_focus("edit-field").await;
     alice.type_text(", with butter").await;
@@ -85,7 +85,7 @@ async fn own_messages_are_edited_and_deleted_with_keys() {
     alice.press(Key::Up).await;
     alice.expect_focus("composer").await;
 
-    // On an own message, E edits it and Delete deletes it. On another user's message they do nothing.
+    // On the user's own message, E edits it and Delete deletes it. On another user's message they do nothing.
     alice.tab_back_to("how nice").await;
     alice.type_text("e").await;
     alice.press(Key::Delete).await;

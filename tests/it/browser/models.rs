@@ -1,4 +1,4 @@
-//! The model on the page: offered, chosen, and missed.
+//! The model on the page: offering, choosing and losing one.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ async fn a_key_is_typed_on_the_page() {
     let alice = browser.tab(&program, "alice").await;
     alice.click("model-offer-open").await;
     expect_text(&alice, "model-now", "built-in rules").await;
-    // No provider is among the providers that is none.
+    // The option without a provider is not listed among the providers.
     let providers =
         "return [...document.getElementById('model-provider').options].map((it) => it.value)";
     let known = json!([
@@ -64,20 +64,20 @@ async fn a_key_is_typed_on_the_page() {
     alice.type_in("model-own-key", "sk-test-wrong").await;
     alice.click("model-own-use").await;
     expect_text(&alice, "model-error", "the model refused the key. Nothing was changed.").await;
-    // It stands where it was asked for.
+    // The error is shown where the model was entered.
     let beside = "return document.querySelector('#model-own [data-testid=model-error]') !== null";
     alice.expect_result(beside, json!(true)).await;
-    // What was typed stays: something else may have been wrong.
+    // The typed key stays, because another field may have been wrong.
     let key = "return document.getElementById('model-own-key').value";
     alice.expect_result(key, json!("sk-test-wrong")).await;
-    // Whoever closes the dialog meanwhile still finds out, and what failed is in sight.
+    // A user who closes the dialog in the meantime still learns of the failure, which is visible.
     alice.click("model-close").await;
     alice.click("model-offer-open").await;
     expect_text(&alice, "model-error", "the model refused the key. Nothing was changed.").await;
     alice.expect_result(key, json!("")).await;
     alice.type_in("model-own-key", "sk-test-0123456789abcdef").await;
     alice.click("model-own-use").await;
-    // The name alone would look as if OpenAI got what is said.
+    // The name alone would suggest that the chat is sent to OpenAI.
     let connected =
         format!("Connected. Aizuchi now answers with openai/large-1 at {}/v1/.", server.base);
     expect_text(&alice, "model-busy", &connected).await;
@@ -144,7 +144,7 @@ async fn a_banner_stays_while_the_model_does_not_answer() {
     browser.close().await;
 }
 
-/// The cards are for who is new. They make room for the talk, and come back when they are asked for.
+/// The cards are for new users. They make room for the conversation, and return on request.
 #[tokio::test]
 async fn the_first_words_fold_the_cards_away() {
     let home = Home::new(1000.0);
@@ -155,7 +155,7 @@ async fn the_first_words_fold_the_cards_away() {
     alice.expect_result(shown, json!([true, true])).await;
     alice.post("good morning").await;
     alice.expect_result(shown, json!([false, false])).await;
-    // Who has not said anything yet still reads them.
+    // A user who has not posted yet still sees them.
     let bob = browser.tab(&program, "bob").await;
     bob.expect_result(shown, json!([true, true])).await;
     alice.click("about").await;

@@ -106,7 +106,7 @@ async fn orders_in_words_are_shown_at_the_head() {
             tab.expect_result(&starts, json!(true)).await;
         }
     }
-    // A command's line needs no note: it has its answer.
+    // A command needs no note: it has its answer.
     let notes = "return [...document.querySelectorAll('[data-kind=settled]')].length";
     alice.expect_result(notes, json!(0)).await;
     let told = "return [...new Set([...document.querySelectorAll('[data-kind=spoke] span')].map((it) => it.textContent))]";

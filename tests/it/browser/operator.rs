@@ -1,5 +1,5 @@
-//! What an operator wants to know and to change, found from the first page of the console on, with nothing but what the
-//! pages offer; and some of it in Japanese, by the keyboard alone.
+//! An operator's questions and changes, each found from the first page of the console, by the pages alone; some of them
+//! in Japanese, by keyboard alone.
 
 use fantoccini::key::Key;
 use jiff::Timestamp;
@@ -16,13 +16,13 @@ use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
 
 const HOUR_MS: i64 = 3_600_000;
-/// The channels of the generated history, of which the stand-in for Slack knows nothing.
+/// Channels of the generated history that the fake Slack does not have.
 const RANDOM: &str = "C0RANDOM";
 const LOBBY: &str = "D0LOBBY";
 const REASON: &str = "Ken is about to answer";
 const ERROR: &str = "the provider answers 401: the key is not accepted";
 
-/// A silence, what is remembered of Mia, a model that fails for three hours, and what was expensive.
+/// A silent decision, memories about Mia, a model that has been failing for three hours, and expensive calls.
 const MORE: &str = r#"
     INSERT INTO users (workspace, id, name, kind) VALUES ('{workspace}', 'U0MIA', 'Mia', 'human');
     INSERT INTO messages (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
@@ -60,7 +60,7 @@ const MORE: &str = r#"
         ON CONFLICT DO UPDATE SET micros = micros + excluded.micros;
     COMMIT"#;
 
-/// Two workspaces with a history, and an answer that could not be posted.
+/// Starts two workspaces with a history, one with an answer that could not be posted.
 async fn operated() -> (SlackHarness, Program, String, i64) {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
@@ -104,7 +104,7 @@ async fn add_more(home: &Home, workspace: &str, now: i64) {
     raw_sql(AssertSqlSafe(script)).execute(&mut database).await.unwrap();
 }
 
-/// The channel that has cost most, and how much.
+/// Returns the most expensive channel and its cost.
 const MOST_EXPENSIVE: &str = r"
     const cost = (row) => Number(row.textContent.match(/([\d.]+) USD/)?.[1] ?? 0);
     const rows = [...document.querySelectorAll('[data-testid=channel]')].sort((one, other) => cost(other) - cost(one));
@@ -112,7 +112,7 @@ const MOST_EXPENSIVE: &str = r"
 
 const WHY: &str = "return document.querySelector('[data-testid=why]')?.textContent ?? null";
 
-/// How many of the entries that are shown tell of her birthday, and of her cello.
+/// Returns how many visible entries mention her birthday, and how many her cello.
 const KNOWN_OF_MIA: &str = "
     const texts = [...document.querySelectorAll('[data-testid=entry] [data-testid=text]')].map((it) => it.textContent);
     return ['birthday', 'cello'].map((word) => texts.filter((text) => text.includes(word)).length)";
@@ -122,7 +122,7 @@ const FORGET_BIRTHDAY: &str = "
     entry.querySelector('[data-testid=change] summary').click();
     entry.querySelector('[data-testid=remove]').click()";
 
-/// Since when the model fails, and how it did last.
+/// Returns since when the model has been failing, and its last error.
 const FAILING: &str = "
     const named = (row) => row.querySelector('th').textContent.trim() === 'openai/large-1';
     const row = [...document.querySelectorAll('[data-testid=model]')].find(named);
@@ -162,7 +162,7 @@ async fn expect_cost(tab: &Tab, program: &Program, workspace: &str) {
     assert!(told >= 3.0 && (told - spent).abs() < 0.1, "{told} and {spent}");
 }
 
-/// A mute that ends two hours after now.
+/// Checks for a mute that ends in two hours.
 async fn expect_silenced(home: &Home, channel: &str) {
     let end = Timestamp::now().as_millisecond() + 2 * HOUR_MS;
     let muted = format!(
@@ -193,7 +193,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
     tab.expect_result(WHY, json!(REASON)).await;
     expect_sound(&tab, "en").await;
 
-    // What does it remember of Mia? Her birthday is to be forgotten.
+    // What does it remember about Mia? Her birthday should be forgotten.
     tab.click("to-memory").await;
     tab.find("person").await;
     let choose = format!("document.querySelector('[name=workspace]').value = {}", json!(workspace));
@@ -239,7 +239,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Goes on with the tab key until the focus is on what a CSS selector finds.
+/// Presses Tab until the focus is on the element that a CSS selector finds.
 async fn tab_to(tab: &Tab, selector: &str) {
     let is_focused =
         format!("return document.activeElement?.matches({}) ?? false", json!(selector));

@@ -1,5 +1,5 @@
-//! Browser processes. Starting one takes longer than most tests, so the next test uses it again, without the tabs and
-//! what pages have stored.
+//! Browser processes. Starting one takes longer than most tests, so the next test reuses it, after its tabs and the
+//! storage of pages are cleared.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::browser::tab::DevTools;
 
 /// Starts chromedriver with its output on this one, and runs until its standard input is closed, which also happens if
-/// the tests crash. Then it ends the browsers, too, which are in the driver's process group, and removes the profile $1.
+/// the tests crash. Then it ends the browsers, too, which are in the driver's process group, and removes the profile
+/// $1.
 const SUPERVISE: &str = r#"
 set -m
 chromedriver --port=0 &
@@ -28,7 +29,7 @@ wait "$driver"
 rm -rf "$1"
 "#;
 
-/// What chromedriver starts.
+/// The browser that chromedriver starts.
 const BROWSER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/browser/headless_shell");
 
 /// A later program may get the same port, and so be of the same origin. An empty tab has no storage.
@@ -41,11 +42,11 @@ pub enum Pointer {
     Touch,
 }
 
-/// What a browser is started with.
+/// The options that a browser is started with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BrowserKind {
     pub pointer: Pointer,
-    /// What its user reads, as `en-US`.
+    /// The language of its user, as in `en-US`.
     pub language: String,
     /// Whether frames are drawn.
     pub is_drawn: bool,
@@ -55,7 +56,7 @@ pub struct BrowserKind {
 static IDLE: LazyLock<Mutex<HashMap<BrowserKind, Vec<BrowserProcess>>>> =
     LazyLock::new(Mutex::default);
 
-/// Where the connections to the drivers live: the runtime of a test ends with it.
+/// The runtime of the connections to the drivers, because a test's own runtime ends with the test.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime starts")
 });
@@ -63,13 +64,13 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// A browser that ends when this is dropped.
 pub struct BrowserProcess {
     pub client: Client,
-    /// The tab that no test uses: without tabs a browser ends.
+    /// The tab that no test uses: a browser without tabs exits.
     first_tab: WindowHandle,
     supervisor: Child,
 }
 
 impl BrowserProcess {
-    /// One that is idle, or else a new one.
+    /// Takes an idle browser, or starts a new one.
     pub async fn take(kind: &BrowserKind) -> Self {
         let idle = IDLE.lock().unwrap().get_mut(kind).and_then(Vec::pop);
         match idle {
@@ -78,7 +79,7 @@ impl BrowserProcess {
         }
     }
 
-    /// Leaves it to the next test.
+    /// Returns the browser for the next test.
     pub async fn release(self, kind: BrowserKind) {
         for tab in self.client.windows().await.unwrap() {
             if tab != self.first_tab {
@@ -148,12 +149,12 @@ fn arguments(kind: &BrowserKind, profile: &str) -> Vec<String> {
         format!("--user-data-dir={profile}"),
         format!("--blink-settings={pointer}"),
     ];
-    // Frames are then drawn when a client asks for one, which none does.
+    // Frames are then drawn only when a client requests one, which none does.
     let undrawn = (!kind.is_drawn).then(|| "--enable-begin-frame-control".to_owned());
     fixed.map(str::to_owned).into_iter().chain(own).chain(undrawn).collect()
 }
 
-/// Starts chromedriver. Returns its supervisor and its port, or `None` if it ends at once.
+/// Starts chromedriver. Returns its supervisor and its port, or `None` if it exits immediately.
 fn start_driver(profile: &str) -> Option<(Child, String)> {
     // In a process group of its own, it still cleans up after Ctrl-C ends the tests.
     let mut supervisor = Command::new("bash")

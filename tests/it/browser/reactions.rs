@@ -83,7 +83,7 @@ async fn users_react_with_keys() {
     alice.expect_focus("offered-👍").await;
     alice.press(Key::Right).await;
     alice.expect_focus("offered-👀").await;
-    // When another user reacts meanwhile, the palette keeps its focus.
+    // When another user reacts in the meantime, the palette keeps its focus.
     react(&program, &message, "carol", "🎉").await;
     expect_chips(&alice, &["👀 1 bob", "🎉 1 carol"]).await;
     alice.expect_focus("offered-👀").await;
@@ -141,7 +141,7 @@ async fn react(program: &Program, message: &str, user: &str, emoji: &str) {
     assert_eq!(program.send("POST", "/api/reactions", Some(&body)).await.0, 204);
 }
 
-/// Expects these chips in the channel, with their users, and a star at the own ones.
+/// Expects these chips in the channel, with their users, and a star at the user's own ones.
 async fn expect_chips(tab: &Tab, chips: &[&str]) {
     let read =
         "return [...document.querySelectorAll('[data-testid=messages] .reaction')].map((chip) => {

@@ -1,4 +1,4 @@
-//! The pages of the stand-ins for Slack and Discord.
+//! The pages of the fake Slack and Discord.
 
 use fantoccini::key::Key;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::demo_command::DemoProgram;
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=message-text]')].map((text) => text.textContent)";
 const NEWEST: &str = "[...document.querySelectorAll('[data-testid=message-text]')].at(-1)";
 
-/// So that it does not become the newest message later.
+/// Waits for the introduction, so that it does not become the newest message later.
 async fn expect_introduction(tab: &Tab) {
     let is_introduced = format!("return {NEWEST}?.textContent.includes('Aizuchi help') ?? false");
     tab.expect_result(&is_introduced, json!(true)).await;
@@ -37,7 +37,7 @@ async fn a_stand_in_is_written_on_like_a_chat() {
         let banner = "return document.getElementById('banner').textContent.endsWith('Nothing leaves this machine.')";
         tab.expect_result(banner, json!(true)).await;
         expect_introduction(&tab).await;
-        // Enter sends, and Shift+Enter begins a line. The newest message is the last, and in sight.
+        // Enter sends, and Shift+Enter starts a new line. The newest message is last, and visible.
         tab.type_in("text", written).await;
         tab.press_with(Key::Shift, Key::Enter).await;
         tab.type_text("second line").await;
@@ -71,14 +71,14 @@ async fn a_stand_in_is_written_on_like_a_chat() {
             "const { scrollTop, clientHeight, scrollHeight } = document.getElementById('scroll');
             return scrollHeight - clientHeight - scrollTop < 2";
         tab.expect_result(is_at_end, json!(true)).await;
-        // What the platform would refuse is said.
+        // The page shows the platform's refusals.
         tab.type_in("text", "/dance").await;
         tab.press(Key::Enter).await;
         let told = "return document.getElementById('error').textContent";
         tab.expect_result(told, json!("There is no command /dance here.")).await;
         let texts = tab.evaluate(TEXTS).await;
         assert!(!texts.to_string().contains("dance"), "{texts}");
-        // A reaction is given and taken back.
+        // A reaction is added and removed.
         let react = "document.querySelector('[data-testid=react]').click()";
         let reactions = "return [...document.querySelectorAll('[data-testid=reaction]')].map((chip) => chip.textContent)";
         tab.evaluate(react).await;
@@ -102,7 +102,7 @@ async fn an_input_method_confirms_without_sending() {
         return [enter.defaultPrevented, document.getElementById('text').value]";
     tab.expect_result(confirm, json!([false, "にほんご"])).await;
     tab.press(Key::Enter).await;
-    // The companion may introduce itself meanwhile.
+    // The persona may introduce itself in the meantime.
     let is_sent = "return [...document.querySelectorAll('[data-testid=message-text]')]
         .some((text) => text.textContent === 'にほんご')";
     tab.expect_result(is_sent, json!(true)).await;

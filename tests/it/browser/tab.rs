@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Program, TIMEOUT};
 
-/// Between two polls.
+/// The poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 pub struct Tab {
@@ -30,7 +30,7 @@ impl Tab {
         Self { client: client.clone(), handle }
     }
 
-    /// WebDriver acts on the tab selected last, so each action starts with this.
+    /// Selects the tab: WebDriver acts on the tab selected last, so each action starts with this.
     async fn to_front(&self) {
         self.client.switch_to_window(self.handle.clone()).await.unwrap();
     }
@@ -80,7 +80,7 @@ impl Tab {
         self.wait_until(&messages, has_arrived, text).await;
     }
 
-    /// Types into a field, once it takes keys.
+    /// Types into a field, once it accepts keys.
     pub async fn type_in(&self, field: &str, text: &str) {
         let begin = Instant::now();
         let mut pace = tokio::time::interval(POLL_INTERVAL);
@@ -90,7 +90,7 @@ impl Tab {
         }
     }
 
-    /// Types where the focus is.
+    /// Types at the focus.
     pub async fn type_text(&self, text: &str) {
         let keys =
             text.chars().flat_map(|value| [KeyAction::Down { value }, KeyAction::Up { value }]);
@@ -141,7 +141,7 @@ impl Tab {
         self.click_at(Locator::XPath(&here), Some(Locator::XPath(&message))).await;
     }
 
-    /// Retries while the page is being redrawn under the pointer.
+    /// Clicks. Retries while the page is being redrawn under the pointer.
     async fn click_at(&self, here: Locator<'_>, hovered: Option<Locator<'_>>) {
         self.to_front().await;
         let begin = Instant::now();
@@ -248,19 +248,20 @@ impl Tab {
 const FOCUS: &str = "const { dataset, textContent } = document.activeElement;
     return dataset.testid === 'message' ? textContent : dataset.testid ?? textContent";
 
-/// Messages are named by a part of their text, which contains a space; other elements by their test id.
+/// Whether the focus is on `what`. Messages are named by a part of their text, which contains a space; other elements
+/// by their test id.
 fn is_named(focus: &Value, what: &str) -> bool {
     let focus = focus.as_str().unwrap_or_default();
     focus == what || (what.contains(' ') && focus.contains(what))
 }
 
-/// The XPath of the message in the channel that contains this text.
+/// Returns the XPath of the message in the channel that contains this text.
 fn message_path(text: &str) -> String {
     let list = "//ol[@data-testid='messages']";
     format!("{list}/li[@data-testid='message'][contains(., {})]", json!(text))
 }
 
-/// A command of the browser's own protocol.
+/// A command of the Chrome DevTools Protocol.
 #[derive(Debug)]
 pub struct DevTools {
     command: String,

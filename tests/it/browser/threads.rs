@@ -1,4 +1,4 @@
-//! Threads: beside the channel, with the persona, and the focus afterwards.
+//! Threads: beside the channel, with the persona, and where the focus goes.
 
 use fantoccini::key::Key;
 use serde_json::json;

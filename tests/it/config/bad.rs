@@ -9,10 +9,10 @@ use proptest::sample::select;
 
 use crate::config::environment;
 
-/// Looks like the API key of a provider.
+/// Resembles the API key of a provider.
 const KEY: &str = "sk-live-51H0pelessLySecret";
 
-/// A secret that looks like an ordinary word.
+/// A secret that resembles an ordinary word.
 const WORD: &str = "hunter2";
 
 /// Invalid configs, each with its error.
@@ -703,7 +703,7 @@ fn no_error_shows_a_secret_next_to_it() {
     }
 }
 
-/// An API key may be put under any config key by mistake, in any form.
+/// A user may put an API key under any config key by mistake, in any form.
 #[test]
 fn no_error_shows_a_misplaced_secret() {
     for path in keys() {
@@ -724,7 +724,7 @@ fn no_error_shows_a_misplaced_secret() {
             assert!(!hidden.iter().any(|secret| output.contains(secret)), "{text}\n{output}");
         }
     }
-    // A secret that looks like an ordinary word is hidden because of its config key.
+    // A secret that resembles an ordinary word is hidden because of its config key.
     for path in keys().iter().filter(|path| path.iter().any(|key| is_secret_key(key))) {
         for value in [WORD.to_owned(), format!("[{WORD}]"), format!("{{{WORD}: 1}}")] {
             let output = output_for(&config_with(path, &value)).replace(&format!(".{WORD}"), "");
@@ -799,7 +799,7 @@ fn error_for(text: &str) -> String {
         .map_or_else(|error| error.to_string(), |_| "fine".into())
 }
 
-/// All errors and warnings about a config.
+/// Returns all errors and warnings about a config.
 fn output_for(text: &str) -> String {
     let environment = environment(&[("HIDDEN", "between-you-and-me")], "");
     match Config::read(text, "config.yaml", &environment) {
@@ -808,7 +808,7 @@ fn output_for(text: &str) -> String {
     }
 }
 
-/// A config that sets one key.
+/// Returns a config that sets one key.
 fn config_with(path: &[String], value: &str) -> String {
     let mut text = String::new();
     for (depth, key) in path.iter().enumerate() {

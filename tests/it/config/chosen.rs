@@ -1,4 +1,4 @@
-//! The model that the environment names for a config that names none.
+//! The model named by an environment variable, for a config that names none.
 
 use aizuchi::config::model_sources::ModelOrigin;
 use aizuchi::config::{Config, ModelSelection};
@@ -113,7 +113,7 @@ fn common_models_have_list_prices_that_the_config_goes_before() {
     assert_eq!(cost("models: {currency: EUR}", mini), None);
     assert_eq!(cost("", "ollama/qwen3:8b"), None);
     assert_eq!(cost("", "builtin"), None);
-    // What is written to a cache costs more where the provider says so.
+    // Cache writes cost more if the provider says so.
     let usage = Usage { cache_write_tokens: 1_000_000, ..usage };
     let cost = |prices: &str| {
         let text = format!("models:\n  prices:\n    {prices}\n");

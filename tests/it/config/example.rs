@@ -36,7 +36,7 @@ fn the_example_has_every_key() {
             && path.len() > 2
     };
     let is_free = |path: &[String]| path.iter().any(|key| key == "extra_headers") && path.len() > 5;
-    // An alias of max_retries.
+    // This is an alias of `max_retries`.
     let is_alias = |path: &[String]| path.last().is_some_and(|key| key == "num_retries");
     let is_shown = |path: &[String]| !is_shown_once(path) && !is_free(path) && !is_alias(path);
     for path in keys().iter().filter(|path| is_shown(path)) {
@@ -86,7 +86,7 @@ fn the_program_prints_the_example_and_the_schema() {
     aizuchi().arg("config").assert().code(2);
 }
 
-/// The example with all commented settings enabled: lines with a `#` and no space, or more than one.
+/// Returns the example with all commented settings enabled: lines with a `#` and no space, or more than one.
 pub fn uncommented() -> String {
     let line = |line: &str| match line.split_once('#') {
         Some((indentation, rest)) if indentation.trim().is_empty() => {

@@ -107,7 +107,7 @@ fn every_variable_of_a_file_is_named_once() {
         "{converted}"
     );
 
-    // The environment of a process is full of what has nothing to do with kotonoha.
+    // The environment of a process contains many variables unrelated to kotonoha.
     let of_process = kotonoha::from_env(environment.variables(), VariableSource::Process).unwrap();
     assert!(!of_process.contains("MY_OWN"), "{of_process}");
 }
@@ -150,7 +150,7 @@ fn a_health_check_that_is_off_stays_off() {
     assert!(converted.contains(line), "{converted}");
 }
 
-/// kotonoha's tables are in the schema that Aizuchi would use, and its password does not belong in a config.
+/// kotonoha's tables are in the schema that Aizuchi would use, and its password must not appear in a config.
 #[test]
 fn the_server_of_kotonohas_database_is_suggested() {
     let convert = |more: &str| {

@@ -1,4 +1,4 @@
-//! Resolving the model of each agent, and how it is reached.
+//! Resolving the model of each agent, and how it is accessed.
 
 use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
 use aizuchi::config::{Config, ModelSelection};
@@ -30,7 +30,7 @@ fn each_agent_resolves_to_a_model() {
     assert_eq!(models(&minds(&state, &named)), [gpt, gpt, gpt, small]);
 }
 
-/// Nobody sees pictures unless the config says so: they may be private.
+/// No model sees pictures unless the config says so: they may be private.
 #[test]
 fn only_a_configured_agent_sees_pictures() {
     let vision = |text: &str| {
@@ -46,7 +46,7 @@ fn only_a_configured_agent_sees_pictures() {
     assert_eq!(vision(&format!("{one}  vision: {{}}\n")), expected(gpt, Some(gpt)));
     let own = format!("{one}  vision:\n    model_id: {eyes}\n");
     assert_eq!(vision(&own), expected(gpt, Some(eyes)));
-    // The built-in mind sees nothing.
+    // The built-in mind cannot see pictures.
     assert_eq!(vision("agents:\n  vision: {}\n"), expected("builtin", None));
     let alone = format!("agents:\n  vision:\n    model_id: {eyes}\n");
     assert_eq!(vision(&alone), expected("builtin", Some(eyes)));
@@ -95,7 +95,7 @@ agents:
     assert_eq!(state.model, response.model);
 }
 
-/// What one server knows may be refused by another, also if both speak the same API.
+/// A parameter of one server may be refused by another, even if both speak the same API.
 #[test]
 fn a_fallback_on_another_server_inherits_what_every_server_knows() {
     let fallback_params = |fallback: &str| {
@@ -160,7 +160,7 @@ fn a_provider_key_is_not_sent_to_other_servers() {
     assert_eq!(key("https://api.openai.com/v1").unwrap().expose(), "real");
 }
 
-/// Azure and Bedrock have an address for each account, from the variables that their own programs read.
+/// Azure and Bedrock have a separate address for each account, from the variables that their own tools read.
 #[test]
 fn an_account_is_reached_where_the_environment_says() {
     let read = |model: &str, client_args: &str, pairs: &[(&str, &str)]| {
@@ -194,7 +194,7 @@ fn an_account_is_reached_where_the_environment_says() {
     let elsewhere = "api_base: 'https://tea.example/v1'";
     let model = read("azure/gpt", elsewhere, &[azure_key]).unwrap();
     assert_eq!(model.endpoint.unwrap().key, None);
-    // A header may authenticate, too.
+    // A header may contain credentials, too.
     let with_header = format!("{own}, extra_headers: {{X-Key: x}}");
     for (model, client_args) in
         [("azure/gpt", &*with_header), ("openai/gpt", "extra_headers: {X-Key: x}")]

@@ -86,7 +86,7 @@ health_check:
   port: 8080
 "#;
 
-/// The warnings about that config.
+/// The warnings about [`MYAO2`].
 const WARNINGS: &str = "
 config.yaml: language is not set, so prompts, commands and announcements are in English, and those of myao2 were in Japanese; language: ja makes them Japanese
 config.yaml: response.announce is not set, so Aizuchi says once in each channel what it hears and stores, and myao2 said nothing; response.announce: false keeps it silent
@@ -122,7 +122,7 @@ fn a_config_of_myao2_is_accepted() {
     assert_eq!(config.minds.memory.model.id.to_string(), "openai/gpt-4o-mini");
     assert_eq!(config.minds.judgment.model.endpoint, config.minds.memory.model.endpoint);
     assert_eq!(warnings.join("\n"), WARNINGS.trim());
-    // Its search has no key.
+    // Its web search has no key.
     assert_eq!(config.describe_web_tools(), ["web_fetch directly"]);
     let search =
         "tools:\n  web_search: {api_key: x}\n  web_fetch: {api_endpoint: 'http://crawl:11235'}\n";
@@ -141,7 +141,7 @@ fn a_config_of_myao2_is_accepted() {
     );
 }
 
-/// A defect of myao2: disabled sections required their variables.
+/// A bug of myao2: disabled sections required their variables.
 #[test]
 fn a_disabled_section_needs_no_variables() {
     let off = MYAO2
@@ -193,7 +193,7 @@ fn an_empty_variable_sets_nothing() {
     );
 }
 
-/// Configs of other programs name models without their provider, which is no reason not to start.
+/// Configs of other programs name models without their provider. The program starts nevertheless.
 #[test]
 fn what_other_programs_accept_is_a_notice_with_the_fix() {
     let text = "agents:
@@ -215,7 +215,8 @@ fn what_other_programs_accept_is_a_notice_with_the_fix() {
     );
 }
 
-/// A config of myao2 may set tools as its version knew them. It starts without them; one of our own is refused.
+/// A config of myao2 may set tools of its version. The program starts without them; in a config of our own they are
+/// refused.
 #[test]
 fn a_config_of_myao2_starts_without_tools_that_cannot_be_used() {
     let pairs = [
@@ -228,7 +229,7 @@ fn a_config_of_myao2_starts_without_tools_that_cannot_be_used() {
     let notice = "config.yaml:71:19: tools.web_search.search_depth is \"ultra\", but it must be basic, advanced, fast or ultra-fast; the section is left out";
     assert!(loaded.warnings.contains(&notice.to_owned()), "{:#?}", loaded.warnings);
     assert_eq!(loaded.config.tools, ToolsConfig::default());
-    // All that Tavily has.
+    // All search depths of Tavily.
     for depth in ["basic", "advanced", "fast", "ultra-fast"] {
         let text = MYAO2.replace("search_depth: \"basic\"", &format!("search_depth: {depth}"));
         let loaded = Config::read(&text, "config.yaml", &environment(&pairs, "")).unwrap();
@@ -239,7 +240,7 @@ fn a_config_of_myao2_starts_without_tools_that_cannot_be_used() {
     assert!(error.to_string().contains("must be basic, advanced, fast or ultra-fast"), "{error}");
 }
 
-/// Where the program can run without them, names that it does not know are no reason not to start.
+/// Unknown names do not prevent the start where the program can run without them.
 #[test]
 fn unknown_agents_and_providers_are_notices_with_the_fix() {
     let text = "agents:
@@ -273,7 +274,7 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
             "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory, state, vision and transcription; remove it",
         ]
     );
-    // What is probably a slip stays an error, and so does an answering agent that cannot be asked.
+    // A likely typo stays an error, and so does an answering agent whose model cannot be called.
     for (text, expected) in [
         ("agents:\n  judgment:\n    model_id: opnai/gpt-4o\n", "its provider must be openai"),
         ("agents:\n  response:\n    model_id: cohere/tea\n", "its provider must be openai"),
@@ -284,7 +285,7 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
     }
 }
 
-/// myao2 answers its probes on this port without being told to.
+/// myao2 answers its probes on this port by default.
 #[test]
 fn a_config_of_myao2_without_a_health_check_has_that_of_myao2() {
     let pairs = [
@@ -299,20 +300,20 @@ fn a_config_of_myao2_without_a_health_check_has_that_of_myao2() {
     assert_eq!(config.page_address().unwrap(), "http://127.0.0.1:8081");
     let notice = "config.yaml: health_check is not set, so health checks are answered on port 8080 of all interfaces, as myao2 did; health_check.port names another port, and an empty section, health_check: {}, opens none";
     assert!(warnings.contains(&notice.to_owned()), "{warnings:#?}");
-    // Not if the config says otherwise, and not in a config of our own.
+    // But not if the config says otherwise, and not in a config of our own.
     for text in [
         silent.clone() + "health_check: {}\n",
         silent.clone() + "http: {listen: '127.0.0.1:8080'}\n",
         "slack: {bot_token: xoxb-secret, app_token: xapp-secret}\nmemory: {database_path: a.db}\n"
             .to_owned(),
-        // A Python format is a key of myao2's, which alone says too little.
+        // A Python log format is also a key of myao2's, but not sufficient evidence on its own.
         "discord: {token: abc}\nlogging: {format: '%(message)s'}\n".to_owned(),
     ] {
         let LoadedConfig { config, warnings, .. } = read(&text);
         assert_eq!(config.health_check.port, None, "{text}");
         assert!(!warnings.iter().any(|it| it.contains("as myao2 did")), "{warnings:#?}");
     }
-    // The least that myao2 demands.
+    // The minimum that myao2 requires.
     let least = "slack: {bot_token: xoxb-secret, app_token: xapp-secret}
 agents: {response: {model_id: gpt-4o}, judgment: {model_id: gpt-4o}, memory: {model_id: gpt-4o}}
 persona: {name: myao, system_prompt: calm}
@@ -321,7 +322,7 @@ memory: {database_path: data/memory.db}
     assert_eq!(read(least).config.health_check.port.unwrap().0, 8080);
 }
 
-/// What the config says, it means.
+/// A setting in the config takes precedence.
 #[test]
 fn what_a_config_of_myao2_decides_for_itself_is_not_told() {
     let pairs = [

@@ -1,4 +1,4 @@
-//! Models that channels and workspaces have of their own.
+//! Models of single channels and workspaces.
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, ModelSelection};
@@ -67,7 +67,7 @@ fn a_channel_names_its_models_and_a_workspace_the_rest() {
     assert!(config.secrets().any(|secret| secret == "sk-x"));
 }
 
-/// Without a model it joins in unasked only where a model judges.
+/// Without a model for everyone, it posts unasked only in channels with a model as the judge.
 #[test]
 fn a_channel_with_a_judge_of_its_own_is_no_channel_of_the_built_in_rules() {
     let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
@@ -77,7 +77,7 @@ fn a_channel_with_a_judge_of_its_own_is_no_channel_of_the_built_in_rules() {
     assert_eq!(book.channels["#pot"].mode, Mode::MentionOnly);
 }
 
-/// The mode that fits a model lets nobody else interrupt people.
+/// The mode that suits a channel's model does not let the built-in rules interrupt users elsewhere.
 #[test]
 fn the_built_in_rules_speak_unasked_in_a_workspace_only_if_the_config_says_so() {
     let agents = "agents: {response: {model_id: openai/large, client_args: {api_key: sk-x}}}\n";
@@ -100,7 +100,7 @@ fn the_built_in_rules_speak_unasked_in_a_workspace_only_if_the_config_says_so() 
     }
 }
 
-/// The warning is true of a workspace that has a model, too.
+/// The warning also applies to a workspace that has a model.
 #[test]
 fn a_model_of_a_workspace_alone_says_nothing_unasked() {
     let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
@@ -111,7 +111,7 @@ fn a_model_of_a_workspace_alone_says_nothing_unasked() {
     assert!(loaded.warnings.iter().any(|it| it.contains(expected)), "{:?}", loaded.warnings);
 }
 
-/// One model for everything is one for the channels, too.
+/// A model for everything is also the model of the channels.
 #[test]
 fn a_model_that_is_set_for_everything_stands_in_for_all() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn a_model_that_is_set_for_everything_stands_in_for_all() {
     assert_eq!(config.minds.named.len(), 2);
 }
 
-/// What a model costs is spent on the trial of an order only if somebody asks for it.
+/// If a model costs money, an order is tried only on request.
 #[test]
 fn every_order_is_tried_only_where_no_model_costs_anything() {
     for (price, expected) in [("0", true), ("2", false)] {

@@ -59,7 +59,7 @@ fn the_narrower_place_takes_precedence_setting_by_setting() {
     let thread = rules(&book, "slack:T1", "garden", Some("1700000000.000100"));
     assert_eq!(thread.persona, Some(PersonaRule::Addition("Be brief.".into())));
     assert_eq!(thread.tools, ToolRule::Only(Vec::new()));
-    // What a thread does not set is as in its channel.
+    // A thread inherits unset values from its channel.
     assert!(thread.keeper.is_some());
     let other = rules(&book, "slack:T1", "garden", Some("1700000000.000200"));
     assert_eq!(other, rules(&book, "slack:T1", "garden", None));
@@ -92,7 +92,7 @@ fn a_workspace_says_only_what_it_may() {
     }
 }
 
-/// The mode that fits a channel's model lets the built-in rules interrupt nobody in a thread.
+/// The mode that suits a channel's model does not let the built-in rules interrupt users in a thread.
 #[test]
 fn the_built_in_rules_speak_unasked_in_a_thread_only_if_the_config_says_so() {
     let models = "models:\n  named:\n    rules: {model_id: builtin}\n    small: {model_id: ollama/small}\n\

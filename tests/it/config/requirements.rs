@@ -1,4 +1,4 @@
-//! Requirements on settings that tests of the core cannot reach.
+//! Requirements on settings that tests of the core cannot check.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;

@@ -1,4 +1,4 @@
-//! The rulebook that the settings result in.
+//! The rulebook that results from the settings.
 
 use aizuchi::config::Config;
 use aizuchi::config::budget::ModelCosts;
@@ -284,7 +284,7 @@ fn a_limit_is_off_only_if_it_says_so() {
     assert_eq!(limits_of(off), ([None; 5], None));
     let set = "budget: {tokens_per_day: '0', posts_per_hour: 5, posts_per_channel_per_hour: 2}";
     assert_eq!(limits_of(set), ([Some(0), Some(5), Some(30), Some(30), Some(24)], Some(2)));
-    // A channel's section replaces what it names.
+    // A channel's section overrides the values that it sets.
     for (budget, most) in
         [("5", posts), ("{tokens_per_day: 5}", posts), ("{posts_per_hour: off}", None)]
     {
@@ -294,7 +294,7 @@ fn a_limit_is_off_only_if_it_says_so() {
     }
 }
 
-/// The built-in mind costs nothing, so nothing limits its tokens that was not set.
+/// The built-in mind costs nothing, so by default its tokens are not limited.
 #[test]
 fn only_models_have_a_daily_limit_by_default() {
     for (text, limit) in [

@@ -1,4 +1,4 @@
-//! What threads, channels and workspaces may each have of their own means the same in all of them.
+//! The settings of threads, channels and workspaces have the same meaning in each of them.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;

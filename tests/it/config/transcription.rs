@@ -1,10 +1,10 @@
-//! The model that hears recordings.
+//! The model that transcribes recordings.
 
 use aizuchi::config::Config;
 
 use crate::config::environment;
 
-/// Nobody hears recordings unless the config names a model for that: they may be private, and a model that writes cannot
+/// Recordings are not transcribed unless the config names a model for it: they may be private, and a text model cannot
 /// hear.
 #[test]
 fn only_a_model_of_its_own_hears_recordings() {

@@ -1,4 +1,4 @@
-//! Secrets that stand in files of their own, as container platforms mount them.
+//! Secrets in files of their own, as container platforms mount them.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn a_value_stands_in_the_file_that_the_process_or_the_env_file_names() {
     for (process, env_file) in [
         (vec![("OPENAI_API_KEY_FILE", "key"), ("ROOM_TOKEN_FILE", "token")], String::new()),
         (vec![("OPENAI_API_KEY_FILE", absolute.as_str())], "ROOM_TOKEN_FILE=token\n".to_owned()),
-        // An empty variable is as good as none.
+        // An empty variable counts as unset.
         (
             vec![("OPENAI_API_KEY", ""), ("OPENAI_API_KEY_FILE", "key")],
             "ROOM_TOKEN_FILE=token".to_owned(),

@@ -1,5 +1,5 @@
-//! What was said in private is in every stored text, and reaches no address of another role than the admin's: no page, no
-//! answer to a form or of the API, no stream and no metric, on either database.
+//! A word from private channels is in every stored text, and appears at no address of any role but the admin's: no
+//! page, no response to a form or of the API, no stream and no metric, on either database.
 
 use futures_util::StreamExt;
 use reqwest::Response;
@@ -12,9 +12,9 @@ use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use aizuchi_harness::postgres;
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
-/// What is said in public, which is for operators, too.
+/// A word in public channels, which operators may read, too.
 const PUBLIC: &str = "plumharbor";
 
 fn history() -> GeneratedHistory {
@@ -54,7 +54,7 @@ async fn private_words_reach_no_address_of_another_role() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A server has statements of its own.
+/// A PostgreSQL server uses statements of its own.
 #[tokio::test]
 async fn private_words_of_a_server_reach_no_address_of_another_role() {
     let home = Home::new(1000.0);
@@ -78,7 +78,7 @@ async fn private_words_of_a_server_reach_no_address_of_another_role() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A program's home with the history, and a token for each role.
+/// Writes the history into a program's home, with a token for each role.
 async fn written(home: &Home) -> GeneratedHistory {
     set_tokens(home);
     assert_eq!(home.start().stop(), Some(0));
@@ -87,7 +87,7 @@ async fn written(home: &Home) -> GeneratedHistory {
     history
 }
 
-/// On how many pages an admin reads what is private, and an operator what is public.
+/// The number of pages on which an admin reads private words, and an operator public ones.
 #[derive(Default)]
 struct Found {
     private: usize,
@@ -95,7 +95,7 @@ struct Found {
 }
 
 impl Found {
-    /// Looks at what a page shows to somebody.
+    /// Counts the words that a response shows to a role.
     async fn look(&mut self, answer: Response, address: &str, token: &str) {
         let status = answer.status();
         let shown = answer.text().await.unwrap();
@@ -112,7 +112,7 @@ impl Found {
     }
 }
 
-/// Opens each address as each role.
+/// Opens each address with each role.
 async fn read_as_each(program: &Program, addresses: &[String]) -> (usize, usize) {
     let mut found = Found::default();
     for address in addresses {
@@ -123,7 +123,7 @@ async fn read_as_each(program: &Program, addresses: &[String]) -> (usize, usize)
     (found.private, found.public)
 }
 
-/// Sends each form as each role.
+/// Submits each form with each role.
 async fn send_as_each(program: &Program, forms: &[PageForm]) -> (usize, usize) {
     let mut found = Found::default();
     for form in forms {
@@ -134,7 +134,7 @@ async fn send_as_each(program: &Program, forms: &[PageForm]) -> (usize, usize) {
     (found.private, found.public)
 }
 
-/// The stream of the console has numbers alone, and that of the room what is said there.
+/// The stream of the console contains numbers only, and that of the local room the messages posted there.
 async fn expect_silent_streams(program: &Program) {
     let said = json!({ "channel": "general", "user": "Ken", "text": "the last word" });
     let said = client().post(format!("{}/api/messages", program.address)).json(&said);

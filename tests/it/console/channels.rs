@@ -1,4 +1,4 @@
-//! What timelines are filtered by: the channel, which leads to another one, and what was superseded.
+//! The filters of timelines: the channel, with a link to another one, and superseded decisions.
 
 use reqwest::header::LOCATION;
 use sqlx::raw_sql;
@@ -26,11 +26,11 @@ async fn another_channel_is_read_with_the_same_filter() {
     assert_eq!(led_to(&format!("channel={attic}&{filter}&before=9")).await, Some(kept));
     assert_eq!(led_to(&format!("channel={attic}&outcome=")).await, Some(timeline(attic)));
     assert_eq!(led_to(&format!("channel={tea}&{filter}")).await, None);
-    // It stays on the console, whatever is asked for.
+    // The redirect stays on the console, whatever the parameter.
     let hostile = timeline("https%3A%2F%2Fexample.com%2F%3Fx");
     assert_eq!(led_to("channel=https://example.com/?x").await, Some(hostile));
 
-    // Each channel is there to be chosen, under its name for those who may learn it.
+    // Each channel can be chosen, by name for the roles that may see it.
     for (token, has_name) in [(ADMIN, true), (OPERATOR, false), (VIEWER, false)] {
         let shown = get(&program, Some(token), &timeline(tea)).await.text().await.unwrap();
         let choice = |name: &str| format!("<option value=\"{attic}\">#{name}</option>");

@@ -1,4 +1,4 @@
-//! What operators do with dead letters.
+//! The operator's actions on dead letters.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -21,7 +21,7 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
         letters["dead_letters"][0]["id"].as_i64().unwrap()
     };
     let id = fail(1).await;
-    // What is stuck stands on the first page, and leads to what was decided.
+    // Stuck items are shown on the first page, with a link to the decision.
     for token in [ADMIN, VIEWER] {
         let overview = get(&program, Some(token), "/console").await.text().await.unwrap();
         assert!(overview.contains("href=\"/console/queue\">not delivered: 1</a>"), "{overview}");
@@ -36,7 +36,7 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "second try");
     assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NOT_FOUND);
-    // In a browser it is said what is gone, and the way back is that of the console.
+    // A browser gets a page about the missing item, with a link back to the console.
     let again = client().post(format!("{}/console/orders", program.address));
     let again = again.header("content-type", "application/x-www-form-urlencoded");
     let again = again.header("accept", "text/html").bearer_auth(OPERATOR);
@@ -50,7 +50,7 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     assert_eq!(dropped, StatusCode::NO_CONTENT);
     harness.until_kept("SELECT count(*) FROM dead_letters", 0).await;
     harness.until_kept("SELECT count(*) FROM outbox WHERE text LIKE '%third%'", 0).await;
-    // Both stand in the journal, with the decision. What was refused does not.
+    // Both orders are in the journal, with the decision. Refused orders are not.
     let given = json_of(get(&program, Some(OPERATOR), "/api/orders").await).await;
     let given = given["orders"].as_array().unwrap();
     let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The page of a decision, and its mark.
+//! The page of a decision, and marking it.
 
 use reqwest::StatusCode;
 use reqwest::header::LOCATION;
@@ -11,7 +11,7 @@ use crate::console::harness::{
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 
-/// The number of the only decision about a channel's newest talk.
+/// Returns the number of the only decision about a channel's newest messages.
 async fn newest_decision(program: &Program, workspace: &str, channel: &str) -> Value {
     let ledger = format!("/api/decisions?workspace={workspace}&channel={channel}");
     let ledger = json_of(get(program, Some(ADMIN), &ledger).await).await;
@@ -36,13 +36,13 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
         let address = format!("/console/decisions/{workspace}/{number}");
         get(&program, Some(token), &address).await.text().await.unwrap()
     };
-    // The viewer learns how it ended, and what it cost.
+    // A viewer sees the outcome and the cost.
     let shown = page(VIEWER, &harness.tea).await;
     assert!(shown.contains("outcome spoke") && shown.contains("data-testid=\"call\""), "{shown}");
     for secret in ["ready", "tea is hot", "Ren", "data-testid=\"prompt\"", "data-testid=\"mark-"] {
         assert!(!shown.contains(secret), "{secret}: {shown}");
     }
-    // The operator reads what was said in public, and no model's words about it.
+    // An operator sees the public messages, but no text of a model about them.
     let shown = page(OPERATOR, &harness.tea).await;
     assert!(shown.contains("is the tea &#60;i&#62;ready&#60;/i&#62;?"), "{shown}");
     assert!(shown.contains("&#60;b&#62;the tea is hot&#60;/b&#62;") && shown.contains("Ren"));
@@ -50,7 +50,7 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
     assert!(!shown.contains("data-testid=\"prompt\"") && !shown.contains("data-testid=\"why\""));
     let shown = page(OPERATOR, &harness.attic).await;
     assert!(!shown.contains("kettle") && !shown.contains("in the attic") && !shown.contains("Mio"));
-    // The admin reads all of it, and what was private is recorded.
+    // An admin sees everything, and the access to the private channel is recorded.
     let shown = page(ADMIN, &harness.tea).await;
     assert!(shown.contains("data-testid=\"section\"") && shown.contains("data-testid=\"why\""));
     assert!(shown.contains("data-testid=\"after\"") && shown.contains("data-testid=\"said\""));
@@ -63,7 +63,7 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
     let shown = page(ADMIN, &harness.attic).await;
     assert!(shown.contains("where is the kettle?") && shown.contains("in the attic"), "{shown}");
     let after: i64 = reads().await;
-    // What was said there. What was thought of it was looked at a moment ago, for its number.
+    // Reading the messages is recorded. Reading the reasoning was recorded a moment ago, when its number was looked up.
     assert_eq!(after - before, 1);
     let japanese = client().get(format!(
         "{}/console/decisions/{workspace}/{}",
@@ -85,7 +85,7 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// The number of a channel's newest closed decision.
+/// Returns the number of a channel's newest closed decision.
 pub async fn newest_closed(program: &Program, workspace: &str, channel: &str) -> i64 {
     let ledger = format!("/api/decisions?workspace={workspace}&channel={channel}");
     let ledger = json_of(get(program, Some(ADMIN), &ledger).await).await;
@@ -147,7 +147,7 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let counted = "aizuchi_marked_decisions{mark=\"should_have_kept_silent\"} 1";
     assert!(metrics.contains(counted), "{metrics}");
 
-    // What was marked is a case that `eval` reads.
+    // A marked decision is a case that `eval` can read.
     let file = harness.home.path().join("cases.jsonl");
     let export = |file: &std::path::Path| {
         let mut command = aizuchi();
@@ -168,7 +168,7 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let printed: Value = serde_json::from_slice(&printed).unwrap();
     assert_eq!(printed["task"], "decide");
 
-    // A form takes it back, and leads to the decision.
+    // A form removes the mark, and redirects to the decision.
     let form = client().post(format!("{}/console/orders", program.address)).bearer_auth(OPERATOR);
     let form = form.header("content-type", "application/x-www-form-urlencoded");
     let body = format!("workspace={workspace}&order=mark+{number}&back={page}");

@@ -1,4 +1,4 @@
-//! The page of figures and their API.
+//! The page of figures and its API.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};

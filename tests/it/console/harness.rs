@@ -1,4 +1,4 @@
-//! Who asks the console and the API, and how.
+//! Requests to the console and the API with each role.
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub fn set_tokens(home: &Home) {
     std::fs::write(home.config(), config.replacen("\nhttp:\n", &tokens, 1)).unwrap();
 }
 
-/// The id of the harness's workspace.
+/// Returns the id of the harness's workspace.
 pub async fn slack_workspace(program: &Program, token: Option<&str>) -> String {
     let found = json_of(get(program, token, "/api/workspaces").await).await;
     let workspaces = found["workspaces"].as_array().unwrap();
@@ -35,7 +35,7 @@ pub async fn get(program: &Program, token: Option<&str>, path: &str) -> Response
     page_request(program, token, path).send().await.unwrap()
 }
 
-/// The same for a reader of this language.
+/// Like `get`, with this language.
 pub async fn get_in(
     program: &Program,
     token: Option<&str>,
@@ -63,7 +63,7 @@ pub async fn post(program: &Program, token: Option<&str>, path: &str, body: Valu
     request.send().await.unwrap().status()
 }
 
-/// A part of an address, percent-encoded.
+/// Percent-encodes a part of an address.
 pub fn encode(part: &str) -> String {
     let encoded = part.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),

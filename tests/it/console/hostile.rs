@@ -1,4 +1,4 @@
-//! What people write is text on every page.
+//! User-written text is shown as text on every page.
 
 use crate::console::harness::{ADMIN, get, set_tokens, slack_workspace};
 use crate::slack::harness::SlackHarness;

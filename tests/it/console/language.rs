@@ -1,8 +1,8 @@
-//! In which language a page of the console is. Its own texts are in its reader's; what people wrote is as they wrote it.
+//! The language of the console's pages. Its own texts are in its reader's language; user-written text stays as it is.
 
 use crate::tidy::is_japanese;
 
-/// Of a page whose stored texts are in no language, none is in another one.
+/// Checks that a page whose stored texts are in no language has no text in another one.
 pub fn expect_language(shown: &str, language: &str, page: &str) {
     match language {
         "en" => assert!(!shown.contains(is_japanese), "{page}: {shown}"),
@@ -10,8 +10,8 @@ pub fn expect_language(shown: &str, language: &str, page: &str) {
     }
 }
 
-/// The same of a page that quotes what a model says now: that is in the language of the chat, and marked as a text that
-/// somebody wrote.
+/// Like [`expect_language`], for a page that quotes a model's current output: that is in the chat's language, and
+/// marked as quoted text.
 pub fn expect_own_language(shown: &str, language: &str, page: &str) {
     match language {
         "en" => assert!(!shown.contains(is_japanese), "{page}: {shown}"),
@@ -19,7 +19,7 @@ pub fn expect_own_language(shown: &str, language: &str, page: &str) {
     }
 }
 
-/// The texts of a page, but for those in elements of which one of these is a part, and what is not read.
+/// Returns the visible texts of a page, except for those in elements whose tag contains one of these parts.
 fn texts<'a>(page: &'a str, others: &[&str]) -> Vec<&'a str> {
     let texts = page.split('<').filter_map(|part| {
         let (tag, text) = part.split_once('>')?;
@@ -30,7 +30,8 @@ fn texts<'a>(page: &'a str, others: &[&str]) -> Vec<&'a str> {
     texts.collect()
 }
 
-/// Those with two English words in a row, but for what is in English everywhere: errors of providers, and commands.
+/// Returns the texts with two English words in a row, except for texts that are English in every language: errors of
+/// providers, and commands.
 fn english<'a>(texts: &[&'a str]) -> Vec<&'a str> {
     let is_word =
         |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -38,7 +39,7 @@ fn english<'a>(texts: &[&'a str]) -> Vec<&'a str> {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.windows(2).any(|pair| pair.iter().all(|word| is_word(word)))
     };
-    // What is typed in a terminal is the same in every language.
+    // Commands for a terminal are the same in every language.
     let is_everywhere = |text: &str| {
         ["aizuchi ", "systemctl ", "the provider answers 429"].iter().any(|it| text.starts_with(it))
     };

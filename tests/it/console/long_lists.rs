@@ -1,4 +1,4 @@
-//! Lists of more rows than one page or answer shows.
+//! Lists with more rows than fit on one page or in one response.
 
 use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
@@ -71,7 +71,7 @@ async fn every_row_of_a_list_is_reached_from_the_newest() {
     assert!(here.contains("error 250.") && here.contains(&older), "{here}");
     let elsewhere = page("?workspace=local").await;
     assert!(elsewhere.contains("data-testid=\"no-letters\""), "{elsewhere}");
-    // One that is not on the first page is dropped, in its own workspace only.
+    // An item beyond the first page is dropped, in its own workspace only.
     let drop = async |query: &str| {
         let address = format!("{}/api/dead-letters/100007{query}", program.address);
         client().delete(address).bearer_auth(OPERATOR).send().await.unwrap().status()

@@ -1,4 +1,4 @@
-//! The pages of memory and their API: who reads what of it, and what people change.
+//! The pages of memory and their API: the access of each role, and changes by users.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -9,11 +9,11 @@ use crate::console::harness::{
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
 pub const KETTLE: &str = "the kettle lives on the top shelf of the kitchen";
 
-/// A team that has talked, and a program that remembers each message at once.
+/// Starts a workspace with messages, and a program that updates its memory after each message.
 pub async fn remembering() -> (SlackHarness, Program, String) {
     let more = "  memory: {model_id: builtin}\nmemory:\n  long_term_update_interval_seconds: 0\n";
     let harness = SlackHarness::with(SlackOptions { more, ..SlackOptions::default() }).await;
@@ -33,7 +33,7 @@ async fn memories(program: &Program, token: &str, workspace: &str, channel: &str
     found["memories"].as_array().unwrap().clone()
 }
 
-/// What a channel's long-term memory is.
+/// Returns a channel's long-term memory.
 async fn long_term(program: &Program, token: &str, workspace: &str, channel: &str) -> Value {
     let found = memories(program, token, workspace, channel).await;
     found.into_iter().find(|memory| memory["term"] == "long_term").unwrap()
@@ -57,7 +57,7 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
         let page = format!("/console/memory?workspace={workspace}&channel={channel}");
         get(&program, Some(token), &page).await.text().await.unwrap()
     };
-    // A viewer learns how much there is.
+    // A viewer sees the number of entries.
     for channel in [&harness.tea, &harness.attic] {
         let shown = page(VIEWER, channel).await;
         assert!(shown.contains("1 entries") && !shown.contains("kettle"), "{shown}");
@@ -65,7 +65,7 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
         let found = memories(&program, VIEWER, &workspace, channel).await;
         assert!(found.iter().all(|memory| memory["entries"] == json!([]) && memory["hidden"] == 1));
     }
-    // An operator reads what everybody may know.
+    // An operator sees public memories.
     let shown = page(OPERATOR, &harness.tea).await;
     assert!(shown.contains(KETTLE) && shown.contains("data-testid=\"edit\""), "{shown}");
     assert!(shown.contains("<b dir=\"auto\">Ren</b>"), "the message behind it: {shown}");
@@ -91,14 +91,14 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
     let shown = page(OPERATOR, &harness.tea).await;
     assert!(shown.contains("the kettle broke &#60;script&#62;"), "{shown}");
     assert!(shown.contains("olga") && shown.contains("data-testid=\"pinned\""), "{shown}");
-    // It is undone on the first page of memories, too.
+    // It can also be undone on the first page of memories.
     let first = format!("/console/memory?workspace={workspace}");
     let first = get(&program, Some(OPERATOR), &first).await.text().await.unwrap();
     assert!(first.contains("data-testid=\"undo\""), "{first}");
     let changed = long_term(&program, OPERATOR, &workspace, &harness.tea).await;
     let entry = changed["entries"][0].clone();
     assert_eq!((&entry["text"], &entry["pinned"]), (&json!(hostile), &json!(true)));
-    // Nobody changes what they do not read.
+    // A role cannot change memories that it cannot read.
     let secret = long_term(&program, ADMIN, &workspace, &harness.attic).await;
     let secret_entry = secret["entries"][0]["id"].clone();
     let remove = order(&workspace, &secret, "remove", json!({ "entry": secret_entry }));
@@ -151,7 +151,7 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Slack sends a quotation as it is written in markup.
+/// Slack sends a quotation as markup.
 #[tokio::test]
 async fn the_journal_names_who_had_something_forgotten_in_the_chat() {
     let (harness, program, workspace) = remembering().await;
@@ -224,7 +224,7 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     assert_eq!(answer.headers()["location"], "/console/memory");
     let memo = "data-testid=\"memo-text\"";
     assert!(!page(OPERATOR, "Ren").await.contains(memo));
-    // The journal knows what it was, and it is put back from there.
+    // The journal contains the old text, which can be restored from there.
     let changes = format!("/api/memory-changes?workspace={workspace}");
     let changes = json_of(get(&program, Some(OPERATOR), &changes).await).await["changes"].clone();
     let of_memo: Vec<&Value> =
@@ -266,7 +266,7 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     let again = client().delete(format!("{address}?workspace={workspace}")).bearer_auth(OPERATOR);
     assert_eq!(again.send().await.unwrap().status(), StatusCode::NOT_FOUND);
 
-    // What is known from a thread alone is found, too.
+    // A memory from a thread alone is found, too.
     let begin = harness.post_message(&harness.tea, &harness.ren, "who has a birthday soon?");
     harness.post_in_thread(&harness.tea, begin, &harness.mio, "mine is on July 9th");
     let in_thread = "SELECT count(*) FROM memories WHERE is_current = 1 AND scope = 'thread' AND entries LIKE '%July%'";

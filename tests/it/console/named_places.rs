@@ -1,4 +1,4 @@
-//! How requests and pages name workspaces and channels, and what an unknown one is answered with.
+//! How requests and pages name workspaces and channels, and the response to an unknown one.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -40,7 +40,7 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         let answer = post(&program, Some(ADMIN), path, body).await;
         assert_eq!(answer, StatusCode::NOT_FOUND, "{path}");
     }
-    // Messages are written in the local room only.
+    // Messages can be posted in the local room only.
     let message =
         json!({ "workspace": workspace, "channel": harness.tea, "user": "mia", "text": "hi" });
     let answer = post(&program, Some(ADMIN), "/api/messages", message).await;
@@ -52,7 +52,7 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         let answer = get(&program, Some(ADMIN), &page).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{page}");
     }
-    // A workspace is called by its name.
+    // A workspace can be named by its name.
     let one = format!("/api/workspaces?workspace={workspace}");
     let one = json_of(get(&program, Some(VIEWER), &one).await).await;
     assert_eq!(one["workspaces"][0]["name"], "Dev Team");
@@ -70,7 +70,7 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
     }
     let local = get(&program, Some(ADMIN), "/console?workspace=local").await.text().await.unwrap();
     assert!(!local.contains("Dev Team") && local.contains("all-workspaces"), "{local}");
-    // What is named alone is listed alone.
+    // A list for one workspace contains that workspace only.
     let listed = async |workspace: &str, path: &str, list: &str| {
         let page = format!("/api/{path}?workspace={workspace}");
         let answer = json_of(get(&program, Some(ADMIN), &page).await).await;

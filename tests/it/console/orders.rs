@@ -1,4 +1,4 @@
-//! Which orders each role gives.
+//! The orders that each role may give.
 
 use reqwest::StatusCode;
 use reqwest::header::LOCATION;
@@ -40,7 +40,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     assert!(channel(&harness.attic)["muted_until"].is_number());
     assert_eq!(slack["connection"]["outage"], Value::Null, "{slack}");
 
-    // Who ordered what is for those who order.
+    // Only roles that may give orders see the history of orders.
     for path in ["/api/orders", "/api/opt-outs", "/console/orders"] {
         let path = format!("{path}?workspace={workspace}");
         assert_eq!(get(&program, Some(VIEWER), &path).await.status(), StatusCode::FORBIDDEN);
@@ -77,7 +77,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
         "{shown}"
     );
     assert!(shown.contains("data-testid=\"opted-out\"") && shown.contains("Mio"), "{shown}");
-    // Somebody is listened to again by name.
+    // A user is opted in again by name.
     let consent = async |order: &str, user: &str| {
         let form = client().post(format!("{}/console/orders", program.address));
         let form = form.header("content-type", "application/x-www-form-urlencoded");
@@ -92,7 +92,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
     assert!(shown.contains("data-testid=\"nobody\"") && shown.contains("opt in"), "{shown}");
 
-    // The forms of the console do the same.
+    // The forms of the console have the same effect.
     let form = |token: &str, back: &str| {
         let form = client().post(format!("{}/console/orders", program.address));
         let form = form.header("content-type", "application/x-www-form-urlencoded");
@@ -109,7 +109,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let elsewhere = form(OPERATOR, "https://evil.example").await.unwrap();
     assert_eq!(elsewhere.headers()[LOCATION], "/console");
 
-    // A mute of everything shows in each channel.
+    // A mute of everything is shown in each channel.
     let everywhere = json!({ "workspace": workspace });
     assert_eq!(
         post(&program, Some(OPERATOR), "/api/mute", everywhere).await,
@@ -121,7 +121,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let timeline = timeline.text().await.unwrap();
     assert!(timeline.contains("data-testid=\"muted\">muted everywhere<"), "{timeline}");
 
-    // A viewer is led to the console.
+    // A viewer is redirected to the console.
     let answer = get(&program, Some(VIEWER), "/").await;
     assert_eq!(answer.headers()[LOCATION], "/console");
     assert_eq!(program.stop(), Some(0));

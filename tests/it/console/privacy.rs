@@ -1,4 +1,4 @@
-//! No page and no answer shows what was said where somebody may not read.
+//! No page and no response shows messages from a channel that the reader may not read.
 
 use reqwest::StatusCode;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
@@ -12,12 +12,12 @@ use crate::mcp;
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
 /// The private channel's name.
 const SECRET_NAME: &str = "attic";
 
-/// Every address that answers with something of this workspace.
+/// Returns every address whose response contains data of this workspace.
 async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     let mut pages: Vec<String> = [
         "/",
@@ -118,7 +118,7 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
             let answer = get(&program, Some(token), page).await;
             let status = answer.status();
             let shown = answer.text().await.unwrap();
-            // What was asked for stands in the form, whoever asks.
+            // The form repeats the search term, for every role.
             let shown = shown.replace(&format!("value=\"{CANARY}\""), "");
             assert!(!shown.contains(CANARY), "{page}: {shown}");
             assert!(!shown.contains(SECRET_NAME), "{page}: {shown}");
@@ -132,7 +132,7 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
     assert!(seen >= 5, "the admin sees it on {seen} pages");
     assert!(public >= 3, "the operator reads public channels on {public} pages");
 
-    // Nor any tool that programs call.
+    // Neither does any MCP tool.
     let attic = json!(harness.attic);
     for (tool, arguments) in [
         ("search_messages", json!({ "query": CANARY })),
@@ -161,12 +161,12 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
     assert_eq!(found(VIEWER, "tea ready").await, withheld);
     assert_eq!(found(ADMIN, CANARY).await["messages"][0]["channel"], attic);
 
-    // Each of the admin's reads of the private channel is on record, and nobody else's.
+    // Each read of the private channel by an admin is recorded, and no other read is.
     let reads = json_of(get(&program, Some(ADMIN), "/api/private-reads").await).await;
     let reads = reads["reads"].as_array().unwrap();
     assert!(reads.iter().all(|read| read["reader"] == "http.token"), "{reads:?}");
     assert!(reads.iter().all(|read| read["channel"] == json!(harness.attic)), "{reads:?}");
-    // However many addresses showed it within a few minutes, it was one look.
+    // Reads of several addresses within a few minutes are recorded as one.
     assert!(reads.iter().all(|read| read["count"] == 1), "{reads:?}");
     let mut kinds: Vec<_> = reads.iter().map(|read| read["what"].as_str().unwrap()).collect();
     kinds.sort_unstable();
@@ -196,7 +196,7 @@ async fn this_machine_without_a_token_gives_orders_and_reads_no_other_workspace(
     let tea = tea.clone().find(|channel| channel["id"] == json!(harness.tea)).unwrap();
     assert!(tea["muted_until"].is_number() && tea["name"] == "tea", "{tea}");
 
-    // A link from the command line makes somebody an admin.
+    // A link from the command line signs a user in as an admin.
     let link = aizuchi_link(&harness, &["--name", "mia"]);
     let wanted = format!("{link}&next=%2Fconsole%2Fqueue");
     let page = client().get(wanted).send().await.unwrap().text().await.unwrap();

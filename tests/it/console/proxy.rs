@@ -1,4 +1,4 @@
-//! The console behind a proxy that signs people in.
+//! The console behind a proxy that authenticates users.
 
 use crate::command::aizuchi;
 use crate::console::harness::client;
@@ -23,7 +23,7 @@ async fn where_only_a_proxy_signs_people_in_there_are_no_links() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Behind a proxy that names nobody there is no page to sign in at, so none is led to.
+/// Behind a proxy that sends no user name there is no sign-in page, so there is no redirect to it.
 #[tokio::test]
 async fn only_whom_the_proxy_names_gets_in() {
     let home = Home::new(0.0);

@@ -1,4 +1,4 @@
-//! The report that is kept in memory: for how long, and for whom.
+//! The cached report: its lifetime, and its readers.
 
 use serde_json::Value;
 use sqlx::raw_sql;
@@ -10,17 +10,17 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 use aizuchi_fakes::slack::ts::Ts;
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
 /// The token of a second admin.
 const ADA: &str = "quartz-ladder-8814402957";
 const REASON: &str = "nobody answers the kettle";
 const QUESTION: &str = "where is the kettle?";
-/// It says of when it is.
+/// The marker of a cached report's time.
 const AS_OF: &str = "data-testid=\"as-of\"";
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
-/// A team in which a question was taken up unasked in a public channel, and one in a private channel.
+/// A workspace in which the persona took up two questions unasked, one in a public and one in a private channel.
 struct Team {
     harness: SlackHarness,
     program: Program,
@@ -62,7 +62,7 @@ impl Team {
     }
 }
 
-/// What is changed behind the program's back is not seen before the program takes something back.
+/// A change of the database behind the program's back is not noticed until the program itself erases something.
 #[tokio::test]
 async fn a_second_look_reads_nothing_until_something_is_taken_back() {
     let team = Team::new().await;
@@ -88,10 +88,10 @@ async fn a_second_look_reads_nothing_until_something_is_taken_back() {
     let harness = &team.harness;
     let thanks = harness.post_message(&harness.tea, &harness.ren, "thank you");
     harness.until_kept("SELECT count(*) FROM messages WHERE text = 'thank you'", 1).await;
-    // What is added leaves it as it is, and it says of when it is.
+    // Added messages leave the cached report valid, which then shows its time.
     let shown = team.report(ADMIN, "").await;
     assert!(!shown.contains(&marker) && shown.contains(AS_OF), "{shown}");
-    // It names no option of a command.
+    // The page does not name command-line options.
     assert!(shown.contains("Names and texts are verbatim") && !shown.contains("--anonymous"));
     harness.slack.delete_message(&harness.tea, thanks).unwrap();
     harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
@@ -146,7 +146,7 @@ async fn nobody_sees_the_report_of_somebody_who_may_see_more() {
             assert!(!shown.contains(REASON) && !shown.contains("top shelf"), "{shown}");
         }
     }
-    // A look at a kept report is a look, too, and each stands under the name of who looks.
+    // A read of a cached report is recorded, too, under the name of the reader.
     assert!(team.report(ADA, "&private=true").await.contains(CANARY));
     let reads = json_of(get(&team.program, Some(ADMIN), "/api/private-reads").await).await;
     let reads = reads["reads"].as_array().unwrap();
@@ -161,7 +161,7 @@ async fn nobody_sees_the_report_of_somebody_who_may_see_more() {
     assert_eq!(team.program.stop(), Some(0));
 }
 
-/// Who gives orders there reads everything of it.
+/// Roles that give orders there can read the whole report.
 #[tokio::test]
 async fn operators_read_the_report_of_the_local_room() {
     let harness = SlackHarness::new().await;

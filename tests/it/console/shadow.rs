@@ -1,5 +1,5 @@
-//! Models asked in shadow from the console: a judge once more, and another persona. What it shows, to whom, and that it
-//! leaves no trace but in the spending.
+//! Shadow calls of models from the console: asking a judge again, and trying another persona. Each role sees its share,
+//! and no trace is left except in the spending.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::console::harness::{
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
-/// In a verdict's reason.
+/// A word of a verdict's reason.
 const REASON: &str = "nobody answers the kettle";
 const PRICES: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\n";
-/// The first call reaches it.
+/// The first call exhausts it.
 const SPENT_BUDGET: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\nbudget:\n  tokens_per_day: 5\n";
 const NO_PROMPTS: &str = "retention:\n  prompts_days: 0\n";
 const CHATTY: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\npersona:\n  system_prompt: You are Hilda, and chatty.\n";
@@ -41,7 +41,7 @@ async fn team(sections: &'static str) -> (SlackHarness, Program, String) {
     (harness, program, workspace)
 }
 
-/// A team in which a judge declined to answer, with a price list.
+/// Starts a workspace in which a judge declined to answer, with a price list.
 async fn declined(sections: &'static str) -> (SlackHarness, Program, String) {
     let (harness, program, workspace) = team(sections).await;
     harness.will_say(&[&verdict(false, REASON)]);
@@ -64,12 +64,12 @@ async fn submit(program: &Program, token: &str, path: &str, fields: &[(&str, &st
         .unwrap()
 }
 
-/// What a page says in a language.
+/// Returns the text of a page in a language.
 async fn shown(program: &Program, token: &str, path: &str, language: &str) -> String {
     get_in(program, Some(token), path, language).await.text().await.unwrap()
 }
 
-/// What the ledger has of a channel, as an admin reads it.
+/// Returns the ledger of a channel, as an admin sees it.
 async fn ledger(program: &Program, workspace: &str, channel: &str) -> Value {
     let path = format!("/api/decisions?workspace={workspace}&channel={channel}");
     json_of(get(program, Some(ADMIN), &path).await).await
@@ -117,7 +117,7 @@ async fn a_judge_that_is_asked_again_says_what_has_changed_and_leaves_no_trace()
     assert_eq!(ledger(&program, &workspace, &harness.tea).await, before);
     assert_eq!(harness.slack.posts().len(), 0);
 
-    // The same again is asked again, and told in Japanese, too.
+    // The same question is asked again, and shown in Japanese, too.
     harness.will_say(&["it depends"]);
     let request = client().post(format!("{}{judge}", program.address)).bearer_auth(ADMIN);
     let request = request.header("accept-language", "ja").header("accept", "text/html");
@@ -157,14 +157,14 @@ async fn only_those_who_may_read_prompts_have_a_judge_asked_again() {
         }
     }
     assert_eq!(harness.model.requests().len(), asked);
-    // A page of another site has no browser order it.
+    // A page of another site cannot trigger the call from a browser.
     let id = decision_id(&program, &workspace, &harness.attic).await;
     let judge = format!("{}/console/decisions/{workspace}/{id}/judge", program.address);
     let foreign = client().post(&judge).bearer_auth(ADMIN).header("origin", "https://evil.example");
     let foreign = foreign.header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(foreign.body("cap=0.5").send().await.unwrap().status(), StatusCode::FORBIDDEN);
     assert_eq!(harness.model.requests().len(), asked);
-    // An admin's look at the private channel is on record.
+    // The admin's read of the private channel is recorded.
     let seen = get(&program, Some(ADMIN), &judge[program.address.len()..]).await;
     assert!(seen.text().await.unwrap().contains(CANARY));
     let reads = get(&program, Some(ADMIN), "/api/private-reads").await.text().await.unwrap();
@@ -185,7 +185,7 @@ async fn programs_ask_a_judge_again_too() {
     assert!(priced["cost"].as_f64().unwrap() > 0.0, "{priced}");
     assert_eq!(harness.model.requests().len(), 1);
     assert_eq!(ask(json!({ "cap": 7 })).await.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    // What it may cost at most is more than nothing.
+    // The cost cap must be positive.
     let refused = ask(json!({ "cap": 0 })).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(harness.model.requests().len(), 1);
@@ -290,7 +290,7 @@ async fn a_persona_is_tried_beside_the_present_one_and_leaves_no_trace() {
     let japanese = shown(&program, ADMIN, "/console/persona", "ja").await;
     assert!(japanese.contains("ペルソナを試す") && japanese.contains("人物像と話し方"));
     let priced = try_persona(&program, ADMIN, place, TERSE, "price").await.text().await.unwrap();
-    // Two personas at two moments; one of these is owed an answer, the other judged first.
+    // Two personas at two moments: one is owed an answer, the other was judged first.
     assert!(
         priced.contains("openai/large-1 would be asked. Model calls: at most 6; about"),
         "{priced}"
@@ -300,7 +300,7 @@ async fn a_persona_is_tried_beside_the_present_one_and_leaves_no_trace() {
     assert!(priced.contains("not known") && priced.contains("where is the kettle?"), "{priced}");
     assert_eq!(harness.model.requests().len(), asked, "the price is told without a call");
 
-    // The calls of a kind are made at once, so each answers the same.
+    // Calls of one kind run concurrently, so each gets the same response.
     let open = verdict(true, "the kettle is <i>missing</i>");
     harness.will_say(&[&open, &open, "Top shelf.", "Top shelf.", "Top shelf.", "Top shelf."]);
     let tried = try_persona(&program, ADMIN, place, TERSE, "ask").await.text().await.unwrap();
@@ -321,7 +321,7 @@ async fn a_persona_is_tried_beside_the_present_one_and_leaves_no_trace() {
     assert!(spent(&program, &workspace).await > spent_before, "it is booked");
     assert_eq!(ledger(&program, &workspace, &harness.tea).await, before);
     assert_eq!(harness.slack.posts().len(), 1);
-    // What was answered is known for a while. Another persona is asked about by itself.
+    // The answers are cached for a while. Another persona is a separate question.
     let again = try_persona(&program, ADMIN, place, TERSE, "price").await.text().await.unwrap();
     assert!(again.contains("nothing would be asked") && again.contains("Top shelf."), "{again}");
     let present = "You are Hilda, and chatty.";

@@ -1,5 +1,5 @@
-//! The settings of threads on the page of their channel: set, listed and taken back; and what the page shows of settings that
-//! nobody has set.
+//! The settings of threads on the page of their channel: setting, listing and removing them; and the display of unset
+//! settings.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::program::{Home, Program};
 
 const PAGE: &str = "/console/channels/local/general";
 
-/// A message, and one in the thread under it. Returns the thread.
+/// Posts a message, and a reply in its thread. Returns the thread.
 async fn thread(program: &Program) -> String {
     let parent = program.says("alice", "where is the <spade>?").await;
     let body =
@@ -42,7 +42,7 @@ async fn a_thread_is_set_and_taken_back_on_the_page_of_its_channel() {
     let page = async || get(&program, None, PAGE).await.text().await.unwrap();
     let before = page().await;
     assert!(before.contains("data-testid=\"no-thread-settings\""), "{before}");
-    // It is chosen by its first words, which are no markup.
+    // The thread is chosen by its first words, which are escaped.
     let choice = format!("<option value=\"{parent}\">where is the &#60;spade&#62;?</option>");
     assert!(before.contains(&choice), "{before}");
     assert!(before.contains("value=\"set memory\""), "{before}");
@@ -61,7 +61,7 @@ async fn a_thread_is_set_and_taken_back_on_the_page_of_its_channel() {
     assert_eq!(submit(&program, &fields).await, StatusCode::SEE_OTHER);
     assert_eq!(memory_in(&program, &parent).await, "on");
     assert_eq!(page().await.matches("data-testid=\"thread-setting\"").count(), 1);
-    // Nothing joins a thread, and an unknown thread has no settings.
+    // The bot does not join threads, so `announce` is refused there, and an unknown thread has no settings.
     for (thread, order) in [(&*parent, "set announce"), ("nowhere", "set memory")] {
         let fields = [("thread", thread), ("order", order), ("value", "off")];
         assert!(submit(&program, &fields).await.is_client_error(), "{order}");
@@ -81,7 +81,7 @@ async fn what_the_config_says_of_a_thread_is_listed_and_stays() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What nobody has set cannot be taken back, and no language is chosen where it is as everywhere.
+/// An unset setting cannot be removed, and the inherited language is not selected.
 #[tokio::test]
 async fn the_page_takes_back_only_what_is_set_and_chooses_nothing_by_itself() {
     let home = Home::new(1000.0);

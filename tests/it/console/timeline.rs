@@ -1,4 +1,4 @@
-//! What is asked of a channel's timeline.
+//! The queries of a channel's timeline.
 
 use crate::console::harness::{ADMIN, OPERATOR, get, set_tokens, slack_workspace};
 use crate::slack::harness::SlackHarness;
@@ -42,7 +42,7 @@ async fn what_is_asked_of_a_timeline_holds_together() {
         assert_eq!(shown(&query).await, expected, "{query}");
     }
 
-    // Nobody, and two of one name, are told from somebody who said nothing of it.
+    // An unknown name and an ambiguous one are distinguished from a user without matching messages.
     let page = async |query: &str| {
         let page = format!("/console/channels/{workspace}/{}?{query}", harness.tea);
         get(&program, Some(OPERATOR), &page).await.text().await.unwrap()

@@ -1,5 +1,5 @@
-//! Every address that shows something of what is stored: the pages with what a database has for their parameters, those that
-//! answer a form, and each read that the description of the API has.
+//! Every address that shows stored data: the pages, with parameters from a database; the pages that respond to a form;
+//! and each read in the description of the API.
 
 use reqwest::Response;
 use serde_json::Value;
@@ -8,31 +8,31 @@ use crate::console::harness::{ADMIN, client, encode, get, json_of};
 use crate::generated::Place;
 use crate::program::{Home, Program};
 
-/// What the addresses are about.
+/// The parameters of the addresses.
 pub struct Walk<'a> {
     pub places: &'a [Place],
-    /// What is looked for on timelines.
+    /// The search term for timelines.
     search: &'a str,
-    /// Somebody's id.
+    /// The id of a user.
     person: &'a str,
     decisions: Vec<StoredDecision>,
     drafts: Vec<StoredDraft>,
 }
 
-/// A form that a page answers, and that changes nothing: it tries something out.
+/// A form that responds with a page and changes nothing: it only tries something out.
 pub struct PageForm {
     pub path: String,
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// The newest decision of a channel that was closed by this, or is open.
+/// The newest decision of a channel that was closed by this gate, or is open.
 struct StoredDecision {
     workspace: String,
     channel: String,
     id: String,
 }
 
-/// A standing order of a channel that nobody follows yet.
+/// A standing order of a channel that is not in effect yet.
 struct StoredDraft {
     workspace: String,
     channel: String,
@@ -45,7 +45,7 @@ const DECISIONS: &str = "
     SELECT workspace, channel, CAST(max(id) AS TEXT) FROM decisions
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
-/// What takes a form and leads back to a page that a `GET` shows.
+/// Forms that redirect to a page that a `GET` shows.
 const ACTIONS: [&str; 5] = [
     "console::queue::decide",
     "console::memory::order",
@@ -53,7 +53,7 @@ const ACTIONS: [&str; 5] = [
     "sign_in::sign_in",
     "sign_in::sign_out",
 ];
-/// Those without a place.
+/// The pages without a place.
 const OTHERS: [&str; 16] = [
     "/",
     "/login",
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         Self { places, search, person, decisions: decisions.collect(), drafts: drafts.collect() }
     }
 
-    /// Every page, but for those that replay a history.
+    /// Returns every page, except for those that replay a history.
     pub fn pages(&self) -> Vec<String> {
         let others = OTHERS.map(str::to_owned).into_iter();
         others.chain(self.places.iter().flat_map(|place| self.pages_of(place))).collect()
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         for id in self.decisions_of(place) {
             pages.push(format!("/console/decisions/{workspace}/{id}"));
         }
-        // An open one, and one that a judge closed.
+        // An open decision, and one that a judge closed.
         for id in self.decisions_of(place).take(2) {
             pages.push(format!("/console/decisions/{workspace}/{id}/judge"));
             pages.push(format!("/decisions/{id}"));
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         pages
     }
 
-    /// The forms that are answered with a page. Where a model is asked, the built-in rules answer, which cost nothing.
+    /// Returns the forms that respond with a page. Instead of a model, the built-in rules answer, which costs nothing.
     pub fn forms(&self) -> Vec<PageForm> {
         self.places.iter().flat_map(|place| self.forms_of(place)).collect()
     }
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
         decisions.map(|decision| decision.id.as_str())
     }
 
-    /// The pages that try other settings on a channel's last day.
+    /// Returns the pages that try other settings on a channel's last day.
     pub fn trials(&self) -> Vec<String> {
         let trial = |place: &Place| {
             let [workspace, channel] = [&place.workspace, &place.channel].map(|part| encode(part));
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         self.places.iter().map(trial).collect()
     }
 
-    /// Each `GET` that the program describes, for each place. A new one is among them as soon as it is described.
+    /// Returns each `GET` that the program describes, for each place. A new one is included as soon as it is described.
     pub async fn api_reads(&self, program: &Program) -> Vec<String> {
         let description = json_of(get(program, Some(ADMIN), "/api/openapi.json").await).await;
         let mut reads = Vec::new();
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
         reads
     }
 
-    /// A read's address, with every parameter that this knows a value for.
+    /// Returns a read's address, with every parameter that has a known value.
     fn read(&self, path: &str, parameters: &[&Value], place: &Place) -> String {
         let (mut path, mut query) = (path.to_owned(), Vec::new());
         for parameter in parameters {
@@ -250,7 +250,7 @@ impl PageForm {
     }
 }
 
-/// The routes of pages that none of these addresses leads to. Streams and files of the pages themselves are no such.
+/// Returns the routes of pages that none of these addresses covers. Streams and static files are excluded.
 pub fn missing_routes(addresses: &[String]) -> Vec<&'static str> {
     let pages = routes().into_iter().filter(|(path, handlers)| {
         let is_page = handlers.contains("get(") && !handlers.contains("events::events");
@@ -262,12 +262,12 @@ pub fn missing_routes(addresses: &[String]) -> Vec<&'static str> {
     pages
 }
 
-/// The routes of pages that answer a form, and that none of these is.
+/// Returns the routes that respond to a form with a page, and that none of these forms covers.
 pub fn missing_forms(forms: &[PageForm]) -> Vec<&'static str> {
     let answered = routes().into_iter().filter(|(path, handlers)| {
         let handler = handlers.split_once("post(").and_then(|(_, rest)| rest.split_once(')'));
         let is_page = handler.is_some_and(|(handler, _)| !ACTIONS.contains(&handler));
-        // What platforms send is no form.
+        // Requests from platforms are not forms.
         is_page && !path.starts_with("/slack/")
     });
     let mut answered: Vec<&str> = answered.map(|(path, _)| path).collect();
@@ -276,7 +276,7 @@ pub fn missing_forms(forms: &[PageForm]) -> Vec<&'static str> {
     answered
 }
 
-/// The program's routes, each with what handles it.
+/// Returns the program's routes, each with its handler.
 fn routes() -> Vec<(&'static str, &'static str)> {
     let router = include_str!("../../../src/web.rs").split_once("\nfn router(").unwrap().1;
     let router = router.split_once("\n}\n").unwrap().0;

@@ -1,4 +1,5 @@
-//! Other settings on a channel's last days, and the report, as pages: what they tell, to whom, and what they cost.
+//! Trying other settings on a channel's last days, and the report, as pages: their content for each role, and their
+//! cost.
 
 use reqwest::StatusCode;
 
@@ -8,14 +9,14 @@ use crate::console::harness::{
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// What is said in private.
+/// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";
-/// It is in a verdict's reason.
+/// A word of a verdict's reason.
 const REASON: &str = "nobody answers the kettle";
 const GATES: &str =
     "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
 
-/// A team in which a question was taken up unasked, with 80 % confidence.
+/// Starts a workspace in which the persona took up a question unasked, with 80 % confidence.
 pub async fn judged() -> (SlackHarness, Program, String) {
     let harness = SlackHarness::with(SlackOptions { wait: 0.3, ..SlackOptions::default() }).await;
     set_tokens(&harness);
@@ -43,7 +44,7 @@ async fn a_higher_threshold_shows_what_it_would_silence() {
     let shown = async |token: &str, query: &str| {
         get(&program, Some(token), &format!("{page}{query}")).await.text().await.unwrap()
     };
-    // Nothing is computed before it is asked for.
+    // Nothing is computed before it is requested.
     let form = shown(ADMIN, "").await;
     assert!(form.contains("data-testid=\"knobs\"") && !form.contains("data-testid=\"result\""));
     let same = shown(ADMIN, &format!("?days=1&{GATES}")).await;
@@ -52,7 +53,7 @@ async fn a_higher_threshold_shows_what_it_would_silence() {
     let admins = shown(ADMIN, &quieter).await;
     assert!(admins.contains("Would be kept silent about: 1"), "{admins}");
     assert!(admins.contains("where is the kettle? &#60;script&#62;"), "{admins}");
-    // Of this channel alone: other channels were not looked at.
+    // For this channel only: other channels were not examined.
     let patch = admins.split("data-testid=\"patch\"").nth(1).unwrap();
     let lines: Vec<&str> = patch.split(['<', '>']).nth(1).unwrap().lines().map(str::trim).collect();
     let section = format!("&#34;{}&#34;:", harness.tea);
@@ -60,7 +61,7 @@ async fn a_higher_threshold_shows_what_it_would_silence() {
     assert!(
         admins.contains("data-testid=\"group-silent\"") && admins.contains("/console/decisions/")
     );
-    // A judge's reason is for admins, the messages of a public channel for operators.
+    // A judge's reason is visible to admins, the messages of a public channel to operators, too.
     let operators = shown(OPERATOR, &quieter).await;
     assert!(operators.contains("Would be kept silent about: 1"), "{operators}");
     assert!(!operators.contains(REASON), "{operators}");
@@ -85,7 +86,7 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     let prices = "\nmodels:\n  prices:\n    openai/large-1: {input: 2, output: 10}\n";
     std::fs::write(harness.home.config(), unpriced + prices).unwrap();
     let program = harness.start().await;
-    // It is said to somebody, so no judge was asked about it.
+    // The message is addressed to a user, so the judge was not asked about it.
     let thanks = format!("<@{}> thanks for the tea", harness.ren);
     harness.post_message(&harness.tea, &harness.mio, &thanks);
     harness.until_kept("SELECT count(*) FROM decisions WHERE closed_ms IS NOT NULL", 1).await;
@@ -123,7 +124,7 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     assert!(harness.model.requests().len() > asked_before);
     assert!(spent().await > spent_before, "what was asked is booked");
     assert!(!answered.contains("data-testid=\"group-unknown\""), "{answered}");
-    // What was asked is known for a while, and costs nothing twice.
+    // The answers are cached for a while, and cost nothing the second time.
     let asked = harness.model.requests().len();
     let shown = get(&program, Some(OPERATOR), &query).await.text().await.unwrap();
     assert!(!shown.contains("data-testid=\"group-unknown\""), "{shown}");
@@ -133,7 +134,7 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A cap on money holds nothing back where nobody knows what a call costs.
+/// A cap on money blocks nothing if the price of a call is unknown.
 #[tokio::test]
 async fn a_model_without_a_price_is_not_asked() {
     let (harness, program, workspace) = judged().await;

@@ -1,4 +1,4 @@
-//! Other settings are tried where somebody has ordered a confidence: the page says that the config's would not hold.
+//! Trying other settings where a user has ordered a confidence: the page says that the config's value would not apply.
 
 use reqwest::StatusCode;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What the program posts on Discord, through faults and refusals.
+//! The program's posts on Discord, despite faults and refusals.
 
 use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::fault::Fault;
@@ -155,7 +155,7 @@ async fn typing_is_shown_while_an_answer_is_owed() {
     harness.says(harness.tea, harness.mio, "nobody is meant by this");
     harness.until_line("nobody is meant by this").await;
     assert_eq!(harness.discord.calls(Method::StartTyping).len(), 0);
-    // The model never answers, because typing is shown only if it takes a while.
+    // The model never responds, because typing is shown only if the answer takes a while.
     harness.model.then([ProviderResponse::Never]);
     harness.asks(harness.tea, harness.mio, "are you there?");
     harness.until(|discord| discord.calls(Method::StartTyping).len() == 1).await;

@@ -33,7 +33,7 @@ struct NewMessage {
     components: Vec<Component>,
 }
 
-/// The body of a message of the bot that is changed.
+/// The body of an edit of a bot's message.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangedMessage {

@@ -34,7 +34,7 @@ impl CheckHarness {
         Self { fake, home, _stop }
     }
 
-    /// Runs `aizuchi check`: its lines about Discord, and whether it succeeded.
+    /// Runs `aizuchi check`. Returns its lines about Discord, and whether it succeeded.
     fn check(&self) -> (Vec<String>, bool) {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
         let output = command.arg("--config").arg(self.home.config()).arg("check").output().unwrap();

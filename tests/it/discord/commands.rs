@@ -23,7 +23,7 @@ impl DiscordHarness {
         program
     }
 
-    /// A user triggers an interaction in a channel or a thread.
+    /// Triggers an interaction in a channel or a thread, as a user.
     fn uses(&self, channel: ChannelId, user: UserId, kind: u8, options: Value) -> InteractionId {
         let name = "aizuchi".to_owned();
         self.discord
@@ -31,7 +31,7 @@ impl DiscordHarness {
             .unwrap()
     }
 
-    /// The response to a user's command.
+    /// Returns the response to a user's command.
     async fn tells<const N: usize>(
         &self,
         channel: ChannelId,
@@ -119,7 +119,7 @@ async fn every_user_can_mute_a_channel() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Discord sends the user's permissions along, so the user need not have been heard before.
+/// Discord includes the user's permissions, so the user need not have been heard before.
 #[tokio::test]
 async fn commands_that_affect_others_are_for_admins() {
     let harness = DiscordHarness::new().await;
@@ -297,7 +297,7 @@ async fn a_command_in_an_invisible_channel_says_so() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// After a gap, Discord replays commands whose users do not wait any more.
+/// After a gap, Discord replays commands whose users no longer wait.
 #[tokio::test]
 async fn a_late_command_is_ignored() {
     let harness = DiscordHarness::new().await;

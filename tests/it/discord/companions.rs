@@ -1,11 +1,11 @@
-//! Another bot on the server speaks unasked as well: about each message only one of them does.
+//! Another bot on the server also speaks unasked. Only one of the bots responds to each message.
 
 use aizuchi_fakes::discord::guild::NewUser;
 use aizuchi_fakes::discord::message::NewFakeMessage;
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
-/// The settings name it. The wait leaves time for its words to be heard.
+/// The settings name the other bot. The wait leaves time for its posts to be heard.
 #[tokio::test]
 async fn what_another_companion_has_answered_is_left_to_it() {
     for (more, question, answer, why) in [
@@ -32,7 +32,7 @@ async fn what_another_companion_has_answered_is_left_to_it() {
             "SELECT count(*) FROM decisions WHERE gate = 'other_companion' AND why = '{why}'"
         );
         harness.until_kept(&left, 1).await;
-        // A mention is answered all the same.
+        // A mention is answered nevertheless.
         harness.will_say(&["Or in autumn."]);
         harness.asks(harness.tea, harness.mio, "and you?");
         harness.posts(1).await;

@@ -1,4 +1,4 @@
-//! A new token while the program runs (SIGHUP), and what happens until it comes.
+//! Replacing the token while the program runs (SIGHUP), and the time until then.
 
 use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::discord::fault::Fault;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY};
 
-/// A reset ends the old token at once. What is asked in between is answered with the new one.
+/// A reset revokes the old token immediately. Mentions in between are answered with the new token.
 #[tokio::test]
 async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let harness = DiscordHarness::new().await;
@@ -53,7 +53,7 @@ async fn a_wrong_token_is_not_used() {
     let said = "the new discord.token belongs to another bot, which needs a restart";
     harness.reload_until(&program, said, 1).await;
 
-    // Tried again, it is right.
+    // The same token works on a second try.
     harness.reload_until(&program, r#""changed":"discord.token"#, 1).await;
     harness.asks(harness.tea, harness.mio, "who is there?");
     harness.posts(1).await;

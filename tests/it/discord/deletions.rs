@@ -1,4 +1,4 @@
-//! Deletions while Aizuchi was away, however many.
+//! Deletions during a gap, in any number.
 
 use aizuchi_fakes::discord::id::{ChannelId, MessageId};
 

@@ -1,4 +1,4 @@
-//! Whoever looks after a channel says it in other words, in a form of Discord.
+//! A channel's keeper posts other words, through a Discord form.
 
 use aizuchi_fakes::discord::FakeDiscord;
 use aizuchi_fakes::discord::id::InteractionId;
@@ -8,7 +8,7 @@ use crate::discord::harness::{DiscordHarness, Setting};
 
 const VERDICT: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 
-/// A harness in which ren looks after the public channel.
+/// Returns a harness with ren as the keeper of the public channel.
 async fn kept(more: &'static str) -> DiscordHarness {
     let setting = Setting { wait: 0.2, more, ..Setting::default() };
     let harness = DiscordHarness::with(setting).await;
@@ -17,13 +17,13 @@ async fn kept(more: &'static str) -> DiscordHarness {
     harness
 }
 
-/// What the program has answered to an interaction.
+/// Returns the program's responses to an interaction.
 fn told(discord: &FakeDiscord, interaction: InteractionId) -> Vec<String> {
     let responses = discord.interaction(interaction).map(|it| it.responses).unwrap_or_default();
     responses.into_iter().map(|response| response.message.content).collect()
 }
 
-/// The title of a form, and what stands in its field.
+/// Returns the title of a form, and the value of its field.
 fn shown(form: &Value) -> (Value, Value) {
     (form["title"].clone(), form["components"][0]["components"][0]["value"].clone())
 }
@@ -37,7 +37,7 @@ async fn a_keeper_says_it_in_other_words() {
     harness.says(harness.tea, mio, "does anyone know where the ladder is?");
     let asked = harness.posts(1).await.remove(0);
     let direct = harness.discord.open_direct_message(keeper).unwrap();
-    // Nobody else gets the form.
+    // Other users do not get the form.
     let refused = harness.discord.click(direct, asked.id, mio, "Edit").unwrap();
     let not_keeper = ["You don’t look after that channel."];
     harness.until(|discord| told(discord, refused) == not_keeper).await;
@@ -51,7 +51,7 @@ async fn a_keeper_says_it_in_other_words() {
     let words = "By the old gate, @everyone: https://shed.example/ladder";
     harness.discord.submit_form(clicked, words).unwrap();
     let posts = harness.posts(2).await;
-    // Their link is theirs. That nobody is called as a crowd, the harness checks of every post.
+    // The keeper's own link stays. The harness checks that no post mentions everyone.
     assert_eq!(
         (posts[1].channel, posts[1].text.contains("https://shed.example/ladder")),
         (harness.tea, true)
@@ -83,7 +83,7 @@ async fn an_edit_that_comes_too_late_says_so_in_japanese() {
     harness.until(|discord| discord.form(clicked).is_some()).await;
     let form = harness.discord.form(clicked).unwrap();
     assert_eq!(shown(&form), (json!("文を変えて話す"), json!("門のそばです。")));
-    // The question is taken back while the form is open.
+    // The author deletes the question while the form is open.
     harness.discord.delete_message(harness.tea, question).unwrap();
     let lapsed = ["#tea：期限切れ。"];
     harness.until(|discord| discord.texts(direct).unwrap() == lapsed).await;

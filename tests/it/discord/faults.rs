@@ -1,4 +1,4 @@
-//! Faults of Discord's gateway, and how the program survives them (scenarios D01 to D05).
+//! Faults of Discord's gateway, and the recovery from them (scenarios D01 to D05).
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl DiscordHarness {
     }
 }
 
-/// Scenario D01: after a cut, the resumed session replays the missed messages, and no history is read.
+/// Scenario D01: after a lost connection, the resumed session replays the missed messages, and no history is read.
 #[tokio::test]
 async fn d01_a_session_is_resumed_after_a_cut() {
     let harness = DiscordHarness::new().await;
@@ -127,7 +127,7 @@ async fn no_message_is_missed_however_a_connection_ends() {
     join_all(runs).await;
 }
 
-/// Scenario D05: if reconnecting would not help, the program says why and ends.
+/// Scenario D05: if reconnecting would not help, the program exits with the reason.
 #[tokio::test]
 async fn d05_a_fatal_close_code_is_explained_and_ends_the_program() {
     for (code, text) in [
@@ -148,7 +148,7 @@ async fn d05_a_fatal_close_code_is_explained_and_ends_the_program() {
     }
 }
 
-/// A connection whose heartbeats are not acknowledged is given up, and the session is resumed on another.
+/// A connection whose heartbeats are not acknowledged is dropped, and the session is resumed on another one.
 #[tokio::test]
 async fn an_unresponsive_connection_is_replaced() {
     let usual = Setting::default();
@@ -171,8 +171,8 @@ async fn an_unresponsive_connection_is_replaced() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A message beyond the limit is not read, and its session would bring it again. A new one begins, and what was missed is
-/// backfilled.
+/// A message above the size limit is not read, and resuming the session would deliver it again. A new session starts,
+/// and the missed messages are backfilled.
 #[tokio::test]
 async fn a_message_beyond_the_limit_ends_the_session() {
     let harness = DiscordHarness::new().await;
@@ -180,7 +180,7 @@ async fn a_message_beyond_the_limit_ends_the_session() {
     harness.discord.emit_event("PRESENCE_UPDATE", json!({"note": "x".repeat(17 * 1024 * 1024)}));
     harness.says_five();
     harness.until_log("a message is larger than the limit").await;
-    // It might come again with the new session, and each session counts against Discord's daily limit.
+    // The message may recur with the new session, and each session counts against Discord's daily limit.
     let log = harness.home.log();
     let lost =
         log.lines().find(|line| line.contains("a message is larger than the limit")).unwrap();
@@ -216,7 +216,7 @@ async fn the_program_is_not_ready_while_disconnected() {
     harness.until_kept(STORED_MESSAGES, 5).await;
     harness.until_heard().await;
     assert_eq!(program.request("/ready").await.status(), 200);
-    // The port repeats for a moment what it has found.
+    // The health port caches its result for a moment.
     let healthy = async {
         while health().await != (200, json!("healthy"), json!("connected")) {
             next_poll().await;
@@ -294,7 +294,7 @@ async fn duplicate_and_malformed_events_are_harmless() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Discord is asked about an unknown channel. While that fails, its messages are not lost.
+/// An unknown channel is looked up. While the lookup fails, its messages are not lost.
 #[tokio::test]
 async fn an_unknown_channel_is_fetched_until_discord_answers() {
     let harness = DiscordHarness::new().await;

@@ -17,7 +17,7 @@ const STORED_MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'li
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
 impl DiscordHarness {
-    /// Stops the program for so long that Discord forgets its session.
+    /// Stops the program long enough for Discord to forget its session.
     async fn away(&self, program: Program) {
         assert_eq!(program.stop(), Some(0));
         self.until(|discord| discord.connection_count() == 0).await;
@@ -199,8 +199,8 @@ async fn an_old_mention_is_not_answered() {
     assert_eq!(harness.discord.posts().len(), 1);
 }
 
-/// During the gap, the channel became private and a question was deleted. Steps that fall due at the start wait until
-/// both are known.
+/// During the gap, the channel became private and a question was deleted. Steps due at startup wait until both changes
+/// are known.
 #[tokio::test]
 async fn nothing_is_posted_before_the_backfill() {
     use aizuchi_harness::providers::ProviderResponse;

@@ -16,7 +16,7 @@ use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
 use aizuchi_harness::providers::{Server, ServerLimits};
 
-/// The opcodes with which a bot starts and resumes a session.
+/// The opcodes by which a bot starts and resumes a session.
 pub const IDENTIFY: u64 = 2;
 pub const RESUME: u64 = 6;
 
@@ -32,18 +32,18 @@ pub struct DiscordHarness {
     pub ren: UserId,
     /// A public channel.
     pub tea: ChannelId,
-    /// A private one.
+    /// A private channel.
     pub attic: ChannelId,
     _stop: DropGuard,
 }
 
-/// What differs from the default setup.
+/// Differences from the default setup.
 pub struct Setting {
-    /// More of the section `discord`, indented by two.
+    /// Additional settings of the section `discord`, indented by two.
     pub discord: &'static str,
     /// The debounce before a judgment, in seconds.
     pub wait: f64,
-    /// More sections.
+    /// Additional sections.
     pub more: &'static str,
     pub world: FakeDiscordSettings,
 }
@@ -59,7 +59,7 @@ impl Default for Setting {
     }
 }
 
-/// The queries on the database are those of [`Home`].
+/// The database is queried through [`Home`].
 impl Deref for DiscordHarness {
     type Target = Home;
 
@@ -139,7 +139,7 @@ impl DiscordHarness {
         self.discord.add_channel(NewChannel { name, kind, ..NewChannel::default() }).unwrap()
     }
 
-    /// A user posts in a channel or a thread.
+    /// Posts a message in a channel or a thread, as a user.
     pub fn says(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
         self.discord.send_message(channel, user, text).unwrap()
     }
@@ -148,39 +148,39 @@ impl DiscordHarness {
         self.discord.send_message_with(saying).unwrap()
     }
 
-    /// A user mentions the bot in a channel.
+    /// Mentions the bot in a channel, as a user.
     pub fn asks(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
         self.says(channel, user, &format!("<@{}> {text}", self.bot))
     }
 
-    /// What the model says next.
+    /// Scripts the model's next answers.
     pub fn will_say(&self, texts: &[&str]) {
         self.model.will_say(texts);
     }
 
-    /// Waits until there are this many posts, and returns all.
+    /// Waits until there are this many posts, and returns them all.
     pub async fn posts(&self, count: usize) -> Vec<RecordedPost> {
         self.until(|discord| discord.posts().len() >= count).await;
         self.discord.posts()
     }
 
-    /// Waits until a message is stored. Everything before it is then stored, too.
+    /// Waits until a message is stored, and with it all earlier ones.
     pub async fn until_line(&self, text: &str) {
         let kept = format!("SELECT count(*) FROM messages WHERE text = '{text}'");
         self.until_kept(&kept, 1).await;
     }
 
-    /// The stored messages of a channel.
+    /// Returns the stored messages of a channel.
     pub async fn lines(&self, channel: ChannelId) -> Vec<String> {
         self.kept(&channel.to_string()).await
     }
 
-    /// The last prompt that the model received.
+    /// Returns the last prompt that the model received.
     pub fn prompt(&self) -> String {
         self.model.prompt()
     }
 
-    /// How often the program has begun or resumed a session.
+    /// Returns how often the program has sent an opcode, e.g. to start or resume a session.
     pub fn said(&self, op: u64) -> usize {
         self.discord.payloads(op).len()
     }

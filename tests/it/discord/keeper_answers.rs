@@ -1,5 +1,5 @@
-//! Discord's answer to a question for a keeper is lost: it stands there once, and is settled as any other. The channel
-//! speaks Japanese, and so does all that its keeper reads.
+//! Discord's response to a keeper's question is lost: the question is posted once, and is settled as usual. The channel
+//! is in Japanese, and so is everything that its keeper reads.
 
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
@@ -23,7 +23,7 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     let direct = harness.discord.open_direct_message(keeper).unwrap();
     assert_eq!(asked.channel, direct);
     assert!(asked.text.starts_with("#tea で、こう話そうと思います。"), "{}", asked.text);
-    // Its buttons work before anybody knows where it stands.
+    // Its buttons work before the program knows the message's id.
     harness.discord.click(direct, asked.id, keeper, "今は話さない").unwrap();
     harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
     assert_eq!(program.stop(), Some(0));

@@ -1,4 +1,4 @@
-//! Whoever looks after a channel is asked in a direct message before anything is said there unasked.
+//! A channel's keeper is asked in a direct message before the persona speaks there unasked.
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
@@ -16,7 +16,7 @@ async fn a_keeper_approves_what_is_said() {
     let direct = harness.discord.open_direct_message(keeper).unwrap();
     assert_eq!(asked.channel, direct);
     assert!(asked.text.starts_with("In #tea I’d say:\n\nBy the gate."), "{}", asked.text);
-    // Nobody else decides.
+    // Other users cannot decide.
     let clicked = harness.discord.click(direct, asked.id, mio, "Say it").unwrap();
     let told = |discord: &aizuchi_fakes::discord::FakeDiscord| {
         let responses = discord.interaction(clicked).map(|it| it.responses).unwrap_or_default();
@@ -32,7 +32,7 @@ async fn a_keeper_approves_what_is_said() {
         "no button is left"
     );
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
-    // What a keeper is asked is about another channel, and is not kept with theirs.
+    // A keeper's question is about another channel, so it is not stored with the direct message.
     assert_eq!(harness.lines(direct).await, [""; 0]);
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! A command that is given while no session is open: the history brings it after the start, seconds after it was written.
+//! A command given while no session is open: the history delivers it after startup, seconds after it was written.
 
 use crate::discord::harness::DiscordHarness;
 

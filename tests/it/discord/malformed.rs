@@ -1,5 +1,5 @@
-//! Discord sends what fits no type: each value of each event is replaced by values of other types and by extreme ones.
-//! The program reads on, over the same connection, and answers the mentions in between.
+//! Malformed input from Discord: each value of each event is replaced by values of other types and by extreme ones. The
+//! program keeps reading over the same connection, and answers the mentions in between.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ use crate::slack::malformed::NO_LIMITS;
 
 const MENTION_CHANNELS: usize = 40;
 const MENTIONS_AT_ONCE: usize = 8;
-/// How many altered events there are between two mentions.
+/// The number of altered events between two mentions.
 const BETWEEN_MENTIONS: usize = 40;
-/// Stands in texts that must not appear in the log.
+/// Contained in texts that must not appear in the log.
 const SECRET: &str = "quince jelly";
 
 struct MalformedHarness {
@@ -52,7 +52,7 @@ impl MalformedHarness {
         Self { discord, program, channels, asked: 0 }
     }
 
-    /// Asks in the next channel. Now and then, all mentions so far have to be answered.
+    /// Asks in the next channel. At intervals, waits until all mentions so far are answered.
     async fn ask(&mut self, what: &str) {
         let channel = self.channels[self.asked % MENTION_CHANNELS];
         self.discord.asks(channel, self.discord.mio, &format!("hello after {what}?"));
@@ -67,7 +67,8 @@ impl MalformedHarness {
         self.discord.until(|discord| answer_count(discord, &self.channels) >= asked).await;
     }
 
-    /// The connection was never lost, no defect showed, and each mention has one answer, where it was asked.
+    /// Checks that the connection was never lost, that no error showed, and that each mention has one answer in its
+    /// channel.
     async fn end(self, malformed: &str) {
         self.wait_for_answers().await;
         assert_eq!(answer_count(&self.discord.discord, &self.channels), self.asked);
@@ -87,7 +88,7 @@ fn answer_count(discord: &FakeDiscord, channels: &[ChannelId]) -> usize {
     })
 }
 
-/// One event of each name, as Discord sends them, and a message of each kind.
+/// Returns one event of each name, as Discord sends them, and a message of each kind.
 fn example_events(harness: &DiscordHarness) -> Vec<(String, Value)> {
     let (discord, guild, mio, ren) = (&harness.discord, harness.guild, harness.mio, harness.ren);
     let new_channel = |name: &str| {
@@ -142,7 +143,7 @@ fn example_events(harness: &DiscordHarness) -> Vec<(String, Value)> {
     by_kind.into_values().chain(others).filter(is_ours).collect()
 }
 
-/// A new message has another id than any before.
+/// Gives a new message an id that was not used before.
 fn as_new(name: &str, data: &Value, number: u64) -> Value {
     let mut data = data.clone();
     if name == "MESSAGE_CREATE" {
@@ -160,7 +161,7 @@ async fn no_event_ends_the_program_or_keeps_a_mention_from_being_answered() {
     let mut number = 0;
     for (name, data) in events {
         let name: &'static str = name.leak();
-        // Each value in some of all ways; which ones differs from value to value.
+        // Each value is altered in a subset of all ways, which differs from value to value.
         let alterations: Vec<_> =
             Alteration::all_of(&data).into_iter().step_by(cases(5, 3)).collect();
         for some in alterations.chunks(BETWEEN_MENTIONS) {

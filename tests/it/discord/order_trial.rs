@@ -1,4 +1,4 @@
-//! An order that an admin gives on Discord is a draft at first, and its answer says what it would have changed there.
+//! A standing order by an admin on Discord is a draft at first, and the answer says what it would have changed there.
 //! In both languages.
 
 use serde_json::json;

@@ -43,7 +43,7 @@ use crate::discord::bodies::are_valid;
 /// The adapter without the program, on a server with one channel.
 struct PostHarness {
     fake: Arc<FakeDiscord>,
-    /// The URL of its API.
+    /// The base URL of its API.
     base: String,
     discord: DiscordPlatform,
     inbox: Arc<Inbox>,
@@ -82,7 +82,7 @@ impl PostHarness {
         Self::with(ThreadPolicy::Never).await
     }
 
-    /// A harness for many calls.
+    /// Returns a harness without rate limits, for many calls.
     async fn without_limits() -> Self {
         let many = RateLimit::new(1_000_000, SignedDuration::from_secs(1));
         let limits = RateLimits { global: many, messages: many, reactions: many, other: many };
@@ -163,7 +163,7 @@ impl PostHarness {
         self.inbox.hear(Heard::User(user)).await.unwrap();
     }
 
-    /// Mio posts a message, and it is heard.
+    /// Mio posts a message, and the program hears it.
     async fn says(&self, text: &str) -> MessageId {
         let id = self.fake.send_message(self.tea, self.mio, text).unwrap();
         let message = Message {
@@ -205,7 +205,7 @@ impl PostHarness {
         }
     }
 
-    /// The same item after a call whose outcome is unknown.
+    /// Returns the same item after a call whose outcome is unknown.
     fn sending(item: &OutboxItem) -> OutboxItem {
         OutboxItem { dispatched_at: Some(Timestamp::now()), ..item.clone() }
     }
@@ -247,7 +247,7 @@ async fn an_answer_replies_to_its_question_once() {
     let second = OutboxItem { first_in_draft: first.id, ..harness.item("of the rain.", &[&asked]) };
     harness.discord.post(&first).await.unwrap();
     harness.discord.post(&second).await.unwrap();
-    // An unsolicited post is no reply, unless there are newer messages.
+    // An unsolicited post is not a reply, unless there are newer messages.
     let about = |id: &MessageId| {
         let item = harness.item("I know that one.", &[]);
         let draft = DraftMetadata { about: Some(id.clone()), ..(*item.metadata).clone() };
@@ -309,7 +309,7 @@ async fn a_post_whose_response_is_lost_is_found_or_posted_once() {
 }
 
 /// The response was lost, and a moderator deleted the post before the next attempt. Discord remembers the nonce, and
-/// answers that it knows no such message.
+/// responds that the message is unknown.
 #[tokio::test]
 async fn a_deleted_post_is_not_posted_again() {
     let harness = PostHarness::new().await;
@@ -321,7 +321,7 @@ async fn a_deleted_post_is_not_posted_again() {
     assert_eq!(harness.discord.find_posted(&PostHarness::sending(&item)).await, Ok(None));
     let posted = harness.discord.post(&item).await.unwrap();
     assert_eq!((harness.fake.posts().len(), harness.texts().len()), (1, 0));
-    // It has an id of its own, under which the backfill finds no message.
+    // The post gets an id of its own, which no message has for the backfill.
     let id: id::MessageId = posted.id.as_str().parse().unwrap();
     assert_eq!(id::created_at(id).as_millisecond(), posted.at.as_millisecond());
 }
@@ -573,7 +573,8 @@ async fn a_forum_post_is_answered_and_reacted_to_in_its_thread() {
     assert_eq!(harness.fake.messages(thread).unwrap()[0].reactions.len(), 1);
 }
 
-/// Each value of the newest response to a request, altered in some of all ways; which ones differs from value to value.
+/// Returns the alterations of each value of the newest response to a request. Each value is altered in a subset of all
+/// ways, which differs from value to value.
 fn alterations(fake: &FakeDiscord, method: Method) -> Vec<Alteration> {
     let answer = fake.calls(method).pop().and_then(|call| call.answer);
     let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method:?} was answered")));
@@ -626,7 +627,7 @@ async fn no_response_to_a_lookup_finds_what_was_not_posted() {
     assert!(harness.discord.find_posted(&reaction).await.unwrap().is_some());
     for alteration in alterations(&harness.fake, Method::GetMessage) {
         harness.fake.inject_fault(Method::GetMessage, Fault::Altered(alteration));
-        // It may be looked for in vain, and is added again, which changes nothing.
+        // The lookup may fail, and the reaction is added again, which is idempotent.
         let _ = harness.discord.find_posted(&reaction).await;
     }
     assert!(harness.discord.find_posted(&reaction).await.unwrap().is_some());
@@ -640,13 +641,13 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
     for method in [Method::GetMe, Method::GetMyApplication, Method::GetMyGuilds] {
         for alteration in alterations(&harness.fake, method) {
             harness.fake.inject_fault(method, Fault::Altered(alteration));
-            // It may be unknown who the bot is. That is an error, and may be asked again.
+            // The bot's identity may be unknown. That is an error, and the call may be retried.
             let _ = fetch_identity(&base).await;
         }
     }
     resolve_identity(&base, &store).await.unwrap();
     let checked = async {
-        // A malformed event has the server read again.
+        // A malformed event triggers a sync of the server.
         let sync = async |method: Method| {
             let before = call_count(&harness.fake, method);
             while call_count(&harness.fake, method) == before {
@@ -670,7 +671,7 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
                 sync(method).await;
             }
         }
-        // A message in the server's channel is heard there all the same.
+        // A message in the server's channel is heard nevertheless.
         let id = harness.fake.send_message(harness.tea, harness.mio, "hello").unwrap();
         let id = MessageId::new(id.to_string());
         let ConversationId { workspace, channel, .. } = &harness.conversation;

@@ -1,4 +1,4 @@
-//! A voice message's day on Discord.
+//! The lifecycle of a voice message on Discord.
 
 use aizuchi_fakes::discord::message::NewFakeMessage;
 use aizuchi_fakes::file::FakeFile;
@@ -8,7 +8,8 @@ use crate::discord::harness::DiscordHarness;
 
 const OGG: &[u8] = b"OggS\0\x04\0\xee\x02\0\0\0\0\0sound";
 
-/// Its link has expired, so the message is asked for a new one. One that is too long by its own account is not fetched.
+/// Its link has expired, so the message is fetched again for a new one. A recording that is declared too long is not
+/// fetched.
 #[tokio::test]
 async fn a_voice_message_is_heard_when_somebody_asks_about_it() {
     let harness = DiscordHarness::new().await;

@@ -1,4 +1,4 @@
-//! A backup is made, and restored after more has been answered.
+//! A backup is restored after more messages were answered.
 
 use aizuchi_harness::providers::ProviderResponse;
 
@@ -7,7 +7,7 @@ use crate::discord::harness::DiscordHarness;
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
 const ANSWERED: &str = "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%restored from a backup%'";
 
-/// One answer was being written when the backup was made, the other question was asked after it.
+/// One answer was in progress when the backup was made, the other question was asked after it.
 #[tokio::test]
 async fn answers_that_the_backup_has_not_seen_are_not_given_again() {
     let harness = DiscordHarness::new().await;

@@ -1,12 +1,12 @@
-//! Standing orders on Discord: an admin gives, lists, changes and drops them, they are in the prompts of where they
-//! were given and nowhere else, and a member is refused. In both languages.
+//! Standing orders on Discord: an admin gives, lists, changes and drops them; they are in the prompts of the place
+//! where they were given and nowhere else; a member is refused. In both languages.
 
 use aizuchi_fakes::discord::id::{ChannelId, UserId};
 
 use crate::discord::harness::{DiscordHarness, Setting};
 use crate::program::Program;
 
-/// What is said, and what is answered to it.
+/// The messages of the story, and their answers.
 struct Words {
     give: (&'static str, &'static str),
     text: &'static str,
@@ -55,7 +55,7 @@ const JAPANESE: Words = Words {
 struct Story {
     harness: DiscordHarness,
     program: Program,
-    /// How many posts there are so far.
+    /// The number of posts so far.
     posts: usize,
 }
 
@@ -66,7 +66,7 @@ impl Story {
         Self { harness, program, posts: 0 }
     }
 
-    /// What it answers to a message with its name.
+    /// Returns the persona's answer to a message that mentions it.
     async fn answer(&mut self, place: ChannelId, user: UserId, text: &str) -> String {
         self.harness.asks(place, user, text);
         self.posts += 1;
@@ -75,7 +75,7 @@ impl Story {
         post.text
     }
 
-    /// The prompt with which it answers a member's question.
+    /// Returns the prompt for the answer to a member's question.
     async fn prompt(&mut self, place: ChannelId) -> String {
         self.harness.will_say(&["So it is."]);
         let ren = self.harness.ren;

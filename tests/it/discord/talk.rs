@@ -58,7 +58,7 @@ async fn only_addressed_messages_are_answered() {
     harness.says(direct, harness.ren, "and here?");
     let third = harness.posts(3).await.remove(2);
     assert_eq!(third.channel, direct);
-    // The server is called by its name, and direct messages have none.
+    // The server is listed by its name, and direct messages have no workspace name.
     let found = program.get("/api/workspaces").await;
     let found = found["workspaces"].as_array().unwrap();
     let name = |id: &str| found.iter().find(|it| it["id"] == id).unwrap()["name"].clone();
@@ -75,7 +75,7 @@ async fn only_addressed_messages_are_answered() {
         harness.ren
     );
     assert_eq!(harness.count(&named).await, 1);
-    // That it is a reply is certain, and to which message.
+    // It is known that this is a reply, and to which message.
     let link = format!(
         "SELECT count(*) FROM links AS l JOIN messages AS m ON m.id = l.message
          WHERE m.text = 'well done' AND l.parent = '{message}' AND l.probability = 1 AND l.version = 0"
@@ -451,7 +451,7 @@ async fn custom_emoji_are_rendered() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// The link of a picture that was sent earlier has expired, so the message is asked for a new one.
+/// The link of a picture that was sent earlier has expired, so the message is fetched again for a new one.
 #[tokio::test]
 async fn a_picture_is_described_when_somebody_asks_about_it() {
     let setting = Setting { more: "  vision: {}\n", ..Setting::default() };
@@ -472,7 +472,7 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     assert!(prompt.contains(line), "{prompt}");
     let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
     harness.until_kept(kept, 1).await;
-    // The message takes the description along.
+    // The description is deleted with the message.
     harness.discord.delete_message(harness.tea, shown).unwrap();
     harness.until_kept(kept, 0).await;
     assert_eq!(program.stop(), Some(0));

@@ -1,4 +1,4 @@
-//! Timeouts, shortened: sessions that do not start, and commands that take long.
+//! Shortened timeouts: sessions that do not start, and commands that take long.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! After enough clicks a keeper is asked once whether the persona may speak by itself; a yes orders that.
+//! After enough clicks a keeper is asked once whether the persona may speak without asking; a yes orders it.
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
@@ -39,7 +39,7 @@ async fn a_keeper_is_asked_once_whether_it_may_speak_by_itself() {
         let posts = harness.posts(3).await;
         let offers: Vec<_> = posts.iter().filter(|post| post.text.contains(question)).collect();
         assert!(offers.len() == 1 && offers[0].channel == direct, "{posts:?}");
-        // Nobody else decides.
+        // Other users cannot decide.
         harness.discord.click(direct, offers[0].id, mio, yes).unwrap();
         harness.discord.click(direct, offers[0].id, keeper, yes).unwrap();
         let is_settled = |discord: &aizuchi_fakes::discord::FakeDiscord| {

@@ -1,4 +1,4 @@
-//! Channels and messages that cannot be read keep nobody waiting.
+//! Unreadable channels and messages do not delay the others.
 
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::discord::fault::Fault;
@@ -9,17 +9,17 @@ use jiff::SignedDuration;
 use crate::discord::harness::DiscordHarness;
 use crate::program::{TIMEOUT, next_poll};
 
-/// How many channels there are, one of which cannot be read.
+/// The number of channels, one of which is unreadable.
 const CHANNELS: usize = 20;
 
-/// What was wrong with one channel while Aizuchi came back.
+/// The fault of one channel after a gap.
 enum Wrong {
     History(Fault),
     Message,
 }
 
-/// Aizuchi was mentioned in 19 channels while it was away. After it has come back, the users get all answers before
-/// anything is mended.
+/// Aizuchi was mentioned in 19 channels during a gap. After it has reconnected, the users get all answers before the
+/// fault is fixed.
 async fn answer_in_other_channels(wrong: Wrong) {
     let harness = DiscordHarness::new().await;
     let more = (2..CHANNELS)
@@ -57,10 +57,10 @@ async fn answer_in_other_channels(wrong: Wrong) {
     expected.sort();
     assert_eq!(answered, expected);
     if is_unreadable {
-        // The log and those who are trusted learn which channel it is.
+        // The log and, for trusted clients, `/ready` name the channel.
         let is_logged = async {
             while !harness.log().contains("the backfill of a channel failed") {
-                // What hangs is cut off now, as its timeout would do later.
+                // Hanging requests are ended now, as their timeout would do later.
                 harness.discord.release_hanging();
                 next_poll().await;
             }
@@ -90,19 +90,19 @@ async fn a_channel_whose_history_is_no_json_keeps_no_other_waiting() {
 
 #[tokio::test]
 async fn a_channel_whose_history_hangs_keeps_no_other_waiting() {
-    // It hangs until it is released, and is then reset; it is never executed.
+    // The request hangs until it is released, and is then reset; it is never executed.
     let after = SignedDuration::from_hours(1);
     let hang = Fault::CommitLater { after, status: None };
     answer_in_other_channels(Wrong::History(hang)).await;
 }
 
-/// The page is read, and the message with it.
+/// The page is read, including the message.
 #[tokio::test]
 async fn a_message_with_half_a_surrogate_pair_hides_nothing() {
     answer_in_other_channels(Wrong::Message).await;
 }
 
-/// Live, such a message is heard like any other.
+/// A live message of this kind is heard like any other.
 #[tokio::test]
 async fn a_live_message_with_half_a_surrogate_pair_is_heard() {
     let harness = DiscordHarness::new().await;

@@ -1,5 +1,4 @@
-//! How welcome words were on Discord: reactions, thanks, being told to stop and deletions are figures, in both
-//! languages.
+//! The reception of posts on Discord: reactions, thanks, requests to stop and deletions are counted, in both languages.
 
 use aizuchi_fakes::discord::id::UserId;
 use aizuchi_fakes::discord::journal::RecordedPost;
@@ -19,7 +18,7 @@ struct Words {
     reply: &'static str,
     thanks: &'static str,
     stop: &'static str,
-    /// As the page tells it.
+    /// The text on the page.
     told: [&'static str; 4],
 }
 
@@ -55,7 +54,7 @@ async fn words_are_rated(words: Words) {
     harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
     assert_eq!(program.stop(), Some(0));
 
-    // The last hour is not known yet.
+    // The last hour is not evaluated yet.
     harness.home.age(2).await;
     let program = harness.start().await;
     let known = json_of(get(&program, None, "/api/workspaces").await).await;

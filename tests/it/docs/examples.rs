@@ -1,4 +1,4 @@
-//! The command lines in the documentation are understood, and its settings are accepted.
+//! The command lines in the documentation parse, and its settings are accepted.
 
 use aizuchi::cli::Cli;
 use aizuchi::config::Config;
@@ -66,19 +66,19 @@ fn every_example_of_a_config_is_accepted() {
     assert!(accepted > 8, "only {accepted} examples were found");
 }
 
-/// What is wrong with the command lines in fenced blocks, and with the commands that sentences name.
+/// Returns the errors in the command lines of fenced blocks, and in the commands named in sentences.
 fn wrong_commands(page: &Page) -> Vec<String> {
     let named = named_commands(page);
     let typed = command_lines(page);
     let wrong = typed.iter().filter_map(|words| problem(words));
-    // A sentence may leave out arguments, but those that it names exist.
+    // A sentence may omit arguments, but the arguments that it names must exist.
     let is_stale = |kind| matches!(kind, ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
     let stale = named.iter().filter_map(|words| problem(words).filter(|(kind, _)| is_stale(*kind)));
     let path = page.path.display();
     wrong.chain(stale).map(|(_, problem)| format!("{path}: {problem}")).collect()
 }
 
-/// What the program says to a command line that it does not understand.
+/// Returns the program's error for a command line that does not parse.
 fn problem(words: &[String]) -> Option<(ErrorKind, String)> {
     let error = Cli::try_parse_from(words).err()?;
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -87,7 +87,7 @@ fn problem(words: &[String]) -> Option<(ErrorKind, String)> {
     (!is_answer).then(|| (error.kind(), format!("{}: {why}", words.join(" "))))
 }
 
-/// The command lines of the program in fenced blocks, in words, beginning with its name.
+/// Returns the program's command lines in fenced blocks, as words, starting with its name.
 fn command_lines(page: &Page) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for block in page.code_blocks() {
@@ -102,7 +102,7 @@ fn command_lines(page: &Page) -> Vec<Vec<String>> {
     lines
 }
 
-/// The commands that sentences name, like `aizuchi check`.
+/// Returns the commands named in sentences, like `aizuchi check`.
 fn named_commands(page: &Page) -> Vec<Vec<String>> {
     let codes = page.events().filter_map(|event| match event {
         Event::Code(code) => Some(code),
@@ -111,7 +111,7 @@ fn named_commands(page: &Page) -> Vec<Vec<String>> {
     codes.filter_map(|code| program_arguments(&code)).collect()
 }
 
-/// The arguments behind `aizuchi` or `cargo run … --`, without variables before it and what a shell takes.
+/// Returns the arguments after `aizuchi` or `cargo run … --`, without leading variables and shell syntax.
 fn program_arguments(line: &str) -> Option<Vec<String>> {
     let words = words(line);
     let is_name = |character: char| character.is_ascii_uppercase() || character == '_';
@@ -131,12 +131,12 @@ fn program_arguments(line: &str) -> Option<Vec<String>> {
     Some(std::iter::once("aizuchi".to_owned()).chain(rest).collect())
 }
 
-/// Whether `cargo` runs the program and not a test or an example.
+/// Whether `cargo` runs the program, not a test or an example.
 fn is_program(words: &[&String]) -> bool {
     words.get(1).is_some_and(|verb| *verb == "run") && words.iter().all(|word| *word != "--example")
 }
 
-/// The words as a shell has them, without a comment.
+/// Splits a line into words as a shell does, without a comment.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! Every relative link leads to a file, and to a heading in it.
+//! Every relative link resolves to a file, and to a heading in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -47,7 +47,7 @@ fn broken_links(pages: &[Page]) -> Vec<String> {
     broken
 }
 
-/// The relative links and images.
+/// Returns the relative links and images.
 fn links(page: &Page) -> Vec<String> {
     let targets = page.events().filter_map(|event| match event {
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url),
@@ -57,7 +57,7 @@ fn links(page: &Page) -> Vec<String> {
     relative.map(|target| target.to_string()).collect()
 }
 
-/// What GitHub makes of the headings.
+/// Returns the anchors that GitHub generates for the headings.
 fn anchors(page: &Page) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for (_, title) in page.headings() {
@@ -74,7 +74,7 @@ fn anchors(page: &Page) -> BTreeSet<String> {
     anchors
 }
 
-/// The path without `..`.
+/// Resolves `..` in a path.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -1,5 +1,5 @@
-//! `docs/reference/cli.md` and `docs/reference/config-keys.md` are made here, from the command line and from the schema
-//! of the config. With `AIZUCHI_WRITE_DOCS=1` the tests write them anew.
+//! Generates `docs/reference/cli.md` and `docs/reference/config-keys.md` from the command line and from the schema of
+//! the config. With `AIZUCHI_WRITE_DOCS=1` the tests rewrite them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ fn command_line_reference() -> String {
     text
 }
 
-/// Describes a command, or those below it if it does nothing by itself.
+/// Describes a command, or its subcommands if it does nothing by itself.
 fn describe_command(command: &Command, name: &str, text: &mut String) {
     let is_group = command.is_subcommand_required_set();
     if !is_group {
@@ -75,7 +75,7 @@ fn describe_command(command: &Command, name: &str, text: &mut String) {
 fn config_reference() -> String {
     let schema = schema();
     let mut defaults: Value = serde_saphyr::from_str(EXAMPLE).unwrap();
-    // Left out, these sections are off. Where they are not, the example has the defaults of what they leave out.
+    // If omitted, these sections are disabled. If present, the example shows the defaults of the omitted keys.
     let whole: Value = serde_saphyr::from_str(&uncommented()).unwrap();
     for section in ["slack", "discord"] {
         defaults[section] = whole[section].clone();
@@ -117,7 +117,7 @@ struct KeyTable<'a> {
     schema: &'a Value,
     defaults: &'a Value,
     rows: String,
-    /// Where the keys of a definition were shown first.
+    /// The section in which the keys of a definition were first shown.
     known: BTreeMap<String, String>,
 }
 
@@ -162,13 +162,13 @@ impl<'a> KeyTable<'a> {
         }
     }
 
-    /// The definition that a part of the schema refers to, or the part itself.
+    /// Returns the definition that a part of the schema refers to, or the part itself.
     fn resolve(&self, part: &'a Value) -> &'a Value {
         reference(part).map_or(part, |name| &self.schema["$defs"][name])
     }
 }
 
-/// The name of the definition that a part refers to, perhaps beside `null`.
+/// Returns the name of the definition that a part refers to, possibly as an alternative to `null`.
 fn reference(part: &Value) -> Option<&str> {
     let choices = part["anyOf"].as_array().into_iter().flatten();
     let mut references =
@@ -184,7 +184,7 @@ fn description(part: &Value) -> Option<String> {
     part["description"].as_str().map(|text| text.replace('\n', " "))
 }
 
-/// What the single values of a key mean, where that is said.
+/// Returns the meanings of a key's values, as far as they are documented.
 fn choices(part: &Value, schema: &Value) -> Vec<String> {
     if let Some(name) = part["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         return choices(&schema["$defs"][name], schema);
@@ -196,7 +196,7 @@ fn choices(part: &Value, schema: &Value) -> Vec<String> {
     parts.flat_map(|part| choices(part, schema)).collect()
 }
 
-/// A value as a config has it.
+/// Formats a value as in a config.
 fn plain(value: &Value) -> String {
     match value.as_str() {
         Some("") | None => value.to_string(),
@@ -204,7 +204,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The kinds of values that a key takes, without variables.
+/// Returns the types of values that a key accepts, without variables.
 fn values(part: &Value, schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect_values(part, schema, &mut found);

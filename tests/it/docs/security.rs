@@ -1,4 +1,4 @@
-//! The table of attacks: each row names tests that exist, and a bound that follows from its number of attacks.
+//! The table of attacks: each row names existing tests, and a bound that follows from its number of attacks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,7 +62,7 @@ fn what_is_wrong_in_the_table_would_be_noticed() {
     assert_eq!(bounds, expected);
 }
 
-/// With 0 breaches of so many attacks, the probability of a breach is below this with 95 % confidence.
+/// With 0 breaches in this many attacks, the probability of a breach is below this bound with 95 % confidence.
 fn bound(attacks: u32) -> String {
     let percent = 300.0 / f64::from(attacks);
     let rounded = |digits: i32| (percent * 10_f64.powi(digits) + 0.5).floor() / 10_f64.powi(digits);
@@ -74,7 +74,7 @@ fn bound(attacks: u32) -> String {
     }
 }
 
-/// Whether this test is the one that is named, or one of its module if that is named with `*`.
+/// Whether this test is the named one, or one of its module if the name ends with `*`.
 fn is_meant(named: &str, test: &str) -> bool {
     let test = match named.strip_suffix("::*") {
         Some(module) => return is_end(module, test.rsplit_once("::").map_or("", |(path, _)| path)),
@@ -103,7 +103,7 @@ fn attacks(text: &str) -> Vec<Attack> {
     .collect()
 }
 
-/// All tests of the repository, with the paths of their modules.
+/// Returns all tests of the repository, with their module paths.
 fn tests() -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
     for folder in ["src", "tests/it"] {

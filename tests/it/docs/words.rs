@@ -1,4 +1,4 @@
-//! Words that the pages for operators and developers have in one sense each.
+//! Words with a single meaning on the pages for operators and developers.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use regex::Regex;
 
 use crate::docs::{Page, markdown_below};
 
-/// What people talk in is a channel. Only the local room is a room; Matrix calls its channels so, and there is room for
-/// something.
+/// People talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
+/// rooms, and room in the sense of space.
 #[test]
 fn a_room_is_the_local_room() {
     let mut wrong = Vec::new();
@@ -31,7 +31,7 @@ fn other_rooms_are_noticed() {
     assert_eq!(rooms(&page), ["Private rooms", "every room"]);
 }
 
-/// The parts of sentences in which something else is a room.
+/// Returns the parts of sentences that use "room" in another sense.
 fn rooms(page: &Page) -> Vec<String> {
     let allowed =
         Regex::new(r"\b[Ll]ocal rooms?\b|\bMatrix rooms?\b|\bRoom info\b|\broom (for|to)\b")
@@ -47,7 +47,7 @@ fn rooms(page: &Page) -> Vec<String> {
     found.collect()
 }
 
-/// The text of each paragraph, heading, cell and item, without code and links.
+/// Returns the text of each paragraph, heading, cell and item, without code and links.
 fn blocks(page: &Page) -> Vec<String> {
     let (mut blocks, mut text) = (Vec::new(), String::new());
     let (mut is_code, mut links) = (false, 0_usize);

@@ -1,13 +1,13 @@
-//! The conversation, and what the accounts of those who wrote it are called.
+//! The conversation, and the account names of its authors.
 
 use jiff::Timestamp;
 
-/// A line is an id, a time, a channel and an author, and a text behind `|`. What stands between them: `in:` names the
-/// message that began its thread, `re:` the one that it answers, `edits:` the one whose text it replaces. A message
-/// that is `deleted` leaves a trace in some exports.
+/// A line consists of an id, a time, a channel, an author, and a text after `|`. Attributes may come before it: `in:`
+/// names the message that began its thread, `re:` the one that it answers, `edits:` the one whose text it replaces. A
+/// message that is `deleted` leaves a trace in some exports.
 const CONVERSATION: &str = include_str!("conversation.txt");
 
-/// Those who write, each with the name of the account.
+/// The authors, each with an account name.
 pub const PEOPLE: [(&str, &str); 7] = [
     ("Nadia", "nadia"),
     ("Tomasz", "tomasz"),
@@ -20,7 +20,7 @@ pub const PEOPLE: [(&str, &str); 7] = [
 pub const BOT: (&str, &str) = ("Tidewatch", "tidewatch");
 pub const CHANNELS: [&str; 4] = ["boatyard", "harbour-desk", "港の雑談", PRIVATE_CHANNEL];
 pub const PRIVATE_CHANNEL: &str = "bursary";
-/// When the channels were made, before anybody wrote.
+/// The creation time of the channels, before the first message.
 pub const BEGIN: i64 = 1_715_580_000;
 pub const FIRST_DAY: &str = "2024-05-13";
 
@@ -72,13 +72,13 @@ impl Conversation {
         Self { lines: CONVERSATION.lines().map(Line::parse).collect() }
     }
 
-    /// Every message, and what it was edited to.
+    /// Returns every message, with its last edit.
     pub fn messages(&self) -> impl Iterator<Item = (&Line, Option<&Line>)> {
         let messages = self.lines.iter().filter(|line| line.edits.is_none());
         messages.map(move |line| (line, self.edit_of(line)))
     }
 
-    /// The same without those that were deleted.
+    /// Returns the messages that were not deleted.
     pub fn kept(&self) -> impl Iterator<Item = (&Line, Option<&Line>)> {
         self.messages().filter(|(line, _)| !line.is_deleted)
     }
@@ -95,7 +95,7 @@ impl Conversation {
         self.lines.iter().any(|line| line.thread == Some(id))
     }
 
-    /// As Slack names a message: by its time.
+    /// Returns Slack's id of a message, which is its time.
     pub fn slack_id(&self, id: &str) -> String {
         format!("{}.000000", self.line(id).at.as_second())
     }
@@ -110,7 +110,7 @@ pub fn accounts() -> impl Iterator<Item = (&'static str, &'static str)> {
     PEOPLE.into_iter().chain([BOT])
 }
 
-/// The number of somebody's account.
+/// Returns the number of a user's account.
 pub fn number(name: &str) -> usize {
     accounts().position(|(known, _)| known == name).unwrap() + 1
 }

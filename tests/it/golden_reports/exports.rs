@@ -1,5 +1,5 @@
-//! One invented conversation, written out as each platform exports it. What a writer returns are the arguments of
-//! `aizuchi replay` that name the input.
+//! One fictional conversation, written in each platform's export format. Each writer returns the arguments of `aizuchi
+//! replay` that name the input.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,7 +103,7 @@ pub fn slack(folder: &Path) -> Vec<String> {
     in_folder(folder, "slack")
 }
 
-/// Only of threads and direct messages does the export say that they are private, so the private channel is a thread.
+/// Discord's export marks only threads and direct messages as private, so the private channel is a thread.
 pub fn discord(folder: &Path) -> Vec<String> {
     let conversation = Conversation::read();
     let root = folder.join("discord");
@@ -158,7 +158,7 @@ pub fn discord(folder: &Path) -> Vec<String> {
         files.entry(file).or_insert_with(|| (thread(), Vec::new())).1.push(message);
     }
     for (name, (channel, messages)) in files {
-        // The format is told by the first key.
+        // The format is recognized by the first key.
         let (channel, messages) = (channel.to_string(), json!(messages));
         let guild = r#"{"id":"1","name":"The Harbour"}"#;
         let document = format!(r#"{{"guild":{guild},"channel":{channel},"messages":{messages}}}"#);
@@ -167,7 +167,7 @@ pub fn discord(folder: &Path) -> Vec<String> {
     in_folder(folder, "discord")
 }
 
-/// A room is exported by one who is in it. Here, nobody exported the private one.
+/// A Matrix room is exported by one of its members. Here, the private one was not exported.
 pub fn matrix(folder: &Path) -> Vec<String> {
     let conversation = Conversation::read();
     let root = folder.join("matrix");
@@ -217,7 +217,7 @@ pub fn matrix(folder: &Path) -> Vec<String> {
             })
         });
         let events: Value = joins.chain(said).collect();
-        // The format is told by the first key.
+        // The format is recognized by the first key.
         let document = format!(r#"{{"room_name":"{channel}","messages":{events}}}"#);
         write(&root, &format!("{channel}.json"), &document);
     }
@@ -261,7 +261,7 @@ pub fn mattermost(folder: &Path) -> Vec<String> {
     vec![write_lines(folder, "mattermost.jsonl", &records)]
 }
 
-/// With the ids that Slack gives, so that prompts are as long as those of its export.
+/// Uses the ids that Slack assigns, so that prompts are as long as those of its export.
 pub fn json_lines(folder: &Path) -> Vec<String> {
     let conversation = Conversation::read();
     let records = conversation.kept().map(|(line, edit)| {
@@ -284,7 +284,7 @@ pub fn json_lines(folder: &Path) -> Vec<String> {
     vec![write_lines(folder, "lines.jsonl", &records.collect::<Vec<_>>())]
 }
 
-/// The database of an installation that has imported the lines.
+/// Returns the database of an installation that has imported the lines.
 pub fn database(folder: &Path) -> Vec<String> {
     let lines = json_lines(folder);
     let url = format!("sqlite://{}", folder.join("room.db").display());

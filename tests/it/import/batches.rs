@@ -1,5 +1,5 @@
-//! What other bots stored is imported in batches, too: no more than a batch is held, and what comes of it does not depend
-//! on where a batch ends.
+//! The data of other bots is imported in batches, too: at most one batch is in memory, and the result does not depend
+//! on the batch boundaries.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,10 @@ use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 /// How many messages the generated database of myao2 has.
 const MESSAGES: usize = 3 * MAX_BATCH_MESSAGES + 10;
-/// When the first of them was said.
+/// The time of the first message.
 const FIRST_SECOND: i64 = 1_767_603_600;
-/// A message comes every ten seconds. Each fifth is the bot's own, whose id myao2 made; half of these have the same text,
-/// and so has a message of another user right after each.
+/// There is a message every ten seconds. Every fifth is the bot's own, with an id that myao2 generated; half of these
+/// have the same text, and so does a message of another user right after each.
 const GENERATED: &str = "
 INSERT INTO messages
 WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3009)
@@ -50,7 +50,7 @@ SELECT n + 1,
     NULL, '[]', '2026-01-05 09:00:00.000000'
 FROM numbers";
 
-/// Counts how many of the messages that passed somebody still holds.
+/// Counts the yielded messages that are still in memory.
 #[derive(Default)]
 struct Held {
     texts: Vec<Weak<str>>,
@@ -121,13 +121,13 @@ async fn import(
         .unwrap()
 }
 
-/// The posts of the bot that Slack's history has, a second later and under other ids.
+/// Hears the bot's posts as in Slack's history, a second later and under different ids.
 async fn hear_history(harness: &Harness, workspace: &WorkspaceId) {
     for number in (0..MESSAGES).step_by(450) {
         let channel = if number % 7 == 0 { "C2" } else { "C1" };
         let conversation = ConversationId { workspace: workspace.clone(), ..top_level(channel) };
         let at = Timestamp::from_second(said_at(number).as_second() + 1).unwrap();
-        // Slack's ids are times.
+        // Slack's ids are timestamps.
         let id = format!("{}.000000", at.as_second());
         let message = fixtures::message(conversation, &id, at, "myao", "ok");
         let author = Author { kind: AuthorKind::Persona, ..message.author.clone() };
@@ -136,7 +136,7 @@ async fn hear_history(harness: &Harness, workspace: &WorkspaceId) {
     }
 }
 
-/// What is stored of a workspace, as if it were in another one.
+/// Returns the stored messages of a workspace, as if they were in another one.
 async fn stored(harness: &Harness, workspace: &WorkspaceId) -> Vec<StoredMessage> {
     let mut all = Vec::new();
     for channel in ["C1", "C2"] {
@@ -174,7 +174,7 @@ async fn no_more_than_a_batch_of_myao2s_messages_is_held() {
         let counted = messages.stream().inspect(|message| held.note(message));
         let report = import(&harness, data, counted, BatchLimits::default()).await;
         assert_eq!(held.passed, MESSAGES);
-        // Those that a conversation remembers come on top of a batch.
+        // The messages remembered for a conversation come on top of a batch.
         assert!(held.most < 2 * MAX_BATCH_MESSAGES, "{}", held.most);
         assert_eq!((report.channels.new, report.users.new), (2, 4));
         // The last four posts of the bot are left to Slack's history.
@@ -201,7 +201,7 @@ async fn batches_import_the_same_as_one_batch() {
         let [(few, in_few), (one, in_one)] = &results[..] else { panic!("there are two") };
         assert_eq!(few, one);
         assert_same(in_few, in_one);
-        // Some posts of the bot are in the history already, and no more than those are taken for them.
+        // Some posts of the bot are already in the history, and only those are matched.
         assert!((7..=28).contains(&few.messages.existing), "{few:?}");
     })
     .await;
@@ -252,12 +252,13 @@ async fn what_forgotten_people_said_before_is_not_read_from_myao2() {
         messages.stream().map(|streamed| streamed.unwrap().message).collect().await;
     assert_eq!(read.len(), MESSAGES - left_out);
     assert!(read.iter().all(|message| message.author.id != gone));
-    // Who has written since has a name again.
+    // A user who has posted since has a name again.
     let users: Vec<&str> = data.users.iter().map(|user| user.id.as_str()).collect();
     assert_eq!(users, ["U0", back.as_str(), "UBOT"]);
 }
 
-/// A dump with this many sessions of four messages, of which two are in the knowledge base, and a third one is there, too.
+/// Generates a dump with this many sessions of four messages, two of which are in the knowledge base as well, with a
+/// third one.
 fn dump_of(sessions: usize, servers: usize) -> String {
     let (mut chunks, mut sources, mut rows) = (String::new(), String::new(), String::new());
     for number in 0..sessions {
@@ -265,7 +266,7 @@ fn dump_of(sessions: usize, servers: usize) -> String {
         let time = |minute: usize| {
             format!("2026-01-{:02}T{:02}:{minute:02}:00", 1 + number % 28, number % 24)
         };
-        // Not in their order.
+        // Not in order.
         chunks += &format!("{}\t{number}\tUser: c{number}\n", 2 * number + 1);
         chunks += &format!("{}\t{number}\tUser: a{number}\\nAssistant: b{number}\n", 2 * number);
         let metadata = json!({"channel_id": 202, "origin_session_key": format!("thread:{thread}"),
@@ -327,7 +328,7 @@ fn sessions_of_kotonoha_wait_on_disk() {
 #[tokio::test]
 async fn no_more_than_a_batch_of_kotonohas_messages_is_held() {
     const SESSIONS: usize = 800;
-    // From before the history that will be read.
+    // Older than the history that will be read.
     let dump = dump_of(SESSIONS, 1).replace("2026-", "2025-");
     on_every_database(async |store| {
         let harness = started(store).await;
@@ -339,7 +340,7 @@ async fn no_more_than_a_batch_of_kotonohas_messages_is_held() {
         let report = import(&harness, data, counted, BatchLimits::default()).await;
         assert_eq!(held.passed, 4 * SESSIONS);
         assert!(held.most < 2 * MAX_BATCH_MESSAGES, "{}", held.most);
-        // Nobody knows these threads, so each is a private channel.
+        // The threads are unknown, so each is a private channel.
         assert_eq!(report.channels.new, SESSIONS);
         assert_eq!(report.messages.new, 4 * SESSIONS);
     })

@@ -1,4 +1,4 @@
-//! Whom the database has forgotten does not come back with a dump of kotonoha's.
+//! Forgotten users are not restored by a dump of kotonoha's.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-/// What one person said to kotonoha, and what it answered.
+/// Returns a dump with a user's messages to kotonoha, and its answers.
 fn dump_of_a_person() -> String {
     let messages = json!([
         {"role": "user", "content": "early", "timestamp": "2026-01-05T10:00:00"},
@@ -24,7 +24,7 @@ fn dump_of_a_person() -> String {
     )
 }
 
-/// What is imported once the person was forgotten.
+/// Returns the imported data after the user was forgotten.
 fn read_after(forgotten_at: Option<&str>) -> (ImportData, Vec<String>) {
     let (workspace, person) = (WorkspaceId::new("discord:101"), UserId::new("7"));
     let options = KotonohaOptions {
@@ -52,7 +52,7 @@ fn read_after(forgotten_at: Option<&str>) -> (ImportData, Vec<String>) {
 fn what_forgotten_people_said_before_is_not_read_from_kotonoha() {
     for (forgotten_at, expected, users) in [
         (None, &["early", "I see.", "late"][..], 1),
-        // Who has written since has a name again.
+        // A user who has posted since has a name again.
         (Some("2026-01-05T11:00:00Z"), &["I see.", "late"], 1),
         (Some("2026-01-05T13:00:00Z"), &["I see."], 0),
     ] {

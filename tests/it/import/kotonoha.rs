@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 
 use super::Migration;
 
-/// A dump as `pg_dump` writes it, of a server on which tea and seeds are talked of. The thread 303 was moved to the
+/// A dump as `pg_dump` writes it, of a server with conversations about tea and seeds. The thread 303 was moved to the
 /// knowledge base twice, the second time with its beginning, and its newest messages are still in its session.
 const DUMP: &str = r#"--
 -- PostgreSQL database dump
@@ -50,7 +50,7 @@ COPY public.sessions (id, session_key, session_type, messages, status, guild_id,
 --
 "#;
 
-/// What was moved to the knowledge base ends with a message that holds a label, or with a short word that was said again
+/// The part in the knowledge base ends with a message that contains a label, or with a short text that is repeated
 /// later.
 const LABELS: &str = r#"-- PostgreSQL database dump
 
@@ -108,7 +108,7 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
     std::fs::write(&file, DUMP).unwrap();
     assert_eq!(migration.import(&file, &[], 0), REPORT);
 
-    // The thread is not known, and may be private.
+    // The thread is unknown, and may be private.
     let thread = messages(&migration, "discord:101", "303").await;
     let found: Vec<_> = thread
         .iter()
@@ -119,7 +119,7 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
         })
         .collect();
     use AuthorKind::{Human, Persona};
-    // Times are by the clock of the config, in Tokyo. Those of the older messages are not known.
+    // Times are in the config's time zone, Tokyo. The times of the older messages are unknown.
     assert_eq!(
         found,
         [
@@ -135,7 +135,7 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
             ("2026-01-11T03:00:05.25Z".into(), Persona, "Thank you."),
         ]
     );
-    // Not even the newest is owed an answer, and who spoke in a thread is not known.
+    // Even the newest message is not owed an answer, and the authors in a thread are unknown.
     let store = migration.store().await;
     assert_eq!(store.store.next_ready().await.unwrap(), None);
     assert_eq!(thread[0].message.author.id.as_str(), "unknown");
@@ -225,7 +225,7 @@ async fn a_dump_of_kotonoha_is_imported_once() {
     let again = migration.import(&file, &[], 0);
     assert!(again.contains("messages  0 imported, 6 known already"), "{again}");
     assert_eq!(migration.revision().await, before);
-    // A later dump has more of the same.
+    // A later dump contains more of the same conversation.
     let later = DUMP.replace(
         r#""Thank you.", "timestamp": "2026-01-11T12:00:05.250000"}"#,
         r#""Thank you.", "timestamp": "2026-01-11T12:00:05.250000"}, {"role": "user", "content": "bye", "timestamp": "2026-01-11T12:01:00"}"#,

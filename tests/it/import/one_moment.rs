@@ -1,4 +1,4 @@
-//! A myao2 that goes on while its database is read: all that is imported is of one moment.
+//! A myao2 that keeps running while its database is read: the imported data is a consistent snapshot.
 
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_import::myao2::database::Myao2Database;
@@ -16,7 +16,7 @@ async fn what_comes_while_it_is_read_is_left_for_the_next_run() {
     let path = folder.path().join("memory.db");
     let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
     let mut running = options.connect().await.unwrap();
-    // Otherwise who reads holds up who writes.
+    // Otherwise readers block writers.
     running.execute("PRAGMA journal_mode = wal").await.unwrap();
     running.execute(TABLES).await.unwrap();
     let said = "INSERT INTO messages VALUES

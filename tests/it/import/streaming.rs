@@ -1,4 +1,4 @@
-//! Histories of any length are imported in batches: what is held at once does not grow with them.
+//! Histories of any length are imported in batches: the memory use does not grow with their length.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -17,14 +17,14 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const MESSAGES: usize = 4 * MAX_BATCH_MESSAGES + 10;
-/// How many of them are private.
+/// How many messages are private.
 const PRIVATE: usize = MAX_BATCH_MESSAGES + 5;
 
-/// Hands out messages, and counts how many of them somebody still holds.
+/// Yields messages, and counts how many of them are still in memory.
 #[derive(Default)]
 struct Counted {
     handed_out: usize,
-    /// The number of the message in whose place there is an error.
+    /// The number of the message that is replaced by an error.
     fails_at: Option<usize>,
     held: Vec<Weak<str>>,
     most_held: usize,
@@ -50,7 +50,7 @@ impl Iterator for Counted {
         let id = format!("m{number}");
         let message = fixtures::message(top_level("attic"), &id, at(second), "mika", "");
         let message = Message { text, ..message };
-        // The first ones are from when the channel was private.
+        // The first ones are from the time when the channel was private.
         let was_private = number < PRIVATE;
         Some(Ok(StreamedMessage { message, reactions: Vec::new(), was_private }))
     }
@@ -73,7 +73,7 @@ async fn import(harness: &Harness, messages: &mut Counted) -> anyhow::Result<Imp
     aizuchi_import::import_stream(data, messages, inbox, archive, cursors, None).await
 }
 
-/// How many messages are as private as their channel was.
+/// Returns the number of messages that are private.
 async fn private(harness: &Harness) -> usize {
     let private = "SELECT count(*) AS n FROM messages WHERE visibility = 'private'";
     let found = harness.store.database.as_ref().unwrap().count(private).await;
@@ -87,7 +87,7 @@ async fn no_more_than_a_batch_of_messages_is_held() {
         let mut messages = Counted::default();
         import(&harness, &mut messages).await.unwrap();
         assert_eq!(messages.handed_out, MESSAGES + 1);
-        // Those that a conversation remembers come on top of a batch.
+        // The messages remembered for a conversation come on top of a batch.
         assert!(messages.most_held < 2 * MAX_BATCH_MESSAGES, "{}", messages.most_held);
         assert_eq!(private(&harness).await, PRIVATE);
     })
@@ -101,7 +101,7 @@ async fn an_import_that_was_interrupted_goes_on_where_it_ended() {
         let fails_at = Some(MAX_BATCH_MESSAGES + 2);
         let failed = import(&harness, &mut Counted { fails_at, ..Counted::default() }).await;
         assert_eq!(failed.unwrap_err().to_string(), "the disk is gone");
-        // The first batch was heard, while the channel was private. It is public when the import has gone on.
+        // The first batch was heard while the channel was private. It is public when the import resumes.
         let remaining = MESSAGES - MAX_BATCH_MESSAGES;
         for (new, existing) in [(remaining, MAX_BATCH_MESSAGES), (0, MESSAGES)] {
             let report = import(&harness, &mut Counted::default()).await.unwrap();
@@ -115,11 +115,11 @@ async fn an_import_that_was_interrupted_goes_on_where_it_ended() {
     .await;
 }
 
-/// Only few lines are in memory at once, and all is as with many.
+/// With few lines in memory at a time, the result is the same as with many.
 #[test]
 fn recorded_lines_wait_on_disk() {
     let line = |number: i64, text: &str, said_in: &str| {
-        // Not in the order of their times.
+        // Not sorted by time.
         let ts = 1_767_603_600.5 + (number * 7919 % 1000) as f64;
         let line = json!({"workspace": "T1", "room": "C1", "room_name": "garden", "visibility": "public", "said_in": said_in,
             "thread": null, "id": number.to_string(), "ts": ts, "author": "U1", "name": "mika", "text": text});
@@ -130,7 +130,7 @@ fn recorded_lines_wait_on_disk() {
         lines += &line(number, "once", if number % 3 == 0 { "private" } else { "public" });
     }
     lines += "nonsense\n";
-    // What changed while the export was written.
+    // A row that changed while the export was written.
     lines += &line(7, "twice", "public");
     let read = |limits: SorterLimits| {
         let recorded = to_import::read_within(lines.as_bytes(), limits).unwrap();

@@ -1,4 +1,5 @@
-//! A program that works one request at a time: while it is busy with a call that has timed out it is asked for nothing else.
+//! A server that handles one request at a time: while it is busy with a call that has timed out, it gets no other
+//! request.
 
 use aizuchi::config::mcp::McpServerConfig;
 use aizuchi::config::secret::Secret;
@@ -8,7 +9,7 @@ use futures_util::future::join;
 
 use crate::mcp_servers::{POLL_INTERVAL, Running};
 
-/// Waits on demand, and says how often its tools were listed.
+/// Waits on demand, and reports how often its tools were listed.
 const PROGRAM: &str = r#"
 import json, os, sys, time
 lists = 0
@@ -62,7 +63,7 @@ async fn a_busy_program_is_left_alone() {
     })
     .await;
     assert_eq!(waited, Err(ExternalToolError::TimedOut));
-    // Whoever would list its tools now gets a turn before the next call.
+    // Any task that would list its tools now gets to run before the next call.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! A server that was started anew: it has forgotten all sessions, and says so in a way that answers no request.
+//! A restarted server: it has forgotten all sessions, and reports that in a way that does not respond to any request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,9 +22,9 @@ const SESSION: &str = "mcp-session-id";
 
 #[derive(Clone, Default)]
 struct Forgetful {
-    /// How often it was started. Sessions have this as their id.
+    /// The number of starts, which is also the id of its sessions.
     starts: Arc<AtomicUsize>,
-    /// Rings when it gets a request of a session that it does not know.
+    /// Notified when a request has an unknown session.
     strangers: Arc<Notify>,
 }
 
@@ -83,7 +83,7 @@ async fn a_server_that_has_forgotten_us_is_connected_again() {
     })
     .await;
     assert_eq!(lost, Err(ExternalToolError::TimedOut));
-    // It is asked for its tools, does not answer that either, and is greeted anew.
+    // It is asked for its tools, does not respond to that either, and is initialized again.
     server.strangers.notified().await;
     running.pass(20);
     running.until_offered(&[]).await;

@@ -1,4 +1,4 @@
-//! Whoever looks after a channel allows the call of a tool in a direct message.
+//! A channel's keeper allows a tool call in a direct message.
 
 use crate::allowed_call::{lend, planted, until_lent, will_plant};
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -18,7 +18,7 @@ async fn a_keeper_allows_a_call_once() {
     let (direct, asked) = (&posts[1].channel, posts[1].ts);
     assert_eq!(*direct, harness.slack.open_direct_message(keeper).unwrap());
     assert!(posts[1].text.contains("```\n{\n  \"roses\": 3\n}\n```"), "{}", posts[1].text);
-    // Nobody else decides.
+    // Other users cannot decide.
     harness.slack.click(direct, asked, &harness.mio, "allow_once").unwrap();
     harness.slack.click(direct, asked, keeper, "allow_once").unwrap();
     let posts = harness.wait_for_posts(3).await;

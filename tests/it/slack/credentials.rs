@@ -1,4 +1,4 @@
-//! New tokens while the program runs (SIGHUP), and what happens until they come.
+//! Replacing the tokens while the program runs (SIGHUP), and the time until then.
 
 use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::slack::fault::Fault;
@@ -9,7 +9,7 @@ use crate::slack::harness::SlackHarness;
 
 const DEAD_LETTERS: &str = "SELECT count(*) FROM dead_letters";
 
-/// Slack makes a new token only after it has revoked the old one. What is asked in between is answered with the new one.
+/// Slack issues a new token only after the old one is revoked. Mentions in between are answered with the new token.
 #[tokio::test]
 async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let harness = SlackHarness::new().await;
@@ -21,7 +21,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     harness.until_log(said).await;
     let body = harness.home.until_ready_is(&program, 503).await;
     assert!(body.contains("slack.bot_token is refused"), "{body}");
-    // Slack closes the sockets of such an app, and it opens no more.
+    // Slack closes the sockets of such an app, and refuses new ones.
     harness.slack.reset_connections();
     let said = r#""key":"slack.app_token","within""#;
     harness.until_log(said).await;
@@ -45,7 +45,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// One token that is wrong keeps the other one out no more than the old one.
+/// One wrong token does not prevent the other one from being replaced.
 #[tokio::test]
 async fn each_token_is_taken_for_itself() {
     let harness = SlackHarness::new().await;
@@ -63,7 +63,7 @@ async fn each_token_is_taken_for_itself() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// An app that was switched off and on has the same token. Nobody has to wait for the next try.
+/// An app that was disabled and enabled again has the same token, and does not wait for the next retry.
 #[tokio::test]
 async fn a_token_that_is_taken_again_is_used_at_once() {
     let harness = SlackHarness::new().await;
@@ -100,14 +100,14 @@ async fn a_wrong_token_is_not_used() {
     let said = "the new slack.bot_token belongs to another bot, which needs a restart";
     harness.reload_until(&program, said, 1).await;
 
-    // Tried again, it is right.
+    // The same token works on a second try.
     harness.reload_until(&program, r#""changed":"slack.bot_token"#, 1).await;
     harness.post_mention(&harness.tea, &harness.mio, "who is there?");
     harness.wait_for_posts(1).await;
     assert_eq!(program.stop(), Some(0));
 }
 
-/// The event that reports a token's end may come after the next token.
+/// The event that reports a revoked token may arrive after the next token is in use.
 #[tokio::test]
 async fn a_late_report_of_a_revoked_token_ends_nothing() {
     let harness = SlackHarness::new().await;

@@ -1,4 +1,4 @@
-//! The ledger of a workspace, for its operator: by links and on pages.
+//! The ledger of a workspace, for its operator: by message links and on pages.
 
 use crate::command::aizuchi;
 use crate::program::Program;
@@ -6,7 +6,7 @@ use crate::slack::harness::SlackHarness;
 
 const TOKEN: &str = "9f86d081884c7d65";
 
-/// The page of the only decision in the private channel, as a holder of the token sees it, or somebody on this machine.
+/// Returns the page of the only decision in the private channel, for a token or an anonymous local user.
 async fn page(harness: &SlackHarness, program: &Program, token: Option<&str>) -> String {
     let id = harness.home.count("SELECT id FROM decisions WHERE ended = 'spoke'").await;
     let request = aizuchi_harness::net::http().get(format!("{}/decisions/{id}", program.address));
@@ -34,7 +34,7 @@ async fn a_decision_is_found_by_its_link_and_shown_to_holders_of_the_token() {
     let why = String::from_utf8(why.stdout).unwrap();
     assert!(why.contains("what do the roses need?") && why.contains("Patience."), "{why}");
 
-    // Without a token anybody on this machine sees the page, and so no text.
+    // Without a token, any local user can open the page, so it shows no text.
     let shown = page(&harness, &program, None).await;
     assert!(shown.contains("shown here only if http.token is set"), "{shown}");
     for text in ["roses", "Patience", "Mio asked"] {

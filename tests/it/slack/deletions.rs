@@ -1,4 +1,4 @@
-//! Deletions while Aizuchi was away, however many.
+//! Deletions during a gap, in any number.
 
 use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::fault::Fault;
@@ -14,7 +14,7 @@ const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
 const DELETED: &str = "SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL";
 
 impl SlackHarness {
-    /// Posts lines since this many hours ago, one a second.
+    /// Posts lines, starting this many hours ago, one per second.
     fn post_lines(&self, hours: i64, count: i64, thread: Option<Ts>) -> Vec<Ts> {
         let began = Timestamp::now() - SignedDuration::from_hours(hours);
         let lines = (0..count).map(|number| {
@@ -31,7 +31,7 @@ impl SlackHarness {
 /// A moderator has purged a channel and a thread.
 #[tokio::test]
 async fn any_number_of_deletions_is_honored() {
-    // What happens while nobody is connected is not delivered later.
+    // Events during a gap are not redelivered.
     let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
     let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
     let lines = harness.post_lines(3, 160, None);
@@ -51,7 +51,7 @@ async fn any_number_of_deletions_is_honored() {
     assert_eq!(harness.slack.posts(), []);
 }
 
-/// Slack's history may be empty by mistake. Where it really is, no message has a permalink either.
+/// Slack's history may be empty by mistake. If it really is empty, no message has a permalink either.
 #[tokio::test]
 async fn an_empty_history_is_checked_against_the_permalinks() {
     let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };

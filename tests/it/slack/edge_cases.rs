@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::net::http;
 
-/// Slack allows an app ten sockets in all. A connection beyond the limit waits, and the others keep receiving events.
+/// Slack allows an app ten sockets in total. A connection beyond the limit waits, and the others keep receiving events.
 #[tokio::test]
 async fn a_connection_beyond_the_limit_waits_while_others_receive() {
     let team = FakeSlackSettings { max_connections: 1, ..FakeSlackSettings::default() };
@@ -20,7 +20,7 @@ async fn a_connection_beyond_the_limit_waits_while_others_receive() {
     harness.wait_for_posts(1).await;
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
     assert_eq!(program.request("/ready").await.status(), 200);
-    // It does not reconnect at once.
+    // It does not reconnect immediately.
     assert_eq!(harness.slack.calls("apps.connections.open").len(), 2);
     assert_eq!(program.stop(), Some(0));
 }
@@ -45,7 +45,7 @@ async fn an_archived_channel_gets_no_posts_until_it_is_unarchived() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Without a token, anybody on the machine reads the pages: they show no text of a Slack workspace.
+/// Without a token, any local user can open the pages, so they show no text of a Slack workspace.
 #[tokio::test]
 async fn a_dead_letter_of_a_direct_message_shows_its_text_only_for_the_token() {
     let harness = SlackHarness::new().await;

@@ -1,4 +1,4 @@
-//! Whoever looks after a channel says it in other words, in a form of Slack: over a socket and over HTTP.
+//! A channel's keeper posts other words, through a Slack form: over a socket and over HTTP.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::slack::harness::{SlackHarness, SlackOptions};
 
 const VERDICT: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 
-/// A harness in which ren looks after the public channel.
+/// Returns a harness with ren as the keeper of the public channel.
 async fn kept(more: &'static str) -> SlackHarness {
     let options = SlackOptions { wait: 0.2, more, ..SlackOptions::default() };
     let harness = SlackHarness::with(options).await;
@@ -26,7 +26,7 @@ async fn start_over_http(harness: &SlackHarness) -> Program {
     program
 }
 
-/// What the newest form shows as wrong.
+/// Returns the errors shown in the newest form.
 fn wrong(harness: &SlackHarness) -> Value {
     harness.slack.read(|state| {
         let errors = state.views.views.last().map(|view| view.errors.clone());
@@ -38,14 +38,14 @@ async fn until_wrong(harness: &SlackHarness, told: &str) {
     harness.wait_until(|_| wrong(harness) == json!({ "words": told })).await;
 }
 
-/// A question is proposed an answer, and its keeper changes the words.
+/// The persona proposes an answer to a question, and the keeper edits it.
 async fn is_said_in_other_words(harness: SlackHarness, program: Program) {
     let (mio, keeper) = (harness.mio.clone(), harness.ren.clone());
     harness.will_say(&[VERDICT, "By the gate."]);
     harness.post_message(&harness.tea, &mio, "does anyone know where the ladder is?");
     let asked = harness.wait_for_posts(1).await.remove(0);
     let direct = harness.slack.open_direct_message(&keeper).unwrap();
-    // Nobody else gets the form.
+    // Other users do not get the form.
     harness.slack.click(&direct, asked.ts, &mio, "edit").unwrap();
     let refused = "You don’t look after that channel.";
     harness
@@ -73,7 +73,7 @@ async fn is_said_in_other_words(harness: SlackHarness, program: Program) {
     let posts = harness.wait_for_posts(2).await;
     assert_eq!(posts[1].channel, harness.tea);
     let posted = &posts[1].text;
-    // Their link is theirs, and nobody is called as a crowd.
+    // The keeper's own link stays, and no post mentions everyone.
     assert!(posted.starts_with("By the old gate"), "{posted}");
     assert!(posted.contains("https://shed.example/ladder"), "{posted}");
     assert!(!posted.contains("<!channel>") && !posted.contains("<!everyone>"), "{posted}");
@@ -122,7 +122,7 @@ async fn an_edit_that_comes_too_late_says_so_in_japanese() {
     let form = harness.slack.form(&keeper).unwrap();
     assert_eq!(form.view["title"]["text"], "文を変えて話す");
     assert_eq!(form.initial_value(), "門のそばです。");
-    // The question is taken back while the form is open.
+    // The author deletes the question while the form is open.
     harness.slack.delete_message(&harness.tea, question).unwrap();
     let lapsed = ["#tea：期限切れ。"];
     harness.wait_until(|slack| slack.texts(&direct).unwrap() == lapsed).await;

@@ -130,7 +130,7 @@ async fn h17_retry_after_is_honored() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H19: a post that Slack refuses becomes a dead letter at once, which the operator can see.
+/// H19: a post that Slack refuses becomes a dead letter immediately, which the operator can see.
 #[tokio::test]
 async fn h19_a_refused_post_is_not_retried() {
     let harness = SlackHarness::new().await;
@@ -166,7 +166,7 @@ async fn h21_there_is_always_a_connection() {
         harness.slack.connection_counts()
     );
     harness.until_kept("SELECT count(*) FROM messages", 20).await;
-    // All connections break at once; what was posted meanwhile is redelivered or backfilled.
+    // All connections break at the same time; messages posted in the meantime are redelivered or backfilled.
     harness.slack.reset_connections();
     harness.post_message(&harness.tea, &harness.mio, "after the cut");
     harness.until_kept("SELECT count(*) FROM messages", 21).await;

@@ -36,7 +36,7 @@ pub struct SlackOptions {
     pub slack: &'static str,
     /// The wait before a judgment, in seconds.
     pub wait: f64,
-    /// More sections of the config file.
+    /// Additional sections of the config file.
     pub more: &'static str,
     pub team: FakeSlackSettings,
 }
@@ -61,7 +61,7 @@ impl SlackHarness {
         Self::with(SlackOptions::default()).await
     }
 
-    /// A harness whose events arrive by web hooks signed with this secret.
+    /// Returns a harness whose events arrive by webhooks signed with this secret.
     pub async fn over_http(secret: &str) -> Self {
         let harness = Self::new().await;
         let config = std::fs::read_to_string(harness.home.config()).unwrap();
@@ -162,7 +162,7 @@ impl SlackHarness {
         self.slack.posts()
     }
 
-    /// The last prompt that the model received.
+    /// Returns the last prompt that the model received.
     pub fn prompt(&self) -> String {
         self.model.prompt()
     }

@@ -30,7 +30,7 @@ impl SlackHarness {
             .unwrap();
     }
 
-    /// The threads that the program has read after the first `since` calls.
+    /// Returns the threads that the program has read after the first `since` calls.
     fn threads_read(&self, since: usize) -> BTreeSet<String> {
         let calls = self.slack.calls("conversations.replies").split_off(since);
         calls.iter().map(|call| call.arguments["ts"].as_str().unwrap().to_owned()).collect()
@@ -97,7 +97,7 @@ async fn backfill_progress_is_shown() {
         .await;
     let page = async || program.request("/").await.text().await.unwrap();
     let progress = async || program.get("/ready").await["catching_up"][0].clone();
-    // The other channel may be read between the two requests, and the page then tells of one more.
+    // The other channel may be read between the two requests, in which case the page reports one more.
     let both_tell_the_same = async {
         loop {
             let status = progress().await;
@@ -125,7 +125,7 @@ async fn backfill_progress_is_shown() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A channel that does not say whether the bot is a member is not waited for.
+/// A channel of unknown membership is not waited for.
 #[tokio::test]
 async fn a_channel_with_unknown_membership_does_not_block_the_backfill() {
     let harness = SlackHarness::new().await;

@@ -1,4 +1,4 @@
-//! Slack's web hooks: signatures are checked, and an event is acknowledged after it is stored.
+//! Slack's webhooks: signatures are checked, and an event is acknowledged after it is stored.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use aizuchi_harness::net::http;
 
 const SECRET: &str = "8f742231b10e8888abcd99";
 
-/// A request of Slack and how it is signed.
+/// A request from Slack and its signature.
 struct SignedRequest<'a> {
     secret: &'a str,
     at: Timestamp,
@@ -58,7 +58,7 @@ async fn only_signed_events_are_accepted() {
                 "user": harness.mio, "text": text, "ts": ts}});
         event.to_string()
     };
-    // The message of a forged event is in no history, so nothing else can bring it.
+    // The message of a forged event is in no history, so it cannot be stored any other way.
     let forged_event = event(&format!("{}.000100", Timestamp::now().as_second()));
     let late = Timestamp::now() - jiff::SignedDuration::from_secs(400);
     for forged in [
@@ -107,7 +107,7 @@ async fn a_slash_command_is_answered_to_its_user() {
         let kind = "application/x-www-form-urlencoded";
         let (status, answer) =
             SignedRequest { kind, ..SignedRequest::json(&body) }.send(&program).await;
-        // What silences it for everybody is told to everybody.
+        // A command that silences the bot for everyone is announced to everyone.
         let is_for_all = matches!(arguments, "mute+2h" | "unmute");
         let kind = if is_for_all { "in_channel" } else { "ephemeral" };
         assert_eq!((status, &answer["response_type"]), (200, &json!(kind)), "{arguments}");
@@ -125,7 +125,7 @@ async fn web_hooks_are_closed_in_socket_mode() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Only the new secret counts after a reload.
+/// After a reload only the new secret is valid.
 #[tokio::test]
 async fn a_signing_secret_is_replaced_without_a_restart() {
     const NEW_SECRET: &str = "0f9d4c7be21a6638ff00aa";

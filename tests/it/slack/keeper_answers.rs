@@ -1,5 +1,5 @@
-//! Slack's answer to a question for a keeper is lost: it stands there once, and is settled as any other. The channel speaks
-//! Japanese, and so does all that its keeper reads.
+//! Slack's response to a keeper's question is lost: the question is posted once, and is settled as usual. The channel
+//! is in Japanese, and so is everything that its keeper reads.
 
 use aizuchi_fakes::slack::fault::Fault;
 
@@ -24,7 +24,7 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     assert_eq!(asked.channel, direct);
     assert!(asked.text.contains("#tea で、こう話そうと思います。"), "{}", asked.text);
     assert!(asked.arguments.to_string().contains("今は話さない"), "{}", asked.arguments);
-    // Its buttons work before anybody knows where it stands.
+    // Its buttons work before the program knows the message's id.
     harness.slack.click(&direct, asked.ts, keeper, "not_now").unwrap();
     harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
     assert_eq!(program.stop(), Some(0));

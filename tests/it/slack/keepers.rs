@@ -1,4 +1,4 @@
-//! Whoever looks after a channel is asked in a direct message before anything is said there unasked.
+//! A channel's keeper is asked in a direct message before the persona speaks there unasked.
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
@@ -17,7 +17,7 @@ async fn a_keeper_approves_what_is_said() {
     assert_eq!(asked.channel, direct);
     assert!(asked.text.contains("In #tea I’d say:"), "{}", asked.text);
     assert!(asked.text.contains("By the gate."), "{}", asked.text);
-    // Nobody else decides.
+    // Other users cannot decide.
     harness.slack.click(&direct, asked.ts, &harness.mio, "say").unwrap();
     harness.slack.click(&direct, asked.ts, keeper, "say").unwrap();
     let posts = harness.wait_for_posts(2).await;
@@ -27,7 +27,7 @@ async fn a_keeper_approves_what_is_said() {
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
     let marked = format!("SELECT count(*) FROM decision_marks WHERE marked_by LIKE '{keeper} %'");
     assert_eq!(harness.count(&marked).await, 1);
-    // What a keeper is asked is about another channel, and is not kept with theirs.
+    // A keeper's question is about another channel, so it is not stored with the direct message.
     let kept = format!("SELECT count(*) FROM messages WHERE channel = '{direct}'");
     assert_eq!(harness.count(&kept).await, 0);
     assert_eq!(program.stop(), Some(0));

@@ -1,4 +1,4 @@
-//! A command whose event never comes: the history brings it after the start, seconds after it was written.
+//! A command whose event never arrives: the history delivers it after startup, seconds after it was written.
 
 use aizuchi_fakes::slack::message::NewFakeMessage;
 

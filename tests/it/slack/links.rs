@@ -1,4 +1,4 @@
-//! Links in posts: Slack's server makes one of everything in a plain text that looks like an address.
+//! Links in posts: Slack's server links everything in a plain text that looks like a URL.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::program::next_poll;
 use crate::slack::harness::SlackHarness;
 use crate::slack::timeouts::AdapterHarness;
 
-/// What Slack's server takes for an address, in code as well.
+/// Text that Slack's server treats as a URL, even in code.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[a-z]+://\S|\bwww\.\S|\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?:[/?#:]\S)?|\S@\S")
         .unwrap()
 });
 
-/// What would be a link in a post with these arguments, besides those that it writes out.
+/// Returns the links that Slack would create in a post with these arguments, besides those that it writes out.
 fn made_links(arguments: &Value) -> Vec<String> {
     let blocks = arguments["blocks"].as_str().unwrap_or("[]");
     let blocks: Vec<Value> = serde_json::from_str(blocks).unwrap();
@@ -77,12 +77,12 @@ async fn slack_makes_no_links_of_its_own() {
     {
         let item =
             OutboxItem { text: text.into(), ..adapter.outbox_item(&format!("key-{number}")) };
-        // Slack takes one post a second.
+        // Slack accepts one post per second.
         clock.advance_to(clock.now() + SignedDuration::from_secs(1));
         adapter.slack.post(&item).await.unwrap();
         let arguments = newest_post(&adapter.harness.slack);
         assert_eq!(made_links(&arguments), Vec::<String>::new(), "{text}");
-        // The blocks say what the notification says.
+        // The blocks have the same text as the notification.
         let blocks: Vec<Value> =
             serde_json::from_str(arguments["blocks"].as_str().unwrap()).unwrap();
         let shown = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap());
@@ -115,7 +115,7 @@ async fn wait_for_guests(adapter: &AdapterHarness, count: usize) {
     tokio::time::timeout(Duration::from_secs(60), known).await.unwrap();
 }
 
-/// A model that is told to name everybody does so, but few of them are notified.
+/// A model that is told to name everyone does so, but only few users are notified.
 #[tokio::test]
 async fn one_post_notifies_a_few_users_only() {
     let adapter = AdapterHarness::new().await;

@@ -1,4 +1,4 @@
-//! Slack's answers to posts are lost, and nothing but the text tells which message was the post.
+//! Slack's responses to posts are lost, and only the text identifies the post.
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::FakeSlackSettings;
@@ -12,7 +12,7 @@ const POSTS: i64 = 20;
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
 /// Neither the scopes nor the metadata of messages are known, and every answer has the same text. An answer that was
-/// posted is found by its author, text and time; one that was not is posted, although there is an equal one before it.
+/// posted is found by its author, text and time; one that was not is posted, although an identical one precedes it.
 #[tokio::test]
 async fn a_lost_answer_is_posted_once_without_metadata() {
     let scopes = FakeSlackSettings::default().scopes.into_iter();
@@ -47,17 +47,17 @@ async fn a_lost_answer_is_posted_once_without_metadata() {
     };
     let posts = || harness.slack.read(|state| state.journal.posts.len()) as i64;
     let program = harness.start().await;
-    // Posted, and the answer is lost.
+    // Posted, but the response is lost.
     let posted = [Fault::ResetAfter, Fault::StatusAfter(502)];
     ask_everywhere(&|number| posted[number % 2].clone());
     harness.until_kept(SPOKE, POSTS).await;
     assert_eq!(posts(), POSTS);
-    // Not posted: the equal post before does not count.
+    // Not posted: the identical earlier post does not count.
     let not_posted = [Fault::ResetBefore, Fault::Status(502)];
     ask_everywhere(&|number| not_posted[number % 2].clone());
     harness.until_kept(SPOKE, 2 * POSTS).await;
     assert_eq!(posts(), 2 * POSTS);
-    // Killed before the answer.
+    // Killed before the response.
     ask_everywhere(&|_| Fault::HangAfter(Hang::UntilReleased));
     harness
         .wait_until(|slack| slack.read(|state| state.journal.posts.len()) as i64 == 3 * POSTS)

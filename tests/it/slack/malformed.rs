@@ -1,5 +1,5 @@
-//! Slack sends what fits no type: each value of each event is replaced by values of other types and by extreme ones. The
-//! program reads on, acknowledges everything, and answers the mentions in between.
+//! Malformed input from Slack: each value of each event is replaced by values of other types and by extreme ones. The
+//! program keeps reading, acknowledges everything, and answers the mentions in between.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use serde_json::{Value, json};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// So many that Slack's limit of one post a second does not slow down the test.
+/// Enough channels that Slack's limit of one post per second does not slow down the test.
 const MENTION_CHANNELS: usize = 40;
 const MENTIONS_AT_ONCE: usize = 2;
-/// How many altered events there are between two mentions.
+/// The number of altered events between two mentions.
 const BETWEEN_MENTIONS: usize = 20;
-/// No limit ends the test's many mentions by one user.
+/// Disables the limits, because one user sends many mentions.
 pub const NO_LIMITS: &str = "budget:
   answers_per_person_per_hour: 100000
   posts_per_channel_per_hour: 100000
   tokens_per_day: 100000000
 ";
-/// Stands in texts that must not appear in the log.
+/// Contained in texts that must not appear in the log.
 const SECRET: &str = "quince jelly";
 
 struct MalformedHarness {
@@ -56,7 +56,7 @@ impl MalformedHarness {
         Self { slack, program, channels, asked: 0 }
     }
 
-    /// Asks in the next channel. Now and then, all mentions so far have to be answered.
+    /// Asks in the next channel. At intervals, waits until all mentions so far are answered.
     async fn ask(&mut self, what: &str) {
         let channel = &self.channels[self.asked % MENTION_CHANNELS];
         self.slack.post_mention(channel, &self.slack.mio, &format!("hello after {what}?"));
@@ -71,7 +71,8 @@ impl MalformedHarness {
         self.slack.wait_until(|slack| answer_count(slack, &self.channels) >= asked).await;
     }
 
-    /// Everything was acknowledged at the first delivery, no defect showed, and each mention has one answer.
+    /// Checks that everything was acknowledged at the first delivery, that no error showed, and that each mention has
+    /// one answer.
     async fn end(self, malformed: &str) {
         self.wait_for_answers().await;
         self.slack
@@ -101,7 +102,7 @@ fn answer_count(slack: &FakeSlack, channels: &[String]) -> usize {
     })
 }
 
-/// One event of each kind that the app subscribes to, as Slack sends them.
+/// Returns one event of each kind that the app subscribes to, as Slack sends them.
 async fn example_events(harness: &SlackHarness) -> Vec<Value> {
     let (slack, bot, mio, ren) = (&harness.slack, &harness.bot, &harness.mio, &harness.ren);
     let new_channel = |name: &str| {
@@ -157,7 +158,7 @@ async fn example_events(harness: &SlackHarness) -> Vec<Value> {
     by_kind.into_values().collect()
 }
 
-/// The event again, as a new one: another time, and for a message also another id.
+/// Returns the event as a new one: with another time, and for a message also another id.
 fn as_new(payload: &Value, number: usize) -> Value {
     let mut payload = payload.clone();
     let second = Timestamp::now().as_second();
@@ -181,7 +182,7 @@ async fn no_event_ends_the_program_or_keeps_a_mention_from_being_answered() {
     assert!(events.len() >= 16, "{}", events.len());
     let mut number = 0;
     for event in events {
-        // Each value in some of all ways; which ones differs from value to value.
+        // Each value is altered in a subset of all ways, which differs from value to value.
         let alterations: Vec<_> =
             Alteration::all_of(&event).into_iter().step_by(cases(5, 3)).collect();
         for some in alterations.chunks(BETWEEN_MENTIONS) {

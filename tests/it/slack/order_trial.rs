@@ -1,4 +1,4 @@
-//! An order that an admin gives in Slack is a draft at first, and its answer says what it would have changed there. In
+//! A standing order by an admin in Slack is a draft at first, and the answer says what it would have changed there. In
 //! both languages.
 
 use aizuchi_fakes::slack::user::NewUser;
@@ -99,7 +99,7 @@ async fn an_order_is_tried_before_it_holds_in_japanese() {
     .await;
 }
 
-/// The pages are on another machine than the browser of whoever reads this.
+/// The pages are on another machine than the browser of this reader.
 #[tokio::test]
 async fn where_nothing_may_be_spent_no_address_of_this_machine_is_posted() {
     let options = SlackOptions { more: PRICES, ..SlackOptions::default() };

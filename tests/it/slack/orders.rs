@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::slack::harness::SlackHarness;
 use crate::slack::timeouts::AdapterHarness;
 
-/// The ephemeral posts so far: user and text.
+/// Returns the ephemeral posts so far: user and text.
 fn ephemeral_posts(harness: &SlackHarness) -> Vec<(String, String)> {
     let calls = harness.slack.calls("chat.postEphemeral");
     let argument = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -25,7 +25,7 @@ async fn a_mute_is_told_to_all_and_other_commands_are_answered_to_their_user() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
     harness.post_mention(&harness.tea, &harness.mio, "mute 2h");
-    // Everybody there has to know.
+    // Everyone there has to know.
     let told = harness.wait_for_posts(1).await.remove(0).text;
     assert!(told.starts_with("I’ll stay silent here until"), "{told}");
     harness.post_mention(&harness.tea, &harness.ren, "are you there?");
@@ -99,7 +99,7 @@ async fn the_bot_announces_itself_once_in_each_channel_that_it_joins() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A command's answer may contain text of a model; no mention or link in it is live.
+/// A command's answer may contain a model's text, so its mentions and links are inert.
 #[tokio::test]
 async fn nothing_in_a_commands_answer_is_live() {
     let adapter = AdapterHarness::new().await;
@@ -128,7 +128,7 @@ async fn nothing_in_a_commands_answer_is_live() {
     if !answers[0].contains("roses") {
         answers = adapter.command_answers(2).await;
     }
-    // No link is live: nobody here has seen it.
+    // The link is escaped, because it was not posted in this conversation.
     let escaped = "From this channel:\n\n\
         • 2026-03-01: *roses* &lt;!channel&gt; evil.example|Wiki &lt;@U0DEV00001&gt; &amp; @here";
     assert_eq!(answers.last().map(String::as_str), Some(escaped));

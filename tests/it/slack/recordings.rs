@@ -1,4 +1,4 @@
-//! A voice clip's day on Slack.
+//! The lifecycle of a voice clip on Slack.
 
 use aizuchi_fakes::file::FakeFile;
 use aizuchi_fakes::slack::message::NewFakeMessage;
@@ -8,8 +8,8 @@ use crate::slack::harness::SlackHarness;
 
 const OGG: &[u8] = b"OggS\0\x04\0\xee\x02\0\0\0\0\0sound";
 
-/// The clip is fetched with the token, heard once, and part of the prompt. One of a private channel is neither fetched nor
-/// heard.
+/// The clip is fetched with the token, transcribed once, and becomes part of the prompt. A clip in a private channel is
+/// neither fetched nor transcribed.
 #[tokio::test]
 async fn a_voice_clip_is_heard_when_somebody_asks_about_it() {
     let harness = SlackHarness::new().await;

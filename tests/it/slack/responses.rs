@@ -1,5 +1,5 @@
-//! Slack's responses fit no type: each value of each response that the adapter reads is replaced by values of other
-//! types and by extreme ones. Nothing ends, nothing is posted twice, and afterwards all is read as before.
+//! Malformed responses from Slack: each value of each response that the adapter reads is replaced by values of other
+//! types and by extreme ones. Nothing crashes, nothing is posted twice, and afterwards everything is read as before.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use crate::slack::timeouts::AdapterHarness;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-/// Each value of the newest response to a method, altered in some of all ways; which ones differs from value to value.
+/// Returns the alterations of each value of the newest response to a method. Each value is altered in a subset of all
+/// ways, which differs from value to value.
 fn alterations(slack: &FakeSlack, method: &str) -> Vec<Alteration> {
     let answer = slack.calls(method).pop().and_then(|call| call.answer);
     let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method} was answered")));
@@ -29,7 +30,7 @@ fn call_count(slack: &FakeSlack, method: &str) -> usize {
     slack.read(|state| state.journal.calls.iter().filter(|call| call.method == method).count())
 }
 
-/// The adapter on a clock that only the test moves.
+/// Returns the adapter with a clock that only the test advances.
 async fn adapter() -> (AdapterHarness, Clock) {
     let clock = Clock::manual(Timestamp::now());
     (AdapterHarness::with_clock(SlackHarness::new().await, clock.clone()).await, clock)
@@ -40,7 +41,7 @@ async fn no_response_to_a_post_makes_it_posted_twice() {
     let (adapter, clock) = adapter().await;
     let (fake, slack): (&FakeSlack, &SlackPlatform) = (&adapter.harness.slack, &adapter.slack);
     let post = async |number: usize| {
-        // Slack takes one post a second.
+        // Slack accepts one post per second.
         clock.advance_to(clock.now() + SignedDuration::from_secs(1));
         let item = OutboxItem {
             text: format!("answer {number}").into(),
@@ -93,7 +94,7 @@ async fn no_response_to_a_lookup_finds_what_was_not_posted() {
     for method in ["reactions.add", "reactions.get"] {
         for alteration in alterations(fake, method) {
             fake.inject_fault(method, Fault::Altered(alteration));
-            // Whatever comes of it, the emoji stays once.
+            // Whatever the result, the emoji is added once.
             let _ = slack.post(&reaction).await;
             let _ = slack.find_posted(&reaction).await;
             fake.clear_faults();
@@ -138,7 +139,7 @@ async fn no_list_and_no_description_ends_the_adapter() {
         fake.reset_connections();
         called_again("apps.connections.open", before).await;
     }
-    // All is read as before.
+    // Everything is read as before.
     fake.clear_faults();
     called_again("users.conversations", call_count(fake, "users.conversations")).await;
     while fake.connection_counts().open < 2 {

@@ -1,4 +1,4 @@
-//! A backup is made while people write, and restored after more has been said and answered.
+//! A backup is made while users post, and restored after more messages were posted and answered.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use aizuchi_harness::providers::ProviderResponse;
 
 use crate::slack::harness::SlackHarness;
 
-/// Between two messages: 100 a second.
+/// The interval between two messages: 100 per second.
 const PACE: Duration = Duration::from_millis(10);
 /// Every tenth message is a mention.
 const MENTION_EVERY: usize = 10;
-/// The messages before the backup is begun.
+/// The number of messages before the backup starts.
 const MESSAGES: usize = 200;
 
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
@@ -40,7 +40,7 @@ async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
     let mut backup = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
     backup.arg("--config").arg(harness.config()).arg("backup").arg(&file);
     let mut backup = backup.stdout(Stdio::null()).spawn().unwrap();
-    // While the backup is made people go on.
+    // Users keep posting while the backup is made.
     let mut next = Instant::now();
     let ended = loop {
         if let Some(ended) = backup.try_wait().unwrap() {
@@ -59,7 +59,7 @@ async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
     harness.until_kept(OWED, 0).await;
     assert_eq!(program.stop(), Some(0));
     let posts = harness.slack.posts().len();
-    // Another machine has nothing of the old database.
+    // Another machine has none of the old database's files.
     for suffix in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{suffix}", harness.database().display()));
     }
@@ -74,7 +74,7 @@ async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
     harness.until_kept(HUMAN, sent as i64).await;
     harness.until_kept(OWED, 0).await;
     assert!(harness.count(ANSWERED).await >= 1, "{}", harness.log());
-    // It answers again who asks now.
+    // It answers new questions again.
     harness.post_mention(&harness.tea, &harness.mio, "and now?");
     harness.wait_for_posts(posts + 1).await;
     harness.until_kept(OWED, 0).await;
@@ -82,7 +82,7 @@ async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
     assert_eq!(harness.slack.posts().len(), posts + 1);
 }
 
-/// An answer was being written when the backup was made.
+/// An answer was in progress when the backup was made.
 #[tokio::test]
 async fn an_answer_that_the_backup_has_not_seen_is_not_given_again() {
     let harness = SlackHarness::new().await;
@@ -109,7 +109,7 @@ async fn an_answer_that_the_backup_has_not_seen_is_not_given_again() {
     assert_eq!(harness.slack.posts().len(), 1);
 }
 
-/// Asked in a thread and by a command, answered after the backup, and with an order that was given before it.
+/// Asked in a thread and by a command, and answered after the backup, with an order that was given before it.
 #[tokio::test]
 async fn threads_commands_and_orders_are_as_they_were_left() {
     let harness = SlackHarness::new().await;

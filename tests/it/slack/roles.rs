@@ -1,4 +1,4 @@
-//! Commands depend on the role of their author, which a list of users tells.
+//! Commands depend on the role of their author, which comes from the list of users.
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::fault::Fault;
@@ -15,7 +15,7 @@ async fn an_admins_command_does_not_wait_for_the_list_of_users() {
     harness.slack.inject_fault("users.list", Fault::HangBefore(Hang::UntilReleased));
     let program = harness.start().await;
     harness.post_mention(&harness.tea, &olga, "mode mention_only");
-    // Who may not do that is told so alone.
+    // A user without permission is told so privately.
     let told = harness.wait_for_posts(1).await.remove(0).text;
     let given = format!("SELECT count(*) FROM given_orders WHERE given_by LIKE '{olga} %'");
     assert_eq!(harness.count(&given).await, 1, "{told}");

@@ -1,5 +1,5 @@
-//! Standing orders in Slack: an admin gives, lists, changes and drops them, they are in the prompts of where they were
-//! given and nowhere else, and a member is refused. In both languages.
+//! Standing orders in Slack: an admin gives, lists, changes and drops them; they are in the prompts of the place where
+//! they were given and nowhere else; a member is refused. In both languages.
 
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_fakes::slack::user::NewUser;
@@ -7,7 +7,7 @@ use aizuchi_fakes::slack::user::NewUser;
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// What is said, and what is answered to it.
+/// The messages of the story, and their answers.
 struct Words {
     give: (&'static str, &'static str),
     text: &'static str,
@@ -60,7 +60,7 @@ struct Story {
     harness: SlackHarness,
     program: Program,
     admin: String,
-    /// How many posts there are so far.
+    /// The number of posts so far.
     posts: usize,
 }
 
@@ -90,7 +90,7 @@ impl Story {
         }
     }
 
-    /// The answer to an order of the admin, which everybody sees, and its thread.
+    /// Returns the public answer to an order of the admin, and its thread.
     async fn orders(&mut self, thread: Option<Ts>, text: &str) -> String {
         self.says(thread, &self.admin, text);
         self.posts += 1;
@@ -99,7 +99,7 @@ impl Story {
         post.text
     }
 
-    /// The prompt with which it answers a member's question in a channel.
+    /// Returns the prompt for the answer to a member's question in a channel.
     async fn prompt(&mut self, channel: &str, thread: Option<Ts>) -> String {
         self.harness.will_say(&["So it is."]);
         let (mio, question) = (self.harness.mio.clone(), "what do you know of the shed?");
@@ -115,7 +115,7 @@ impl Story {
         self.harness.prompt()
     }
 
-    /// The answer that only one person sees.
+    /// Returns the answer that only one user sees.
     async fn told(&self, count: usize) -> String {
         self.harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() >= count).await;
         let calls = self.harness.slack.calls("chat.postEphemeral");

@@ -75,7 +75,8 @@ async fn duplicate_deliveries_are_heard_once() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H09, H10: direct messages are gathered for two seconds before the reply; one that is deleted meanwhile is not seen.
+/// H09, H10: direct messages are gathered for two seconds before the reply; one that is deleted in the meantime is not
+/// seen.
 #[tokio::test]
 async fn edits_and_deletions_before_the_reply_to_a_direct_message_count() {
     let harness = SlackHarness::new().await;
@@ -210,7 +211,8 @@ async fn a_reaction_to_a_post_that_is_not_stored_yet_counts() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// In the predecessor, messages right after an invitation were missed. They are heard, and older ones are backfilled.
+/// In the predecessor, messages right after an invitation were missed. Here they are heard, and older ones are
+/// backfilled.
 #[tokio::test]
 async fn a_channel_is_heard_from_the_moment_the_bot_joins() {
     let harness = SlackHarness::new().await;
@@ -240,7 +242,7 @@ async fn a_channel_is_heard_from_the_moment_the_bot_joins() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Invariant 9: what was said in a channel that is private now reaches no prompt of another channel.
+/// Invariant 9: messages of a channel that is private now do not appear in the prompt of another channel.
 #[tokio::test]
 async fn a_channel_that_becomes_private_keeps_its_messages_private() {
     let harness = SlackHarness::new().await;
@@ -294,8 +296,8 @@ async fn replies_may_go_into_threads() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// The picture is fetched with the token, described once, and part of the prompt. One of a private channel is neither
-/// fetched nor described.
+/// The picture is fetched with the token, described once, and becomes part of the prompt. A picture in a private
+/// channel is neither fetched nor described.
 #[tokio::test]
 async fn a_picture_is_described_when_somebody_asks_about_it() {
     let options = SlackOptions { more: "  vision: {}\n", ..SlackOptions::default() };
@@ -327,7 +329,7 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     assert!(!told, "no model learns where a file is");
     let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
     harness.until_kept(kept, 1).await;
-    // The message takes the description along.
+    // The description is deleted with the message.
     harness.slack.delete_message(&harness.tea, shown).unwrap();
     harness.until_kept(kept, 0).await;
     assert_eq!(program.stop(), Some(0));

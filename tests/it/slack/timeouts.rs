@@ -87,7 +87,7 @@ async fn connect(
         cursors: database.cursors.clone(),
         currency: "USD".into(),
     };
-    // The short timeouts are for what is tested: a busy machine may take longer to get there.
+    // Only the tested steps have short timeouts: a busy machine may take longer for the setup.
     let patient = SlackSettings { timeouts: SlackTimeouts::default(), ..settings.clone() };
     let identity = fetch_identity(&patient).await.unwrap();
     (SlackPlatform::new(settings, identity, deps).await.unwrap(), inbox)
@@ -235,7 +235,7 @@ async fn a_connection_without_a_hello_is_reopened() {
     assert_eq!(adapter.slack.outage(), None);
 }
 
-/// A message that was said just before a gap, and was deleted in it, is not taken for one that the history does not show
+/// A message from just before a gap that was deleted in the gap is not mistaken for one that the history does not show
 /// yet.
 #[tokio::test]
 async fn a_young_message_that_was_deleted_in_a_gap_is_forgotten() {

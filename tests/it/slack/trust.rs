@@ -1,4 +1,4 @@
-//! After enough clicks a keeper is asked once whether the persona may speak by itself; a yes orders that.
+//! After enough clicks a keeper is asked once whether the persona may speak without asking; a yes orders it.
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
@@ -36,7 +36,7 @@ async fn a_keeper_is_asked_once_whether_it_may_speak_by_itself() {
         let posts = harness.wait_for_posts(3).await;
         let offers: Vec<_> = posts.iter().filter(|post| post.text.contains(question)).collect();
         assert!(offers.len() == 1 && offers[0].channel == direct, "{posts:?}");
-        // Nobody else decides.
+        // Other users cannot decide.
         harness.slack.click(&direct, offers[0].ts, &harness.mio, "by_itself").unwrap();
         harness.slack.click(&direct, offers[0].ts, keeper, "by_itself").unwrap();
         harness

@@ -1,4 +1,4 @@
-//! Whoever looks after a channel is told of the week in a direct message, once.
+//! A channel's keeper gets the weekly note in a direct message, once.
 
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
@@ -20,7 +20,7 @@ async fn a_keeper_is_told_of_the_week_once() {
         ),
     ] {
         let harness = SlackHarness::with(SlackOptions { more, ..SlackOptions::default() }).await;
-        // A week was over at midnight.
+        // A week ended at midnight.
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
         let day = today.strftime("%A").to_string().to_lowercase();
         let keeper = &harness.ren;
@@ -49,7 +49,7 @@ async fn a_keeper_is_told_of_the_week_once() {
         assert!(told.text.contains(&link) && !told.text.contains("wine"), "{}", told.text);
         harness.until_kept("SELECT count(*) FROM weekly_notes WHERE state = 'sent'", 1).await;
         assert_eq!(program.stop(), Some(0));
-        // Nor is it told again after a restart, and what it was told is not kept as talk.
+        // The note is not repeated after a restart, and is not stored as a message.
         let program = harness.start().await;
         harness.post_message(&harness.tea, &harness.mio, "good evening");
         harness.until_kept("SELECT count(*) FROM messages WHERE text = 'good evening'", 1).await;

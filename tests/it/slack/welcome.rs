@@ -1,4 +1,4 @@
-//! How welcome words were in Slack: reactions, thanks, being told to stop and deletions are figures, in both languages.
+//! The reception of posts in Slack: reactions, thanks, requests to stop and deletions are counted, in both languages.
 
 use aizuchi_fakes::slack::journal::RecordedPost;
 use reqwest::StatusCode;
@@ -17,7 +17,7 @@ struct Words {
     reply: &'static str,
     thanks: &'static str,
     stop: &'static str,
-    /// As the page tells it.
+    /// The text on the page.
     told: [&'static str; 4],
 }
 
@@ -53,7 +53,7 @@ async fn words_are_rated(words: Words) {
     harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
     assert_eq!(program.stop(), Some(0));
 
-    // The last hour is not known yet.
+    // The last hour is not evaluated yet.
     harness.home.age(2).await;
     let program = harness.start().await;
     let workspace = slack_workspace(&program, None).await;

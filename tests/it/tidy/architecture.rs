@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md has each module once.
+//! ARCHITECTURE.md lists each module once.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn the_architecture_has_each_module_once_in_reading_order() {
     }
 }
 
-/// The names in the first column of the table below a heading.
+/// Returns the names in the first column of the table below a heading.
 fn modules_below(text: &str, heading: &str) -> Vec<String> {
     let (_, below) = text.split_once(heading).unwrap();
     let table = below.split("\n## ").next().unwrap_or(below);

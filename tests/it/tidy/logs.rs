@@ -1,8 +1,8 @@
-//! What the log says: a message that is the same each time, and fields for what differs.
+//! Log messages: the text is constant, and variable parts are fields.
 
 use crate::tidy::sources;
 
-/// Sentences that are required as they are.
+/// Sentences that are required verbatim.
 const REQUIRED: [&str; 3] = [
     "Intervention blocked for channel {channel}: conversation is ending",
     "Conversation state detected: {state}, proceeding to LLM judgment",
@@ -11,7 +11,7 @@ const REQUIRED: [&str; 3] = [
 
 const MACROS: [&str; 5] = ["trace!(", "debug!(", "info!(", "warn!(", "error!("];
 
-/// Who counts or searches messages finds all of one kind by one text.
+/// An operator who counts or searches log messages finds all of one kind by one text.
 #[test]
 fn messages_of_the_log_have_fields_in_the_place_of_holes() {
     let (mut wrong, mut required, mut count) = (Vec::new(), Vec::new(), 0);
@@ -60,13 +60,13 @@ fn holes_are_noticed() {
     assert_eq!(with_hole, [true, true, false, false]);
 }
 
-/// The arguments of each call of a macro that writes to the log.
+/// Returns the arguments of each call of a logging macro.
 fn log_calls(code: &str) -> Vec<&str> {
     let mut calls = Vec::new();
     for name in MACROS {
         for (at, _) in code.match_indices(name) {
             let before = code[..at].chars().next_back();
-            // `eprintln!(` ends with none of the names, but `my_info!(` would.
+            // `eprintln!(` does not end with any of the names, but `my_info!(` would.
             if before.is_some_and(|character| character.is_alphanumeric() || character == '_') {
                 continue;
             }
@@ -77,7 +77,7 @@ fn log_calls(code: &str) -> Vec<&str> {
     calls.into_iter().map(|(_, call)| call).collect()
 }
 
-/// What stands before the bracket that closes the call.
+/// Returns the text up to the bracket that closes the call.
 fn arguments(code: &str) -> &str {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for (at, character) in code.char_indices() {
@@ -94,7 +94,7 @@ fn arguments(code: &str) -> &str {
     code
 }
 
-/// The literal that stands at the depth of the arguments. A field's value stands behind a `=`.
+/// Returns the literal at the depth of the arguments. A field's value comes after a `=`.
 fn message(call: &str) -> Option<String> {
     let (mut depth, mut is_value, mut is_escaped) = (0_usize, false, false);
     let mut text: Option<String> = None;
@@ -122,7 +122,8 @@ fn message(call: &str) -> Option<String> {
     None
 }
 
-/// Whether it is a sentence with a hole. A message that is one hole is a whole sentence from elsewhere.
+/// Whether it is a sentence with a placeholder. A message that is only a placeholder is a whole sentence from
+/// elsewhere.
 fn has_hole(message: &str) -> bool {
     let is_whole = message.starts_with('{') && message.find('}') == Some(message.len() - 1);
     message.contains('{') && !is_whole

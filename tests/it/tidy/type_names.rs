@@ -1,4 +1,4 @@
-//! One type name stands for one thing: no two public types of the program share a name, but for those listed here.
+//! A type name has one meaning: no two public types of the program share a name, except for those listed here.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ const OF_ONE_PAGE: &str =
 const FILLED_IN: &str =
     "the stand-ins name the shared generic type with their own errors filled in";
 
-/// The names that several public types have on purpose, with their number and the reason.
+/// The names that several public types share on purpose, with their number and the reason.
 const SHARED: &[(&str, usize, &str)] = &[
     ("ChannelView", 3, SHOWN),
     ("DecisionView", 2, SHOWN),
@@ -68,14 +68,15 @@ fn public_types_are_told_from_others() {
     assert!(!is_of_both_platforms(&paths(&["a-slack/b.rs", "a-discord/b.rs", "c.rs"])));
 }
 
-/// The public type that a line defines.
+/// Returns the public type that a line defines.
 fn public_type(line: &str) -> Option<&str> {
     let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
     let end = rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
     ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(&rest[..end])
 }
 
-/// What Slack's side and Discord's have alike has one name on purpose: nothing sees both, and readers find the other.
+/// Whether the homes are Slack's and Discord's counterparts, which share a name on purpose: no module uses both, and a
+/// reader finds the other one.
 fn is_of_both_platforms(homes: &[String]) -> bool {
     let on = |platform: &str| homes.iter().filter(|path| path.contains(platform)).count();
     homes.len() == 2 && on("slack") == 1 && on("discord") == 1

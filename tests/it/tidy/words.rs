@@ -1,4 +1,4 @@
-//! Words that no file may have.
+//! Words that may not appear in any file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,13 @@ use regex::Regex;
 
 use crate::tidy::root;
 
-/// Folders of the repository with texts that people read.
+/// Folders of the repository with texts for readers.
 const FOLDERS: [&str; 11] = [
     "benches", "crates", "deploy", "docs", "evals", "examples", "fuzz", "policies", "scripts",
     "src", "tests",
 ];
 
-/// Requirements and defects are named by what they are: a number would be that of a list which is not in the
-/// repository.
+/// Requirements and bugs are described in words: a number would refer to a list that is not in the repository.
 #[test]
 fn nothing_is_named_by_a_number_of_another_document() {
     let number = number_of_another_document();
@@ -49,7 +48,8 @@ fn number_of_another_document() -> Regex {
     Regex::new(r"\b[Ss]eed 0\d|SEED_\d|[Dd]efects?[_ ]\d").unwrap()
 }
 
-/// Code, settings, prompts and pages, from the root of the repository. What is chat is no text of ours.
+/// Returns the files with code, settings, prompts and pages, relative to the root of the repository. Chat text is not
+/// ours.
 fn text_files() -> Vec<PathBuf> {
     let at_root = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     let mut pending: Vec<PathBuf> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
@@ -57,7 +57,7 @@ fn text_files() -> Vec<PathBuf> {
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
             match entry.file_type().unwrap() {
-                // What cargo has built.
+                // Build output.
                 kind if kind.is_dir() && entry.file_name() == "target" => {}
                 kind if kind.is_dir() => pending.push(entry.path()),
                 kind if kind.is_file() => found.push(entry.path()),

@@ -144,7 +144,7 @@ await check("reactions, ours and theirs", async () => {
   await event(Events.MessageReactionRemove, (_, by) => by.id === mio);
   await reaction.users.remove(client.user);
   await event(Events.MessageReactionRemove, (_, by) => by.id === bot);
-  // Its own count of it is off, so the history is asked itself.
+  // Its own reaction count is wrong, so the history is fetched directly.
   assert.equal((await client.rest.get(`/channels/${general}/messages/${id}`)).reactions, undefined);
 });
 

@@ -1,4 +1,4 @@
-// What both Discord peers need: the fake's hands and eyes over HTTP, and promises that are told.
+// Shared by both Discord peers: the fake's control API over HTTP, and assertions that are reported.
 
 import assert from "node:assert/strict";
 

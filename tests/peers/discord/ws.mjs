@@ -12,7 +12,7 @@ const { GatewayIntentBits: Bits } = load("discord-api-types/v10");
 const rest = new REST({ api: `${base}/api`, version: "10", retries: 0 }).setToken(token);
 const usual = Bits.Guilds | Bits.GuildMessages | Bits.MessageContent | Bits.DirectMessages;
 
-// A manager with a list of all that it hears.
+// Creates a manager that records all received events.
 function manager(more = {}) {
   const heard = [];
   const made = new WebSocketManager({

@@ -1,5 +1,5 @@
-// The program as a server of the Model Context Protocol, asked by the protocol's own TypeScript client.
-// Usage: client.mjs http://127.0.0.1:8080, where nobody needs a token.
+// The program's own MCP server, called by the protocol's TypeScript client.
+// Usage: client.mjs http://127.0.0.1:8080, for a program that requires no token.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

@@ -1,5 +1,5 @@
 // The same calls to our fake Slack and to `emulate`: their answers must have the same keys and types,
-// but for the differences that are known. Usage: node compare.mjs OURS THEIRS
+// except for known differences. Usage: node compare.mjs OURS THEIRS
 
 const [ours, theirs] = process.argv.slice(2).map((base) => base.replace(/\/$/, ""));
 
@@ -68,7 +68,7 @@ const facts = (answer) => ({ ...shape(answer), error: answer.error ?? "" });
 
 /** What differs for a reason (README.md tells them): paths that are only here, and only there. */
 const ONLY_HERE = [
-  // Slack documents these; `emulate` leaves them out.
+  // Slack documents these; `emulate` omits them.
   /^auth\.test \.(bot_id|is_enterprise_install)$/,
   /^team\.info \.team\./,
   /^users\.(list|info) \.(members\[\]|user)\./,
@@ -78,21 +78,21 @@ const ONLY_HERE = [
   /^conversations\.open \.(no_op|already_open)$/,
   /^reactions\.get \.(channel|message\.permalink)$/,
   /\.(thread_ts|reply_users_count|latest_reply|is_locked|subscribed|parent_user_id)$/,
-  // There the token's owner speaks as a person, and texts get no blocks.
+  // There the token's owner posts as a user, and texts get no blocks.
   / \.messages?(\[\])?\.(bot_id|app_id|team|bot_profile|blocks)\b/,
-  // Our bot is in the channel already.
+  // Our bot is already in the channel.
   /^conversations\.join \.(warning|response_metadata)/,
 ];
 const ONLY_THERE = [
-  // It takes the scope users:read.email, which our app does not ask for.
+  // Requires the scope users:read.email, which our app does not request.
   /\.profile\.email$/,
-  // Slack tells these to people's tokens, or of direct messages.
+  // Slack returns these for users' tokens, or for direct messages.
   /^conversations\.(list|join|info) \.channels?(\[\])?\.(is_open|last_read)$/,
-  // Slack counts members in lists, and elsewhere only if it is asked to.
+  // Slack counts members in lists, and elsewhere only on request.
   /^conversations\.(join|info) \.channel\.num_members$/,
-  // At the end of a history Slack may leave it out; clients must bear that, so ours does.
+  // Slack may omit it at the end of a history; clients must tolerate that, so ours does.
   /^conversations\.(history|replies) \.response_metadata/,
-  // Reading metadata takes `include_all_metadata`, which these do not have or were not given.
+  // Reading metadata requires `include_all_metadata`, which these methods do not have or did not get.
   /^(reactions\.get|conversations\.replies) \.messages?(\[\])?\.metadata/,
 ];
 

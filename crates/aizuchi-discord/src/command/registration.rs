@@ -1,5 +1,5 @@
-//! The subcommands of `/aizuchi`, and the command text that each stands for, as a user would write it in a channel.
-//! The commands themselves are parsed by the core.
+//! The subcommands of `/aizuchi`, and the command text for each, as a user would write it in a channel. The core parses
+//! the commands themselves.
 
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
@@ -11,7 +11,7 @@ use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::discord;
 
-/// A text of the catalogue. Discord gets it in both languages.
+/// A text of the catalogue, registered with Discord in both languages.
 type Text = fn(Language) -> &'static str;
 
 struct CommandLabel {
@@ -30,7 +30,7 @@ enum CommandOption {
     Length,
     Everywhere,
     Mode,
-    /// The user need not be asked.
+    /// Skips the confirmation.
     ForSure,
 }
 
@@ -65,7 +65,7 @@ const SUBCOMMANDS: [Subcommand; 12] = [
     new_subcommand(discord::help_name, discord::help_description, &[]),
 ];
 
-/// The lengths that are suggested before the user types.
+/// The lengths suggested before the user types.
 const LENGTH_CHOICES: [(&str, Text); 5] = [
     ("30m", discord::thirty_minutes),
     ("1h", discord::one_hour),
@@ -157,7 +157,7 @@ fn in_both_languages(text: impl Fn(Language) -> &'static str) -> [&'static str; 
     [Language::En, Language::Ja].map(text)
 }
 
-/// The chosen subcommand as a command text: `mute 2h`, `mode observe`. Empty if none was chosen.
+/// Returns the chosen subcommand as a command text: `mute 2h`, `mode observe`. Empty if none was chosen.
 pub fn command_text(data: &Value) -> String {
     let Some(chosen) = array_at(data, "options").next() else { return String::new() };
     let arguments =
@@ -168,7 +168,7 @@ pub fn command_text(data: &Value) -> String {
     non_empty_str(&chosen["name"]).into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Suggestions for the length that the user is typing.
+/// Returns suggestions for the length that the user is typing.
 pub fn length_suggestions(data: &Value) -> Value {
     let options = array_at(data, "options").flat_map(|chosen| array_at(chosen, "options"));
     let typed = options.filter(|option| option["focused"] == true);
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// The subcommand that names a command.
+    /// Returns the subcommand that names a command.
     fn name(command: Command) -> &'static str {
         match command {
             Command::Why => "why",
@@ -207,7 +207,7 @@ mod tests {
             Command::ForgetMe | Command::ForgetMeForSure => "forget-me",
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",
-            // What is meant is quoted in a message.
+            // These commands refer to a quoted message.
             Command::Help
             | Command::Usage(_)
             | Command::ForgetThat

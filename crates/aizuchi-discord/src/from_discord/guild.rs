@@ -25,7 +25,7 @@ pub struct Guild {
     pub system_channel: Option<ChannelId>,
     pub channels: Vec<GuildChannel>,
     pub threads: Vec<GuildThread>,
-    /// The members that Discord sent, the bot among them.
+    /// The members that Discord sent, including the bot.
     pub members: Vec<GuildMember>,
 }
 
@@ -57,7 +57,7 @@ pub struct GuildThread {
     pub name: Arc<str>,
     /// The user who opened the thread.
     pub owner: Option<UserId>,
-    /// Only invited users may read the thread.
+    /// Whether only invited users may read the thread.
     pub is_private: bool,
     pub is_archived: bool,
 }
@@ -87,7 +87,7 @@ pub fn parse_role(json: &Value) -> Option<GuildRole> {
     })
 }
 
-/// Parses a channel. Inside a server's description, channels do not name the server.
+/// Parses a channel. In a server's description, channels do not name their server.
 pub fn parse_channel(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildChannel> {
     let kind = channel_type(json)?;
     if kind.is_thread() {
@@ -104,7 +104,8 @@ pub fn parse_channel(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<Gui
     })
 }
 
-/// One that cannot be read may be the one that hides the channel from others, so the channel counts as hidden then.
+/// Parses the permission overwrites. An unreadable overwrite may be the one that hides the channel from others, so the
+/// channel then counts as hidden.
 fn parse_overwrites(json: &Value, guild: Id<GuildMarker>) -> Vec<PermissionOverwrite> {
     let listed = match json {
         Value::Null => Some(&[][..]),

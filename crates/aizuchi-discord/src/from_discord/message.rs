@@ -1,4 +1,4 @@
-//! Messages, in an event or in a history.
+//! Messages, from events or from a history.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,24 +15,25 @@ use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId};
 use aizuchi_core::clock::truncate_to_millisecond;
 
-/// Messages of users: plain, and replies.
+/// Messages written by users: plain messages and replies.
 const DEFAULT: u64 = 0;
 const REPLY: u64 = 19;
 /// Responses of apps to slash and context menu commands.
 const COMMAND_TYPES: [u64; 2] = [20, 23];
-/// The system messages that users may talk about: a stage starts, ends, or changes its topic; a poll ends.
+/// System messages that users may talk about: a stage starts, ends, or changes its topic; a poll ends.
 pub const STAGE_START: u64 = 27;
 pub const STAGE_END: u64 = 28;
 pub const STAGE_TOPIC: u64 = 31;
 pub const POLL_RESULT: u64 = 46;
 const SYSTEM_TYPES: [u64; 4] = [STAGE_START, STAGE_END, STAGE_TOPIC, POLL_RESULT];
-/// The author of system messages. Discord names the user who started the stage or poll, who did not write them.
+/// The author of system messages. Discord names the user who started the stage or poll, but that user did not write
+/// them.
 const SYSTEM_AUTHOR: &str = "Discord";
 /// Discord's limit for the name of a webhook.
 const MAX_WEBHOOK_NAME_CHARS: usize = 80;
-/// Until the year 3000: nothing that is computed from such a time overflows.
+/// Until the year 3000, so that computations with such a time do not overflow.
 const TIMES: Range<Timestamp> = Timestamp::UNIX_EPOCH..Timestamp::constant(32_503_680_000, 0);
-/// What the `custom_id` of each button begins with, below what the bot asks a keeper.
+/// The prefix of the `custom_id` of each button below the bot's question to a keeper.
 pub const QUESTION_PREFIX: &str = "aizuchi/";
 /// The type of a message reference that is a forward, not a reply.
 const FORWARD: u64 = 1;
@@ -40,7 +41,7 @@ const FORWARD: u64 = 1;
 /// The channel or thread that an event names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelRef {
-    /// `None`: a direct message.
+    /// `None` for a direct message.
     pub guild: Option<Id<GuildMarker>>,
     pub channel: ChannelId,
 }
@@ -57,15 +58,15 @@ pub struct DiscordMessage {
     pub key: Option<Arc<str>>,
     /// The author of the message that this one replies to.
     pub replied_user: Option<UserId>,
-    /// The message that it replies to, if that is still there.
+    /// The message that it replies to, if it still exists.
     pub reply_to: Option<MessageId>,
-    /// Discord withholds the content, because the bot lacks the Message Content Intent.
+    /// Whether Discord withholds the content, because the bot lacks the Message Content Intent.
     pub is_content_missing: bool,
     /// The whole JSON, from which the text is read.
     pub raw: Value,
 }
 
-/// Parses a message from a history, which does not name its channel.
+/// Parses a message from a history, where messages do not name their channel.
 pub fn parse_history_message(channel_ref: &ChannelRef, mut json: Value) -> Option<DiscordMessage> {
     if !json.is_object() {
         return None;
@@ -81,13 +82,13 @@ pub fn parse_history_message(channel_ref: &ChannelRef, mut json: Value) -> Optio
 pub fn is_for_users(json: &Value) -> bool {
     let kind = message_type(json);
     let is_written = kind == DEFAULT || kind == REPLY || COMMAND_TYPES.contains(&kind);
-    // An ephemeral message comes without its server, like a direct message.
+    // An ephemeral message arrives without its server, like a direct message.
     let flags = MessageFlags::from_bits_truncate(json["flags"].as_u64().unwrap_or(0));
     let is_shown = !flags.contains(MessageFlags::EPHEMERAL);
     (is_written || is_system_type(kind)) && is_shown && !is_question(json)
 }
 
-/// Whether the bot asks a keeper something there. What stands there is about another channel, and is not kept.
+/// Whether this is the bot's question to a keeper. It concerns another channel, so it is not stored.
 fn is_question(json: &Value) -> bool {
     let button = &json["components"][0]["components"][0];
     let id = non_empty_str(&button["custom_id"]).unwrap_or_default();
@@ -95,7 +96,7 @@ fn is_question(json: &Value) -> bool {
 }
 
 fn message_type(json: &Value) -> u64 {
-    // Without a type, a user wrote it.
+    // Without a type, it is a user's message.
     json["type"].as_u64().unwrap_or(DEFAULT)
 }
 
@@ -116,7 +117,7 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
         false => parse_user(&json["author"], &json["member"])?,
     };
     if let Some(webhook) = id_str(&json["webhook_id"]) {
-        // Each post of a webhook may have another name.
+        // Each post of a webhook may have a different name.
         let name: String = author.name.chars().take(MAX_WEBHOOK_NAME_CHARS).collect();
         author.id = UserId::new(format!("{webhook}:{name}"));
         author.is_bot = true;
@@ -139,7 +140,7 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
 
 pub fn parse_channel_ref(data: &Value) -> Option<ChannelRef> {
     let channel = ChannelId::new(id_str(&data["channel_id"])?);
-    // Only a direct message lacks its server; one that cannot be read makes none.
+    // Only a direct message lacks a server. An unparsable server id does not make a message direct.
     let guild = match &data["guild_id"] {
         Value::Null => None,
         guild => Some(parse_id(guild)?),
@@ -156,12 +157,12 @@ fn system_author() -> DiscordUser {
     }
 }
 
-/// Users' clients send numbers, too, which are not keys.
+/// Parses the key. Users' clients also send numeric nonces, which are not keys.
 fn parse_key(nonce: &Value) -> Option<Arc<str>> {
     non_empty_str(nonce).map(Arc::from)
 }
 
-/// No user can send a message without any content.
+/// Whether the content is missing: no user can send a message without any content.
 fn is_content_missing(json: &Value) -> bool {
     let parts = ["attachments", "embeds", "components", "sticker_items", "message_snapshots"];
     non_empty_str(&json["content"]).is_none()
@@ -174,7 +175,7 @@ fn parse_timestamp(value: &Value) -> Option<Timestamp> {
     Some(truncate_to_millisecond(at))
 }
 
-/// Whether a message is the one a thread was opened from, or the post of a forum: they have the thread's id.
+/// Whether a message is the one that a thread was opened from, or a forum post. Both have the thread's id.
 pub fn is_thread_starter(message: &DiscordMessage, thread: &ChannelId) -> bool {
     message.id.as_str() == thread.as_str()
 }
@@ -222,7 +223,7 @@ mod tests {
         for kind in [1, 6, 7, 8, 18, 21, 24, 29, 255] {
             assert_eq!(message(json!({"type": kind})), None, "{kind}");
         }
-        // A stage starts, or a poll ends: Mio did not write that.
+        // A stage starts, or a poll ends: Mio did not write these messages.
         for kind in SYSTEM_TYPES {
             let poll = json!({"id": "4", "author": {"id": "3", "username": "mio"}});
             let parsed = message(json!({"type": kind, "referenced_message": poll})).unwrap();

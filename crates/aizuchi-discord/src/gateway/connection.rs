@@ -1,5 +1,5 @@
-//! One gateway connection: its events go into a queue, and it is given up when nothing arrives any more. It is
-//! read independently of the store, so that heartbeats never wait for it.
+//! One gateway connection: its events go into a queue, and it is dropped when no data arrives any more. It is read
+//! independently of the store, so that heartbeats never wait for it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::gateway::queue::{EventSender, GatewayEvent, GatewayInput, QueueClosed
 use crate::gateway::socket::{GatewaySocket, ShardLogin, heartbeat_interval};
 use crate::identity::DiscordConnectError;
 
-/// Discord acknowledges each heartbeat; an acknowledgement may be late by this much.
+/// How late the acknowledgement of a heartbeat may be.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
 
 /// Queues events until the connection is lost. Fails only if reconnecting would not help.
@@ -37,7 +37,7 @@ pub(super) async fn read_events(
         let frame = tokio::select! {
             biased;
             frame = timeout(silence, socket.receive()) => frame,
-            // Heartbeats may be acknowledged although the session does not start.
+            // Heartbeats may be acknowledged even if the session does not start.
             () = &mut is_overdue, if !has_started => return Ok(Disconnect::session_timed_out()),
         };
         let frame = match frame {
@@ -58,7 +58,7 @@ pub(super) async fn read_events(
                 let (Some(name), Some(sequence)) = (frame.t, frame.s) else { continue };
                 has_started |= matches!(name.as_str(), "READY" | "RESUMED");
                 if !has_started {
-                    // Discord replays missed events before RESUMED, so the timeout starts again.
+                    // Discord replays missed events before RESUMED, so the timeout is restarted.
                     identify_queue.skip();
                     is_overdue.set(overdue());
                 }

@@ -1,4 +1,4 @@
-//! Why a gateway connection was lost, and what that means for the next one.
+//! Why a gateway connection was lost, and how to open the next one.
 
 use jiff::SignedDuration;
 use twilight_model::gateway::CloseCode;
@@ -18,7 +18,7 @@ pub struct Disconnect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     Ordinary,
-    /// It comes again with each new session, if it describes a server.
+    /// This recurs with each new session, if the message describes a server.
     MessageTooLarge,
 }
 
@@ -26,7 +26,7 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeMode {
     Resume,
-    /// Resume, but not at the session's own URL, which does not answer.
+    /// Resume, but not at the session's own URL, which does not respond.
     ResumeAtDefaultUrl,
     NewSession,
 }
@@ -53,7 +53,7 @@ impl Disconnect {
         }
     }
 
-    /// A defect ended the connection. What led to it may be the session's URL.
+    /// A bug ended the connection. The session's URL may have caused it.
     pub fn after_defect() -> Self {
         Self {
             resume_mode: ResumeMode::ResumeAtDefaultUrl,
@@ -69,7 +69,7 @@ impl Disconnect {
         }
     }
 
-    /// Resuming would bring the same message again, so what it held is backfilled.
+    /// Resuming would deliver the same message again, so its content is backfilled.
     pub fn message_too_large() -> Self {
         Self {
             resume_mode: ResumeMode::NewSession,
@@ -78,20 +78,20 @@ impl Disconnect {
         }
     }
 
-    /// Sessions end with their token.
+    /// A session ends with its token.
     pub fn token_refused() -> Self {
         let reason = "Discord refused the token";
         Self { resume_mode: ResumeMode::NewSession, ..Self::from_reason(reason) }
     }
 
-    /// Discord does not know the session, or does not resume it now.
+    /// Discord does not know the session, or cannot resume it now.
     pub fn invalid_session(can_resume: bool) -> Self {
         let resume_mode = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };
         let reason = "Discord rejected the session";
         Self { wait: INVALID_SESSION_DELAY, resume_mode, ..Self::from_reason(reason) }
     }
 
-    /// From Discord's close code. Some codes mean that reconnecting would not help.
+    /// Interprets Discord's close code. Fails if reconnecting would not help.
     pub fn from_close_code(code: Option<u16>) -> Result<Self, DiscordConnectError> {
         let Some(code) = code else { return Ok(Self::from_reason("the connection was closed")) };
         let disconnect = Self::from_reason(format!("Discord closed the connection with {code}"));

@@ -1,5 +1,5 @@
 //! The queue between a connection and the store. It is bounded in events and in bytes, so that a connection that
-//! delivers faster than the store takes them does not fill the memory.
+//! delivers faster than the store commits does not exhaust the memory.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
 
-/// How many received events may wait to be stored.
+/// The maximum number of received events that wait to be stored.
 const MAX_QUEUED_EVENTS: usize = 10_000;
-/// How many bytes of text they may have arrived as. The largest message fits.
+/// The maximum size of these events in bytes, as received. The largest message fits.
 const MAX_QUEUED_BYTES: usize = MAX_PLATFORM_BODY_BYTES;
 
-/// What a connection delivers.
+/// An input from a connection.
 pub(super) enum GatewayInput {
     Event(GatewayEvent),
-    /// A frame that cannot be read. It may have held an event.
+    /// A frame that cannot be read. It may have contained an event.
     Unreadable,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct EventSender {
 
 pub(super) struct EventReceiver(mpsc::Receiver<QueuedInput>);
 
-/// What was received. It takes up room in the queue until it is dropped.
+/// A received input. It counts against the queue's capacity until it is dropped.
 pub(super) struct QueuedInput {
     pub input: GatewayInput,
     _capacity: OwnedSemaphorePermit,
 }
 
-/// Nobody takes the events any more.
+/// The receiver of the events was dropped.
 #[derive(Debug)]
 pub(super) struct QueueClosed;
 
@@ -51,7 +51,7 @@ pub(super) fn event_queue() -> (EventSender, EventReceiver) {
 }
 
 impl EventSender {
-    /// Waits until there is room for what arrived as so many bytes.
+    /// Waits until the queue has capacity for an input of this size, then sends it.
     pub async fn send(&self, input: GatewayInput, size_bytes: usize) -> Result<(), QueueClosed> {
         let size = u32::try_from(size_bytes.min(MAX_QUEUED_BYTES)).unwrap_or(u32::MAX);
         let capacity =
@@ -61,7 +61,7 @@ impl EventSender {
 }
 
 impl EventReceiver {
-    /// The next input, or `None` after the connection is lost and the queue is empty.
+    /// Returns the next input, or `None` after the connection is lost and the queue is empty.
     pub async fn recv(&mut self) -> Option<QueuedInput> {
         self.0.recv().await
     }
@@ -88,7 +88,7 @@ mod tests {
         assert!(poll!(&mut sending).is_pending(), "it is in memory until it is stored");
         drop(stored_now);
         sending.await.unwrap();
-        // One that is larger than the queue takes all of it, and passes.
+        // An input that is larger than the queue takes all of its capacity, and passes.
         let mut sending = Box::pin(events.send(GatewayInput::Unreadable, 10 * MAX_QUEUED_BYTES));
         assert!(poll!(&mut sending).is_pending());
         for _ in 0..2 {

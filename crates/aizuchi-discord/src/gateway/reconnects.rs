@@ -1,4 +1,4 @@
-//! How long a shard waits before it connects again.
+//! The backoff of a shard before it reconnects.
 
 use jiff::SignedDuration;
 
@@ -8,13 +8,13 @@ use aizuchi_core::platform::backoff::backoff_delay;
 
 /// A connection that lasts longer than this resets the backoff.
 const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(60);
-/// A message that is too large may come again with each new session, and long after it began. So only a connection that
+/// A message that is too large may recur with each new session, long after the session began, so only a connection that
 /// lasts longer than this resets that backoff. Each session counts against Discord's limit of a thousand a day.
 const FREE_OF_LARGE_MESSAGES_AFTER: SignedDuration = SignedDuration::from_hours(1);
 /// The longest wait after a message that is too large, in seconds.
 const MAX_LARGE_MESSAGE_WAIT: f64 = 600.0;
 
-/// The connections of a shard that were lost since it was last stable.
+/// The number of lost connections of a shard since it was last stable.
 #[derive(Debug, Default)]
 pub(super) struct Reconnects {
     pub attempt: u32,
@@ -22,8 +22,8 @@ pub(super) struct Reconnects {
 }
 
 impl Reconnects {
-    /// Counts a lost connection that had lasted so long. Returns the wait before the next one, of which `draw` is the
-    /// random part, from 0 to 1.
+    /// Counts a lost connection that lasted this long. Returns the wait before the next one; `draw`, from 0 to 1, is
+    /// its random part.
     pub fn wait_after(
         &mut self,
         disconnect: &Disconnect,
@@ -45,7 +45,7 @@ impl Reconnects {
     }
 }
 
-/// 2, 8, 32 … seconds, at most ten minutes, each with a random factor between 0.8 and 1.2.
+/// Returns 2, 8, 32 … seconds, at most ten minutes, each with a random factor between 0.8 and 1.2.
 fn large_message_delay(count: u32, draw: f64) -> SignedDuration {
     let exponent = i32::try_from(count.saturating_sub(1)).unwrap_or(i32::MAX).min(8);
     duration_from_seconds(
@@ -61,7 +61,7 @@ mod tests {
         wait.as_millis() as i64 / 1000
     }
 
-    /// The middle of each random wait, after connections that lasted this many seconds.
+    /// Returns the middle of each random wait, after connections that lasted this many seconds.
     fn waits(disconnect: &Disconnect, lasted: &[i64]) -> Vec<i64> {
         let mut reconnects = Reconnects::default();
         let wait = |lasted: &i64| {
@@ -75,10 +75,10 @@ mod tests {
     fn a_message_that_is_too_large_again_and_again_is_met_ever_more_rarely() {
         let large = Disconnect::message_too_large();
         assert_eq!(waits(&large, &[1; 7]), [2, 8, 32, 128, 512, 600, 600]);
-        // A large server may come long after the connection was opened.
+        // A large server may be described long after the connection was opened.
         assert_eq!(waits(&large, &[90; 7]), [2, 8, 32, 128, 512, 600, 600]);
         assert_eq!(waits(&large, &[1, 90, 3_600, 3_601, 1]), [2, 8, 32, 2, 8]);
-        // So a day has at most about 150 new sessions.
+        // Therefore a day has at most about 150 new sessions.
         let mut reconnects = Reconnects::default();
         let (mut now, mut sessions) = (SignedDuration::ZERO, 0);
         while now < SignedDuration::from_hours(24) {

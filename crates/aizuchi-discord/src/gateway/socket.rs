@@ -1,7 +1,7 @@
 //! One shard's WebSocket: it identifies or resumes and sends the heartbeats.
 //!
-//! It does not ask for compression, and a larger message than the limit ends the connection, so what is held of a
-//! message is never more than what arrived, whatever the server sends.
+//! It does not negotiate compression, and a message above the size limit ends the connection, so a message never takes
+//! more memory than it had bytes on the wire, whatever the server sends.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -31,11 +31,12 @@ use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// A code that keeps the session, which 1000 and 1001 would end.
+/// A close code that keeps the session, which 1000 and 1001 would end.
 const RESUMABLE_CLOSE_CODE: u16 = 4000;
-/// Discord leaves out the offline members of larger servers. It is the smallest value, since members are not read.
+/// The smallest value that Discord accepts. Discord leaves out the offline members of larger servers, and members are
+/// not read anyway.
 const LARGE_THRESHOLD: u64 = 50;
-/// Longer intervals between heartbeats are shortened; Discord's are about 41 s.
+/// Longer heartbeat intervals are capped at this; Discord's are about 41 s.
 const MAX_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(600);
 
 /// How a connection opens its session.
@@ -45,7 +46,7 @@ pub(super) struct ShardLogin<'a> {
     pub token: &'a SecretString,
     /// The session to resume.
     pub session: Option<&'a GatewaySession>,
-    /// When the first heartbeat is due, as a share of the interval.
+    /// When the first heartbeat is due, as a fraction of the interval.
     pub heartbeat_jitter: f64,
     pub identify_queue: &'a IdentifyQueue,
 }
@@ -56,7 +57,7 @@ impl ShardLogin<'_> {
     }
 }
 
-/// A message of the gateway.
+/// A message from the gateway.
 #[derive(Deserialize)]
 pub(super) struct GatewayFrame {
     pub op: u8,
@@ -64,7 +65,7 @@ pub(super) struct GatewayFrame {
     pub d: Value,
     pub s: Option<u64>,
     pub t: Option<String>,
-    /// How large it was when it arrived.
+    /// The size as received.
     #[serde(skip)]
     pub size_bytes: usize,
 }
@@ -85,16 +86,16 @@ impl GatewayFrame {
 pub(super) struct GatewaySocket<'a> {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     login: ShardLogin<'a>,
-    /// The last event that was received.
+    /// The sequence number of the last received event.
     sequence: Option<u64>,
     heartbeats: Option<Interval>,
-    /// Something arrived since the last heartbeat.
+    /// Whether any frame arrived since the last heartbeat.
     is_alive: bool,
-    /// The place in the queue of those that want to identify.
+    /// The pending permit to identify.
     permit: Option<oneshot::Receiver<()>>,
 }
 
-/// How a connection ends: after a disconnect, another is opened.
+/// How a connection ends: after a disconnect, another one is opened.
 pub(super) type ConnectionEnd = Result<Disconnect, DiscordConnectError>;
 
 impl<'a> GatewaySocket<'a> {
@@ -118,7 +119,8 @@ impl<'a> GatewaySocket<'a> {
         }
     }
 
-    /// The next message, or `None` if it cannot be read. Meanwhile it sends what is due.
+    /// Receives the next message, or `None` if it cannot be read. Sends due heartbeats and the Identify in the
+    /// meantime.
     pub async fn receive(&mut self) -> Result<Option<GatewayFrame>, ConnectionEnd> {
         loop {
             let beat = async {
@@ -129,7 +131,7 @@ impl<'a> GatewaySocket<'a> {
             };
             let permitted = async {
                 match &mut self.permit {
-                    // It is refused only if no shard may identify any more, which ends the adapter.
+                    // The wait fails only if no shard may identify any more, which ends the adapter.
                     Some(permit) => permit.await.is_ok(),
                     None => std::future::pending().await,
                 }
@@ -151,7 +153,7 @@ impl<'a> GatewaySocket<'a> {
                         }
                         return Ok(frame);
                     }
-                    // Nothing is compressed, so a binary message means nothing.
+                    // Compression is disabled, so a binary message has no meaning.
                     Some(Message::Binary(_)) => return Ok(None),
                     _ => {}
                 },
@@ -159,8 +161,8 @@ impl<'a> GatewaySocket<'a> {
         }
     }
 
-    /// Waits for `ready`, and sends the heartbeats that are due meanwhile. Nothing is read, so it is not known whether
-    /// they are acknowledged.
+    /// Waits for `ready`, and sends the heartbeats that are due in the meantime. Does not read from the socket, so it
+    /// cannot see whether they are acknowledged.
     pub async fn beat_until<T>(
         &mut self,
         ready: impl Future<Output = T>,
@@ -203,7 +205,7 @@ impl<'a> GatewaySocket<'a> {
             Some(OpCode::Heartbeat) => self.send_heartbeat().await?,
             Some(OpCode::Hello) => {
                 let Some(period) = heartbeat_interval(&frame.d) else { return Ok(()) };
-                // Discord asks for a random time before the first one.
+                // Discord requires a random delay before the first heartbeat.
                 let first = Instant::now() + period.mul_f64(self.login.heartbeat_jitter);
                 let mut heartbeats = interval_at(first, period);
                 heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -267,7 +269,7 @@ impl<'a> GatewaySocket<'a> {
     }
 }
 
-/// The interval that a hello asks for.
+/// Returns the heartbeat interval that a hello specifies.
 pub(super) fn heartbeat_interval(hello: &Value) -> Option<Duration> {
     let milliseconds = hello["heartbeat_interval"].as_u64().filter(|interval| *interval > 0)?;
     Some(Duration::from_millis(milliseconds).min(MAX_HEARTBEAT_INTERVAL))
@@ -300,7 +302,7 @@ mod tests {
             Self { listener, url }
         }
 
-        /// Accepts a client. Returns what it asked for, too.
+        /// Accepts a client. Returns the requested URL as well.
         async fn accept(&self) -> (WebSocketStream<TcpStream>, String) {
             let mut asked = String::new();
             let stream = self.listener.accept().await.unwrap().0;
@@ -338,7 +340,7 @@ mod tests {
         Message::text(json!({"op": 10, "d": {"heartbeat_interval": 45_000}}).to_string())
     }
 
-    /// What ends the connection after `send` has written to the client's TCP stream, and how much was written.
+    /// Returns what ends the connection after `send` has written to the client's TCP stream, and how much was written.
     async fn receive_from(
         send: impl AsyncFnOnce(&mut TcpStream) -> usize + Send + 'static,
     ) -> (Disconnect, usize) {
@@ -361,7 +363,7 @@ mod tests {
         tokio::join!(client, sending)
     }
 
-    /// A frame's head, as a server writes it, which announces this length.
+    /// Returns the header of a server's frame that announces this length.
     fn head(opcode: u8, length: u64) -> Vec<u8> {
         [&[opcode, 127][..], &length.to_be_bytes()].concat()
     }
@@ -386,7 +388,7 @@ mod tests {
         })
         .await;
         assert_eq!(ended, Disconnect::message_too_large());
-        // The sockets' buffers may hold some more.
+        // The sockets' buffers may contain some more.
         assert!(sent < 2 * MAX_PLATFORM_BODY_BYTES, "{sent}");
     }
 
@@ -398,7 +400,7 @@ mod tests {
         sent
     }
 
-    /// Compression is not asked for, and what comes compressed nevertheless is not inflated.
+    /// Compression is not negotiated, and a message that arrives compressed anyway is not inflated.
     #[tokio::test]
     async fn a_compressed_message_stays_as_it_came() {
         let server = Server::start().await;

@@ -1,5 +1,5 @@
-//! Whether Discord still has messages that a pass has not seen. An unreadable history is shown as empty, so what a page
-//! lacks is deleted only if Discord says of one message that it does not know it.
+//! Checks whether Discord still has messages that a pass has not seen. Discord shows an unreadable history as empty, so
+//! the messages missing from a page count as deleted only if Discord reports one of them as unknown.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::ingest::IngestError;
 use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::{ChannelId, Message, MessageId};
 
-/// Fewer messages are looked up one by one.
+/// Fewer messages than this are looked up one by one.
 const MIN_PAGED: usize = 4;
 
 impl DiscordPlatform {
-    /// Which of these messages of one conversation Discord no longer has.
+    /// Returns those of these messages, all of one conversation, that Discord no longer has.
     pub(super) async fn find_deleted_messages(
         &self,
         messages: &[Arc<Message>],
@@ -33,7 +33,7 @@ impl DiscordPlatform {
         let missing: Vec<Arc<Message>> = missing.collect();
         match missing.last() {
             Some(newest) if !self.is_still_shown(newest).await? => Ok(missing),
-            // The history is not credible.
+            // The history contradicts itself, so each message is looked up.
             Some(_) => self.find_deleted_singly(missing).await,
             None => Ok(missing),
         }
@@ -52,7 +52,7 @@ impl DiscordPlatform {
         Ok(deleted)
     }
 
-    /// What Discord shows between the first and the last of these messages. `None` if that proves nothing.
+    /// Returns the ids of the messages that Discord shows in this range, or `None` if the response proves nothing.
     async fn read_shown(
         &self,
         messages: &[Arc<Message>],
@@ -75,7 +75,7 @@ impl DiscordPlatform {
                 Err(IngestError::Api(DiscordApiError::Refused(_))) => return Ok(None),
                 page => page?,
             };
-            // Without its channel or thread, no message is there.
+            // If the channel or thread does not exist, neither does any message in it.
             let Some(page) = page else { break };
             if page.has_unnamed {
                 return Ok(None);
@@ -87,7 +87,7 @@ impl DiscordPlatform {
         Ok(Some(shown))
     }
 
-    /// Asks Discord for one message.
+    /// Whether Discord still has this message.
     async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
         let channel = discord_channel_of(message);
         let path = format!("/channels/{channel}/messages/{}", message.id);
@@ -99,7 +99,7 @@ impl DiscordPlatform {
     }
 }
 
-/// The Discord channel of a message: its thread, if it is in one.
+/// Returns the Discord channel of a message: its thread, if it is in one.
 pub(super) fn discord_channel_of(message: &Message) -> ChannelId {
     let conversation = &message.conversation;
     conversation

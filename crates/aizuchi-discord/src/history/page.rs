@@ -1,5 +1,5 @@
-//! Pages of a history. A page that cannot be had is given up after few attempts, so that a channel that Discord cannot
-//! read keeps nobody waiting. A message that cannot be read does not hide its page.
+//! Pages of a history. A page that fails is given up after a few attempts, so that one unreadable channel does not
+//! delay the others. An unreadable message does not make its page fail.
 
 use std::collections::HashSet;
 
@@ -17,19 +17,19 @@ use aizuchi_core::chat::MessageId;
 
 /// Discord's maximum for a page of messages.
 pub(super) const PAGE_SIZE: usize = 100;
-/// How often a page is asked for before its channel is put off.
+/// How many times a page is requested before its channel is postponed.
 const MAX_ATTEMPTS: u32 = 2;
 
 /// The messages of a page, oldest first.
 pub(super) struct HistoryPage {
     pub messages: Vec<DiscordMessage>,
-    /// The ids of all that the page shows, including what is no message of a user or cannot be read.
+    /// The ids of all entries on the page, including notices and unreadable messages.
     pub shown: HashSet<MessageId>,
-    /// Something cannot be read, not even its id.
+    /// Whether an entry is unreadable, including its id.
     pub has_unnamed: bool,
-    /// The number in the newest id.
+    /// The highest numeric id on the page.
     pub newest: Option<u64>,
-    /// There may be more behind it.
+    /// Whether there may be more messages after this page.
     pub is_full: bool,
 }
 
@@ -49,7 +49,7 @@ impl HistoryPage {
             let has_author = item["author"].is_object();
             match parse_history_message(channel_ref, item) {
                 Some(message) => page.messages.push(message),
-                // A notice, as of a user who has joined.
+                // A notice, e.g. that a user has joined.
                 None if is_named && has_author => {}
                 None => {
                     page.has_unnamed |= id.is_none();
@@ -66,7 +66,7 @@ impl HistoryPage {
 }
 
 impl DiscordPlatform {
-    /// Reads one page. `None`: the channel or thread no longer exists.
+    /// Reads one page. Returns `None` if the channel or thread no longer exists.
     pub(super) async fn read_page(
         &self,
         channel_ref: &ChannelRef,
@@ -78,7 +78,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// Gets a part of a history.
+    /// Fetches part of a history.
     pub(super) async fn read_history_json<T: DeserializeOwned>(
         &self,
         path: &str,

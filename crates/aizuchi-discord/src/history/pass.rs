@@ -25,19 +25,19 @@ use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::missed_deletions::Suspects;
 use aizuchi_core::store::StoreError;
 
-/// A post of the bot this young may still be about to be stored by the agent.
+/// The agent may be about to store a post of the bot that is younger than this.
 const OWN_POST_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// The state of one pass.
 pub(super) struct BackfillPass {
     channel: ChannelId,
     guild: Option<Id<GuildMarker>>,
-    /// The pass reads messages from this time on.
+    /// The start of the span that the pass reads.
     from: Timestamp,
-    /// Since when no event was missed.
+    /// The time since which no event was missed.
     since: Timestamp,
     started_at: Timestamp,
-    /// The channel was never read before.
+    /// Whether the channel was never read before.
     is_first: bool,
     /// The messages stored since `from`, unless there are too many to compare.
     stored: Option<StoredById>,
@@ -45,7 +45,7 @@ pub(super) struct BackfillPass {
     seen: HashSet<MessageId>,
     /// The channel and the threads that were read completely.
     read_channels: HashSet<ChannelId>,
-    /// When the persona last posted in each.
+    /// The time of the persona's last post in each channel or thread.
     persona_spoke_at: BTreeMap<ChannelId, Timestamp>,
     /// The persona's own messages.
     pub(super) own_messages: Vec<DiscordMessage>,
@@ -101,7 +101,7 @@ impl DiscordPlatform {
         self.reconcile_reactions(pass).await
     }
 
-    /// Threads that are active, or were archived since `from`.
+    /// Returns the threads that are active, or were archived since `from`.
     async fn threads_to_read(&self, pass: &BackfillPass) -> Result<Vec<ChannelId>, IngestError> {
         let active = self.cache.active_threads(&pass.channel).into_iter().map(|thread| thread.id);
         let mut threads: Vec<ChannelId> = active.collect();
@@ -113,7 +113,7 @@ impl DiscordPlatform {
         Ok(threads)
     }
 
-    /// Threads that were archived since `from`, which may hold missed messages.
+    /// Returns the threads that were archived since `from`, which may contain missed messages.
     async fn archived_threads(&self, pass: &BackfillPass) -> Result<Vec<ChannelId>, IngestError> {
         let mut found = Vec::new();
         let mut before = String::new();
@@ -172,7 +172,7 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Finds the persona's last post in a channel that was never read: mentions before it count as answered.
+    /// Finds the persona's last post in a channel that was never read. Mentions before it count as answered.
     async fn find_last_own_post(
         &self,
         channel_ref: &ChannelRef,
@@ -187,7 +187,8 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Hears a message. One that the store refuses is skipped: it would be refused again, and the others count.
+    /// Hears a message. A message that the store refuses is skipped, because it would be refused again and must not
+    /// block the others.
     async fn hear_history_message(
         &self,
         message: DiscordMessage,
@@ -215,7 +216,7 @@ impl DiscordPlatform {
     ) -> Result<(), IngestError> {
         let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
         let is_new_or_edited = !is_stored || message.edited_at.is_some();
-        // Those of the time before a restore are not this process's.
+        // Posts from before a restore are not this process's own.
         let is_in_flight = self.is_own(message)
             && message.at > pass.started_at - OWN_POST_GRACE
             && !self.archive.lost_span().is_some_and(|span| span.includes(message.at));
@@ -232,8 +233,8 @@ impl DiscordPlatform {
 }
 
 impl BackfillPass {
-    /// A message since the last gap is live, though its event may arrive later. Before the gap, a channel that was
-    /// never read shows in its history what was answered; for others the store knows what is owed.
+    /// Classifies a message. One since the last gap is live, though its event may arrive later. For an older one in a
+    /// channel that was never read, the history shows whether it was answered; elsewhere the store knows what is owed.
     fn arrival(&self, message: &DiscordMessage) -> Arrival {
         let posted_at = self.persona_spoke_at.get(&message.channel_ref.channel);
         if message.at >= self.since {
@@ -245,17 +246,17 @@ impl BackfillPass {
         }
     }
 
-    /// The stored messages that may have been deleted.
+    /// Returns the stored messages that may have been deleted.
     pub(super) fn suspects(&self) -> Suspects {
         match self.stored {
             Some(_) => Suspects::Known(self.missing_messages()),
-            // Nothing was read, for lack of a permission.
+            // No messages could be read, because a permission is missing.
             None if self.read_channels.is_empty() => Suspects::Known(Vec::new()),
             None => Suspects::Unknown(DeletionCheck { from: self.from, until: self.started_at }),
         }
     }
 
-    /// The messages that were stored when the pass started, and that it has not seen.
+    /// Returns the messages that were stored when the pass started but that it has not seen.
     pub(super) fn missing_messages(&self) -> Vec<Arc<Message>> {
         let stored = self.stored.iter().flat_map(HashMap::values);
         stored.filter(|message| self.is_missing(message)).cloned().collect()

@@ -1,5 +1,5 @@
-//! Reactions during a gap. A history shows their counts but not the users, who must be fetched for each emoji. That
-//! is done only for the persona's newest posts, and only where the counts differ from the store.
+//! Reconciles reactions after a gap. A history shows their counts but not the users, who must be fetched for each
+//! emoji. That is done only for the persona's newest posts, and only where the counts differ from the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use aizuchi_core::store::stored_message::ReactionGroup;
 
 /// How many of a channel's newest posts are compared.
 const MAX_POSTS: usize = 20;
-/// How many lists of users are fetched for each channel.
+/// How many lists of users are fetched for each channel at most.
 const MAX_REQUESTS: usize = 40;
 /// Discord's maximum for a page of users. Only the first page is fetched.
 const PAGE_SIZE: usize = 100;
@@ -28,7 +28,8 @@ const PAGE_SIZE: usize = 100;
 /// One emoji of a post in the history.
 struct ReactionCount {
     emoji: Arc<str>,
-    /// The lists of users: each of several emoji of one name has its own, and so have super reactions.
+    /// The paths of the lists of users. Each of several emoji with the same name has its own list, and so do super
+    /// reactions.
     user_lists: Vec<String>,
     count: u64,
 }
@@ -71,7 +72,7 @@ impl DiscordPlatform {
         let path = format!("/channels/{}/messages/{}", post.channel_ref.channel, post.id);
         match self.read_history_json::<Value>(&path).await {
             Ok(json) => Ok(Some(reaction_counts(&json))),
-            // The post was deleted meanwhile.
+            // The post was deleted in the meantime.
             Err(DiscordApiError::Refused(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -115,7 +116,7 @@ impl DiscordPlatform {
         let (mut current, mut is_complete) = (Reactors::new(), true);
         for list in &current_emoji.user_lists {
             let page: Vec<Value> = match self.read_history_json(&reactors_path(post, list)).await {
-                // The reaction was removed meanwhile, or the bot lacks access.
+                // The reaction was removed in the meantime, or the bot lacks access.
                 Err(DiscordApiError::Refused(_)) => return Ok(()),
                 page => page?,
             };
@@ -152,7 +153,7 @@ fn reactors_path(post: &DiscordMessage, list: &str) -> String {
     format!("/channels/{channel}/messages/{id}/reactions/{list}&limit={PAGE_SIZE}")
 }
 
-/// A post's reactions, by the emoji as it is stored.
+/// Returns a post's reactions, by the stored form of the emoji.
 fn reaction_counts(post: &Value) -> Vec<ReactionCount> {
     let mut all: Vec<ReactionCount> = Vec::new();
     for one in array_at(post, "reactions").filter_map(parse_reaction_count) {

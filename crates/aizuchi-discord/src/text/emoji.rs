@@ -1,5 +1,5 @@
 //! A server's custom emoji. A user writes `:parrot:` and the Discord client sends `<:parrot:1>`; a bot has to
-//! replace it itself. A name that no emoji or several emoji have stays as it is written.
+//! substitute it itself. A name that matches no emoji or several stays as it is written.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct GuildEmoji {
 }
 
 impl GuildEmoji {
-    /// A custom emoji from a server's description, if the bot can use it.
+    /// Parses a custom emoji from a server's description, if the bot can use it.
     pub fn from_json(json: &Value) -> Option<Self> {
         let (id, name) = (non_empty_str(&json["id"])?, non_empty_str(&json["name"])?);
         let is_unrestricted = array_at(json, "roles").next().is_none();
@@ -25,21 +25,21 @@ impl GuildEmoji {
         is_usable.then(|| Self { id: id.into(), name: name.into(), is_animated })
     }
 
-    /// The markup of the emoji in a text.
+    /// Returns the markup of the emoji in a text.
     pub fn to_markup(&self) -> String {
         let Self { id, name, is_animated } = self;
         format!("<{}:{name}:{id}>", if *is_animated { "a" } else { "" })
     }
 }
 
-/// The emoji of this name, if there is exactly one.
+/// Returns the emoji of this name, if there is exactly one.
 pub fn find_unique(emojis: &[GuildEmoji], name: &str) -> Option<GuildEmoji> {
     let mut named = emojis.iter().filter(|emoji| *emoji.name == *name);
     let emoji = named.next()?;
     named.next().is_none().then(|| emoji.clone())
 }
 
-/// Replaces the shortcodes of known emoji by their markup.
+/// Replaces the shortcodes of known emoji with their markup.
 pub fn expand_shortcodes(text: &str, emoji: &dyn Fn(&str) -> Option<GuildEmoji>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -62,7 +62,8 @@ pub fn expand_shortcodes(text: &str, emoji: &dyn Fn(&str) -> Option<GuildEmoji>)
     expanded + rest
 }
 
-/// A colon after this character starts no shortcode, as in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
+/// Whether a colon after this character starts no shortcode, as in `12:30:45`, `https://x.example/:a:` and
+/// `<:parrot:1>`.
 fn is_inside_token(character: char) -> bool {
     character.is_ascii_alphanumeric() || "_/<:.-=&?#%+~@".contains(character)
 }

@@ -1,13 +1,13 @@
-//! Mentions that the persona does not intend are escaped, and so are invitations. Every post already asks Discord to notify
-//! no user; this also covers what Discord displays, and a user who copies the text.
+//! Escapes unintended mentions, and invitations. Every post already asks Discord to notify no user; this also covers
+//! what Discord displays, and a user who copies the text.
 
 use aizuchi_core::chat::is_invisible;
 
-/// Looks like `@`, and mentions no user.
+/// Resembles `@`, but mentions no user.
 const FULLWIDTH_AT: char = '＠';
-/// Looks like `.`, and is part of no address.
+/// Resembles `.`, but is not part of a URL.
 const FULLWIDTH_POINT: char = '．';
-/// The addresses of invitations, of templates for servers, and of gifts.
+/// The URLs of invitations, of server templates, and of gifts.
 const CARDS: [&str; 9] = [
     "discord.gg/",
     "discord.new/",
@@ -20,13 +20,13 @@ const CARDS: [&str; 9] = [
     "discordapp.com/gifts/",
 ];
 
-/// Escapes mentions of everyone, of roles and of unintended users. The number of characters stays the same.
+/// Escapes mentions of everyone, of roles and of unintended users. Keeps the number of characters.
 pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('@') {
         let after = &rest[at + 1..];
-        // Discord may drop invisible characters, so they do not separate anything.
+        // Discord may drop invisible characters, so they do not separate tokens.
         let before =
             escaped.chars().chain(rest[..at].chars()).rev().find(|one| !is_invisible(*one));
         let is_mention = mentions_everyone(after)
@@ -38,8 +38,8 @@ pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String
     escaped + rest
 }
 
-/// Takes invitations and gifts apart, for which Discord shows a card with a button even if no scheme stands before them.
-/// Links that are written out stay. The number of characters stays the same.
+/// Breaks up links to invitations and gifts, for which Discord shows a card with a button even without a scheme. Links
+/// that are written out stay. Keeps the number of characters.
 pub fn break_invitations(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut broken = String::with_capacity(text.len());

@@ -1,5 +1,5 @@
-//! Whether a message on Discord may be a post of a given text. Which names became mentions and emoji depends on
-//! what the cache knew at the time, so either form matches.
+//! Whether a message on Discord may be a post of a given text. Which names became mentions and emoji depends on the
+//! state of the cache at the time, so either form matches.
 
 use crate::text::is_id;
 
@@ -11,7 +11,7 @@ pub fn is_fuzzy_match(content: &str, text: &str) -> bool {
     matches_with_mentions(&with_emoji_names(content), &with_emoji_names(text))
 }
 
-/// Replaces `<:parrot:1>` by `:parrot:`.
+/// Replaces `<:parrot:1>` with `:parrot:`.
 fn with_emoji_names(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -31,7 +31,7 @@ fn with_emoji_names(text: &str) -> String {
     plain + rest
 }
 
-/// The name of the emoji that starts here, and the rest of the text.
+/// Returns the name of the emoji that starts here, and the rest of the text.
 fn split_emoji(after: &str) -> Option<(&str, &str)> {
     let whole = after.strip_prefix("a:").or_else(|| after.strip_prefix(':'))?;
     let (inner, more) = whole.split_once('>')?;
@@ -39,7 +39,8 @@ fn split_emoji(after: &str) -> Option<(&str, &str)> {
     is_id(id).then_some((name, more))
 }
 
-/// A mention matches any name. A name holds no further `@`, so the search does not branch.
+/// Matches a text with mentions: a mention matches any name. A name contains no further `@`, so the search does not
+/// branch.
 fn matches_with_mentions(content: &str, text: &str) -> bool {
     let Some((before, more)) = split_first_mention(content) else { return content == text };
     let Some(rest) = text.strip_prefix(before) else { return false };
@@ -49,7 +50,7 @@ fn matches_with_mentions(content: &str, text: &str) -> bool {
     ends.any(|end| matches_with_mentions(more, &name[end..]))
 }
 
-/// The text before and after the first `<@1>`.
+/// Splits the text before and after the first `<@1>`.
 fn split_first_mention(content: &str) -> Option<(&str, &str)> {
     content.match_indices("<@").find_map(|(at, marker)| {
         let (id, more) = content[at + marker.len()..].split_once('>')?;

@@ -1,5 +1,5 @@
-//! Discord's markup becomes the text that users see, with its mentions. Bold, code, spoilers and the like stay as
-//! they are written: models know them.
+//! Converts Discord's markup to the text that users see, with its mentions. Bold, code, spoilers and other styles are
+//! kept, because models know them.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::text::{NameLookup, RoleName, is_id};
 use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
-/// Reads any text. Code, and markup that is not Discord's, stays as it is.
+/// Parses any text. Code, and markup that is not Discord's, stays as it is.
 pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText {
     let text = normalize_text(text);
     let mut reader =
@@ -28,7 +28,7 @@ pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText 
     ParsedText { text: reader.text, mentions: reader.mentions }
 }
 
-/// The length of the code block or span that starts here, or of backticks that start none.
+/// Returns the length of the code block or span that starts here, or of backticks that start none.
 fn code_length(text: &str) -> usize {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let mut at = ticks;
@@ -58,7 +58,7 @@ impl MarkupReader<'_> {
         length
     }
 
-    /// Reads `<…>`, which is a mention, a channel, an emoji, a time or a command; otherwise it is plain text.
+    /// Parses `<…>`: a mention, a channel, an emoji, a time or a command. With any other content, it is plain text.
     fn bracket(&mut self, from: &str) -> Option<usize> {
         let inner = &from[1..];
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
@@ -112,7 +112,7 @@ impl MarkupReader<'_> {
         Some(format!("#{}", to_single_line(name.as_deref().unwrap_or(id)).trim_start_matches('#')))
     }
 
-    /// `1700000000:R`, in the persona's time zone.
+    /// Reads `1700000000:R`, in the persona's time zone.
     fn read_time(&self, inside: &str) -> Option<String> {
         let (second, style) = inside.split_once(':').unwrap_or((inside, "f"));
         let at = Timestamp::from_second(second.parse().ok()?).ok()?;
@@ -132,7 +132,7 @@ fn with_at_sign(name: &str) -> String {
     format!("@{}", to_single_line(name).trim_start_matches('@'))
 }
 
-/// A custom emoji: `:wave:1` or `a:wave:1`.
+/// Reads a custom emoji: `:wave:1` or `a:wave:1`.
 fn read_emoji(inside: &str) -> Option<String> {
     let (name, id) =
         inside.strip_prefix('a').unwrap_or(inside).strip_prefix(':')?.split_once(':')?;
@@ -141,7 +141,7 @@ fn read_emoji(inside: &str) -> Option<String> {
     (is_name && is_id(id)).then(|| format!(":{name}:"))
 }
 
-/// `/aizuchi why:1`
+/// Reads `/aizuchi why:1`.
 fn read_command(inside: &str) -> Option<String> {
     let (name, id) = inside.rsplit_once(':')?;
     (is_id(id) && name.len() > 1).then(|| to_single_line(name))

@@ -1,4 +1,4 @@
-//! A model's Markdown becomes Discord's. Discord supports most of Markdown, so only the rest is replaced: tables,
+//! Converts a model's Markdown to Discord's. Discord supports most of Markdown, so only the rest is replaced: tables,
 //! rules, small headings, images and task lists.
 
 use std::ops::Range;
@@ -20,20 +20,20 @@ pub const MAX_MESSAGE_LENGTH: usize = 2_000;
 /// Finds the users and emoji that a text names.
 #[derive(Clone, Copy)]
 pub struct MentionLookup<'a> {
-    /// The user with exactly this name.
+    /// Returns the user with exactly this name.
     pub find_user: &'a dyn Fn(&str) -> Option<UserId>,
-    /// The server's custom emoji of this name.
+    /// Returns the server's custom emoji of this name.
     pub find_emoji: &'a dyn Fn(&str) -> Option<GuildEmoji>,
 }
 
 impl MentionLookup<'static> {
-    /// Finds nothing.
+    /// Returns a lookup that finds nothing.
     pub fn empty() -> Self {
         Self { find_user: &|_| None, find_emoji: &|_| None }
     }
 }
 
-/// Renders a text for Discord. If a replacement would make it too long, the text goes out as it is written.
+/// Renders a text for Discord. If a replacement would make it too long, the text is sent as written.
 pub fn to_discord_markdown(markdown: &str, lookup: &MentionLookup<'_>) -> String {
     let text = normalize_text(markdown);
     let find_user = |name: &str| (lookup.find_user)(name).filter(|id| is_id(id.as_str()));
@@ -46,21 +46,21 @@ pub fn to_discord_markdown(markdown: &str, lookup: &MentionLookup<'_>) -> String
         .unwrap_or_else(|| apply_replacements(&text, &[], &MentionLookup::empty()))
 }
 
-/// The same without any mention or emoji, with and without the replacements.
+/// Renders the text without any mention or emoji, with and without the replacements.
 pub fn to_markdown_without_names(markdown: &str) -> [String; 2] {
     let text = normalize_text(markdown);
     [&find_replacements(&text)[..], &[]]
         .map(|replacements| apply_replacements(&text, replacements, &MentionLookup::empty()))
 }
 
-/// A part of the text that Discord would not show as intended, and what takes its place.
+/// A part of the text that Discord would not show as intended, and its replacement.
 struct Replacement {
     range: Range<usize>,
     content: ReplacementContent,
 }
 
 enum ReplacementContent {
-    /// The part stays as it is, without mentions.
+    /// The part stays unchanged, without mentions.
     Original,
     Text(String),
 }
@@ -81,7 +81,7 @@ fn apply_replacements(
         at = replacement.range.end;
     }
     writer.push_prose(&text[at..], lookup);
-    // Last, because two adjacent parts may form a mention together.
+    // Escaping comes last, because two adjacent parts may form a mention together.
     let is_intended = |id: &str| writer.mentioned.iter().any(|user| user.as_str() == id);
     break_invitations(&escape_mentions(&writer.text, &is_intended))
 }
@@ -107,7 +107,7 @@ impl TextWriter {
     }
 }
 
-/// The replacements in the order of the text, without overlaps.
+/// Returns the replacements in the order of the text, without overlaps.
 fn find_replacements(text: &str) -> Vec<Replacement> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     let mut replacements: Vec<Replacement> = Vec::new();
@@ -160,7 +160,7 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
     replacements
 }
 
-/// The alternative text of `![text](https://…)`: no client shall fetch a URL that a model chose.
+/// Returns the alternative text of `![text](https://…)`: no client may fetch a URL that a model chose.
 fn image_alt_text(image: &str) -> &str {
     let alt_text = image.strip_prefix("![").and_then(|rest| rest.split_once(']'));
     alt_text.map_or("", |(alt_text, _)| alt_text)
@@ -187,7 +187,7 @@ impl TableWriter {
         cell.into_iter().for_each(|cell| cell.push_str(text));
     }
 
-    /// The table as a code block, because its characters have equal width. The line end after the table stays.
+    /// Renders the table as a code block, whose characters have equal width. Keeps the line end after the table.
     fn to_code_block(&self, source: &str) -> String {
         let aligned = table::format_table(&self.rows, &self.columns).replace("```", "'''");
         let end = if source.ends_with('\n') { "\n" } else { "" };
@@ -314,7 +314,7 @@ mod tests {
             let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
             let answer = outgoing::screen(&answer, &known, code, &secrets, Language::En);
             let rendered = to_discord_markdown(&answer, &lookup());
-            // Discord makes no links in code blocks.
+            // Discord does not create links in code blocks.
             let outside: String = rendered.split("```").step_by(2).collect();
             let rest = outside.replace("<https://known.example/a>", "");
             prop_assert!(!rest.contains("://"), "{:?}", rendered);

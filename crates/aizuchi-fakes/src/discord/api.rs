@@ -86,13 +86,13 @@ fn record_call(server: &ServerContext, request: &ParsedRequest, path: String) ->
     })
 }
 
-/// A request with what its response needs.
+/// A request with the data that its response needs.
 struct ApiCall {
     server: ServerContext,
     reset_handle: ResetHandle,
     request: ParsedRequest,
     token: String,
-    /// Its index in the journal.
+    /// The index of the request in the journal.
     journal_index: usize,
 }
 
@@ -169,7 +169,7 @@ impl ApiCall {
 pub fn run_due_timers(state: &mut FakeDiscordState, settings: &FakeDiscordSettings) {
     let now = settings.clock.now();
     while let Some(request) = state.timers.take_due(now) {
-        // The client has its response already, or none.
+        // The client already has its response, or gets none.
         let _ = dispatch(state, settings, &request);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The errors that this fake knows, by Discord's names for them.
+/// The errors that this fake knows, by Discord's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -47,7 +47,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The HTTP status, and Discord's code and message.
+    /// Returns the HTTP status, and Discord's code and message.
     fn response_parts(self) -> (u16, u64, &'static str) {
         match self {
             Self::Unauthorized => (401, 0, "401: Unauthorized"),
@@ -105,7 +105,7 @@ pub struct ApiError {
     pub status: u16,
     pub code: u64,
     pub message: &'static str,
-    /// What is wrong with which fields of the request's body.
+    /// The errors in the fields of the request's body.
     pub errors: Option<Box<Value>>,
     pub retry_after: Option<RetryAfter>,
 }
@@ -140,14 +140,14 @@ pub fn api_error(code: ErrorCode) -> ApiError {
 }
 
 impl ApiError {
-    /// A field of the body is invalid. `path` names it from the outside in, with dots.
+    /// Returns an error for an invalid field of the body. `path` is dotted, from the outermost field inward.
     pub fn invalid_field(path: &str, code: &str, message: &str) -> Self {
         let field_errors = json!({ "_errors": [{ "code": code, "message": message }] });
         let errors = path.rsplit('.').fold(field_errors, |inner, name| json!({ name: inner }));
         Self { errors: Some(Box::new(errors)), ..api_error(ErrorCode::InvalidBody) }
     }
 
-    /// The body as a whole is invalid.
+    /// Returns an error for a body that is invalid as a whole.
     pub fn invalid_body(message: &str) -> Self {
         let errors = json!({ "_errors": [{ "code": "MODEL_TYPE_CONVERT", "message": message }] });
         Self { errors: Some(Box::new(errors)), ..api_error(ErrorCode::InvalidBody) }

@@ -17,7 +17,7 @@ impl World {
         object
     }
 
-    /// The app's flags, which say which privileged intents are enabled.
+    /// Returns the app's flags, which show the enabled privileged intents.
     pub fn application_flags(&self) -> u64 {
         let mut flags = ApplicationFlags::empty();
         // `LIMITED` means enabled without Discord's review, as for all apps in few guilds.

@@ -1,4 +1,4 @@
-//! Channels: those of a guild, forums, threads and direct messages.
+//! Channels: guild channels, forums, threads and direct messages.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct FakeChannel {
     pub last_message: Option<MessageId>,
 }
 
-/// The properties that only threads have.
+/// The properties of a thread.
 #[derive(Clone, Debug)]
 pub struct FakeThread {
     pub owner: UserId,
@@ -42,7 +42,7 @@ pub struct FakeThread {
     pub archived_at: Timestamp,
     pub auto_archive_minutes: u64,
     pub tags: Vec<Value>,
-    /// How many messages were ever sent, without the one that starts the thread.
+    /// The number of messages ever sent, excluding the one that starts the thread.
     pub message_count: u64,
 }
 
@@ -104,7 +104,7 @@ impl FakeChannel {
         matches!(self.kind, ChannelType::GuildForum | ChannelType::GuildMedia)
     }
 
-    /// Whether messages can be sent to it.
+    /// Whether messages can be sent in the channel.
     pub fn is_text(&self) -> bool {
         !self.is_forum() && self.kind != ChannelType::GuildCategory
     }
@@ -113,7 +113,7 @@ impl FakeChannel {
         self.thread.as_ref().is_some_and(|thread| thread.is_archived)
     }
 
-    /// The channel as `viewer` sees it, without the `recipients` of a direct message.
+    /// Returns the channel as `viewer` sees it, without the `recipients` of a direct message.
     pub fn to_json(&self, viewer: UserId) -> Value {
         let mut object = json!({
             "id": self.id,

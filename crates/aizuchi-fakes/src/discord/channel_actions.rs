@@ -1,4 +1,4 @@
-//! Changes to channels, members, roles and guilds, and the events that follow.
+//! Changes to channels, members, roles and guilds, and the resulting events.
 
 use serde_json::json;
 use twilight_model::channel::ChannelType;
@@ -83,7 +83,7 @@ impl World {
         }
         self.emit_channel("CHANNEL_DELETE", id)?;
         self.channels.remove(&id);
-        // Its threads go with it, without events of their own.
+        // The channel's threads are deleted with it, without events of their own.
         self.channels.retain(|_, thread| thread.parent != Some(id) || thread.thread.is_none());
         Ok(())
     }
@@ -102,7 +102,7 @@ impl World {
         Ok(id)
     }
 
-    /// A user joins a guild.
+    /// Adds a user to a guild.
     pub fn add_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.user(user)?;
         let now = self.now();
@@ -117,7 +117,7 @@ impl World {
     pub fn remove_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.guild_mut(guild)?.members.remove(&user).ok_or(ErrorCode::UnknownMember)?;
         if user == self.bot_user {
-            // The app was removed: the guild is gone for it, and this is the only event.
+            // The app was removed: to the app the guild is gone, and this is the only event.
             self.emit("GUILD_DELETE", Intents::GUILDS, json!({ "id": guild }));
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Slash commands that the app has registered, and interactions with its responses.
+//! Slash commands that the app has registered, and interactions with their responses.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ const INTERACTION_TOKEN_TTL: SignedDuration = SignedDuration::from_mins(15);
 
 #[derive(Default)]
 pub struct CommandRegistry {
-    /// By guild; global commands are under `None`.
+    /// The commands of each guild. Global commands are under `None`.
     pub registered: BTreeMap<Option<GuildId>, Vec<Value>>,
     pub interactions: BTreeMap<InteractionId, Interaction>,
 }
 
-/// A user's use of a command or a button.
+/// The use of a command or a button by a user.
 #[derive(Clone, Debug)]
 pub struct Interaction {
     pub id: InteractionId,
@@ -51,7 +51,7 @@ pub enum InteractionStatus {
 #[derive(Clone, Debug)]
 pub struct InteractionResponse {
     pub message: FakeMessage,
-    /// Only the user sees it.
+    /// Whether only the user sees it.
     pub is_ephemeral: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct NewInteraction {
     pub name: String,
     #[serde(default)]
     pub options: Value,
-    /// When it is started; now, if absent.
+    /// The start time, by default now.
     #[serde(default)]
     pub at: Option<Timestamp>,
 }
@@ -76,14 +76,14 @@ fn default_interaction_kind() -> u8 {
 }
 
 impl CommandRegistry {
-    /// Finds a registered command; those of the guild come first.
+    /// Finds a registered command. The commands of the guild take precedence.
     pub fn find(&self, guild: Option<GuildId>, name: &str) -> Option<&Value> {
         let scopes = [guild, None];
         let mut lists = scopes.iter().filter_map(|scope| self.registered.get(scope));
         lists.find_map(|list| list.iter().find(|command| command["name"] == name))
     }
 
-    /// Finds an interaction by its token, while that is valid.
+    /// Finds an interaction by its token, while the token is valid.
     pub fn by_token(&mut self, token: &str, now: Timestamp) -> Result<&mut Interaction, ApiError> {
         let found = self.interactions.values_mut().find(|interaction| interaction.token == token);
         let is_valid = |interaction: &&mut Interaction| {

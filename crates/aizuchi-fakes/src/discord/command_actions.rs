@@ -1,4 +1,4 @@
-//! What users and the app do with slash commands and interactions, and the events that follow.
+//! Actions of users and the app on slash commands and interactions, and the resulting events.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ impl World {
         self.begin_interaction(id, new, data, &Value::Null)
     }
 
-    /// A user clicks the button with this label below a message.
+    /// Clicks the button with this label below a message, as a user.
     pub fn click(
         &mut self,
         key: MessageKey,
@@ -96,7 +96,7 @@ impl World {
         self.begin_interaction(id, new, data, &message)
     }
 
-    /// A user sends the form that they got for a click, with this text in its field.
+    /// Submits the form that a user got for a click, with this text in its field.
     pub fn submit_form(
         &mut self,
         clicked: InteractionId,
@@ -213,7 +213,7 @@ impl World {
             }
             5 => interaction.status = InteractionStatus::Deferred(flags),
             6 | 7 => interaction.status = InteractionStatus::Responded,
-            // A form is no answer to a form.
+            // A form is not a valid response to a form.
             9 if interaction.kind != 5 => {
                 validate_form(data)?;
                 interaction.status = InteractionStatus::Responded;
@@ -265,8 +265,8 @@ impl World {
         Ok(id)
     }
 
-    /// The app gets an event for an ephemeral message, too, in the form of a direct message (issue 4557 of
-    /// discord/discord-api-docs).
+    /// Emits the event for an ephemeral message, which the app gets, too, in the form of a direct message (issue 4557
+    /// of discord/discord-api-docs).
     fn emit_ephemeral(
         &mut self,
         channel: ChannelId,
@@ -322,7 +322,7 @@ impl World {
     }
 }
 
-/// The field of a form: the only component of its only row.
+/// Returns the field of a form: the only component of its only row.
 fn form_field(form: &Value) -> Option<&Value> {
     let rows = form["components"].as_array()?;
     let [row] = rows.as_slice() else { return None };
@@ -331,7 +331,7 @@ fn form_field(form: &Value) -> Option<&Value> {
     (field["type"] == 4).then_some(field)
 }
 
-/// The most that a field holds.
+/// Returns the maximum length of a field.
 fn max_length(field: &Value) -> usize {
     let chosen = field["max_length"].as_u64().and_then(|length| usize::try_from(length).ok());
     chosen.unwrap_or(MAX_FIELD)
@@ -357,7 +357,7 @@ fn validate_form(form: &Value) -> Result<(), ApiError> {
     if is_right { Ok(()) } else { Err(wrong("components")) }
 }
 
-/// What the app gets of a form with this text in its field.
+/// Returns the payload of a form that was submitted with this text in its field.
 fn filled_form(form: &Value, text: &str) -> Result<Value, ApiError> {
     let field = form_field(form).ok_or(ErrorCode::InvalidBody)?;
     if text.encode_utf16().count() > max_length(field) {

@@ -1,4 +1,4 @@
-//! The driver over HTTP, for tests in other processes.
+//! The test driver over HTTP, for tests in other processes.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -271,7 +271,7 @@ fn run_command(fake: &FakeDiscord, command: ControlCommand) -> Result<Value, Api
     Ok(json!({ "ok": true }))
 }
 
-/// A snapshot of the whole state.
+/// Returns a snapshot of the whole state.
 pub async fn state(State(server): State<ServerContext>) -> Json<Value> {
     let (connections, sessions) = (server.fake.connection_count(), server.fake.session_count());
     let mut snapshot = server.fake.read(state_json);

@@ -1,5 +1,5 @@
-//! The driver of a test: acts as the users, who send, edit and react, start threads and use commands. The modules
-//! below set up guilds, inject faults and inspect what the app has done.
+//! The test driver: acts as the users, who send, edit and react, start threads and use commands. The submodules set up
+//! guilds, inject faults and inspect the app's actions.
 
 pub mod setup;
 mod inspect;
@@ -27,7 +27,7 @@ impl FakeDiscord {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
     }
 
-    /// A user replies to a message, which pings its author.
+    /// Replies to a message as a user, which pings the message's author.
     pub fn send_reply(
         &self,
         channel: ChannelId,
@@ -45,7 +45,7 @@ impl FakeDiscord {
         self.with_world(|world| world.send_message(message))
     }
 
-    /// The author edits a message.
+    /// Edits a message as its author.
     pub fn edit_message(
         &self,
         channel: ChannelId,
@@ -57,7 +57,7 @@ impl FakeDiscord {
         })
     }
 
-    /// Discord adds a link preview to a message, whose text stays the same.
+    /// Adds a link preview to a message, whose text does not change.
     pub fn unfurl(&self, channel: ChannelId, message: MessageId) -> Result<(), ApiError> {
         self.with_world(|world| {
             world.unfurl(MessageKey { channel, message }, "https://example.com/")
@@ -76,7 +76,7 @@ impl FakeDiscord {
         self.with_world(|world| world.bulk_delete_messages(channel, messages))
     }
 
-    /// `emoji` has the form of Discord's URLs: `🎉`, or `name:id`.
+    /// Adds a reaction as a user. `emoji` has the form used in Discord's URLs: `🎉`, or `name:id`.
     pub fn add_reaction(
         &self,
         channel: ChannelId,
@@ -103,7 +103,7 @@ impl FakeDiscord {
         self.with_world(|world| world.start_typing(channel, user))
     }
 
-    /// A user starts a thread from a message.
+    /// Starts a thread from a message as a user.
     pub fn start_thread_from_message(
         &self,
         channel: ChannelId,
@@ -116,12 +116,12 @@ impl FakeDiscord {
         })
     }
 
-    /// A user starts a thread of any kind.
+    /// Starts a thread of any kind as a user.
     pub fn start_thread(&self, new: NewThread) -> Result<ChannelId, ApiError> {
         self.with_world(|world| world.start_thread(new))
     }
 
-    /// A user posts in a forum. The post's first message has the id of its thread.
+    /// Posts in a forum as a user. The post's first message has the id of its thread.
     pub fn create_forum_post(
         &self,
         forum: ChannelId,
@@ -167,7 +167,7 @@ impl FakeDiscord {
         })
     }
 
-    /// A user runs a slash command, which the app must have registered.
+    /// Runs a slash command, which the app must have registered, as a user.
     pub fn run_command(
         &self,
         channel: ChannelId,
@@ -185,7 +185,7 @@ impl FakeDiscord {
         })
     }
 
-    /// A user clicks the button with this label below a message.
+    /// Clicks the button with this label below a message, as a user.
     pub fn click(
         &self,
         channel: ChannelId,
@@ -196,12 +196,12 @@ impl FakeDiscord {
         self.with_world(|world| world.click(MessageKey { channel, message }, user, label))
     }
 
-    /// The form that a user got for a click, if any.
+    /// Returns the form that a user got for a click, if any.
     pub fn form(&self, clicked: InteractionId) -> Option<Value> {
         self.read(|state| state.world.commands.interactions.get(&clicked)?.form.clone())
     }
 
-    /// A user sends that form, with this text in its field.
+    /// Submits that form, with this text in its field.
     pub fn submit_form(
         &self,
         clicked: InteractionId,
@@ -210,7 +210,7 @@ impl FakeDiscord {
         self.with_world(|world| world.submit_form(clicked, text))
     }
 
-    /// A user interacts with the app in any way.
+    /// Interacts with the app in any way, as a user.
     pub fn interact(&self, interaction: NewInteraction) -> Result<InteractionId, ApiError> {
         self.with_world(|world| world.interact(interaction))
     }

@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// An error as the control API receives it.
+/// An error in the format of the control API.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApiErrorSpec {

@@ -1,4 +1,4 @@
-//! Files that users share. Anybody who has a link to one may open it, for a day.
+//! Files that users share. Anyone with a link to a file can open it for a day.
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -12,7 +12,7 @@ use crate::discord::{FakeDiscord, ServerContext};
 use crate::file::FakeFile;
 
 impl FakeDiscord {
-    /// Uploads a file for a channel, and returns what a message tells of it. `base` is the address of the server.
+    /// Uploads a file to a channel and returns its attachment object. `base` is the URL of the server.
     pub fn upload_file(&self, base: &str, channel: ChannelId, file: FakeFile) -> Value {
         self.change(|state| {
             let world = &mut state.world;
@@ -31,7 +31,7 @@ impl FakeDiscord {
         })
     }
 
-    /// A day passes: only messages that are asked for again have links that work.
+    /// Expires all links to files, as after a day. Only messages that are fetched again contain valid links.
     pub fn expire_file_links(&self) {
         self.change(|state| state.world.link_age += 1);
     }

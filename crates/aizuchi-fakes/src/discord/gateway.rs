@@ -1,4 +1,4 @@
-//! The gateway's sockets: one task for each connection, which executes its commands and compresses if the app asks.
+//! The gateway's sockets: one task for each connection, which executes its commands and compresses on request.
 
 use std::sync::Arc;
 
@@ -41,16 +41,16 @@ pub async fn connect(
         .on_upgrade(move |socket| serve_connection(socket, server, query, reset_handle, resume_url))
 }
 
-/// The URL of the gateway for an app that has reached the fake at this host.
+/// Returns the URL of the gateway for an app that reached the fake at this host.
 pub fn gateway_url(host: &str) -> String {
     format!("ws://{host}/gateway")
 }
 
-/// Removes a connection when its task ends in any way.
+/// Removes a connection however its task ends.
 struct ConnectionGuard {
     fake: Arc<FakeDiscord>,
     id: u64,
-    /// The code with which the app has closed it.
+    /// The code with which the app closed the connection.
     code: Option<u16>,
 }
 
@@ -172,7 +172,7 @@ enum FrameCompression {
 }
 
 impl FrameCompression {
-    /// The compression that the app asks for; `None` if the query is not supported.
+    /// Parses the compression that the app requests. Returns `None` if the query is not supported.
     fn from_query(query: &ConnectQuery) -> Option<Self> {
         if query.v != "10" || !matches!(query.encoding.as_str(), "" | "json") {
             return None;

@@ -16,7 +16,7 @@ pub struct FakeUser {
     pub name: String,
     pub global_name: Option<String>,
     pub is_bot: bool,
-    /// Rejects direct messages from the app.
+    /// Whether the user rejects direct messages from the app.
     pub has_closed_direct_messages: bool,
 }
 
@@ -38,7 +38,7 @@ impl FakeUser {
         })
     }
 
-    /// The name that is shown where the user has no nickname.
+    /// Returns the name shown where the user has no nickname.
     pub fn visible_name(&self) -> &str {
         self.global_name.as_deref().unwrap_or(&self.name)
     }
@@ -60,7 +60,7 @@ pub struct FakeMember {
 }
 
 impl FakeMember {
-    /// The member without its user, as in message events.
+    /// Returns the member without its user, as in message events.
     pub fn partial_json(&self) -> Value {
         json!({
             "nick": self.nick,
@@ -128,7 +128,7 @@ pub struct FakeGuild {
 }
 
 impl FakeGuild {
-    /// The fields that do not depend on the viewer.
+    /// Returns the fields that do not depend on the viewer.
     pub fn to_json(&self) -> Value {
         let roles: Vec<Value> = self.roles.values().map(FakeRole::to_json).collect();
         json!({

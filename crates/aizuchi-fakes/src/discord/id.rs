@@ -17,31 +17,31 @@ pub type RoleId = Id<RoleMarker>;
 pub type UserId = Id<UserMarker>;
 pub type WebhookId = Id<WebhookMarker>;
 
-/// The Unix time at which snowflakes start, the beginning of 2015.
+/// Discord's epoch: the beginning of 2015, as Unix time.
 const DISCORD_EPOCH_MILLISECONDS: i64 = 1_420_070_400_000;
 
 /// The number of bits below the milliseconds, which distinguish ids of the same millisecond.
 const SEQUENCE_BITS: u32 = 22;
 
-/// The smallest id of this millisecond.
+/// Returns the smallest id of this millisecond.
 pub fn min_snowflake_at(at: Timestamp) -> u64 {
     let milliseconds =
         u64::try_from(at.as_millisecond() - DISCORD_EPOCH_MILLISECONDS).unwrap_or(0).max(1);
     milliseconds << SEQUENCE_BITS
 }
 
-/// The creation time of an id.
+/// Returns the creation time of an id.
 pub fn created_at<T>(id: Id<T>) -> Timestamp {
     let milliseconds = i64::try_from(id.get() >> SEQUENCE_BITS).unwrap_or(0);
     Timestamp::from_millisecond(DISCORD_EPOCH_MILLISECONDS + milliseconds).unwrap_or(Timestamp::MAX)
 }
 
-/// A timestamp in Discord's format.
+/// Formats a timestamp as Discord does.
 pub fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
-/// Generates ids that rise with time.
+/// Generates ids that increase with time.
 #[derive(Debug, Default)]
 pub struct SnowflakeGenerator {
     last_id: u64,
@@ -55,7 +55,7 @@ impl SnowflakeGenerator {
         Id::new(self.last_id)
     }
 
-    /// A backdated id.
+    /// Returns a backdated id.
     pub fn id_at<T>(&mut self, at: Timestamp) -> Id<T> {
         self.past_sequence = (self.past_sequence + 1) % (1 << SEQUENCE_BITS);
         Id::new(min_snowflake_at(at) | self.past_sequence)

@@ -1,4 +1,4 @@
-//! A journal of what the app has done, for assertions.
+//! A journal of the app's actions, for assertions.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -43,6 +43,6 @@ pub struct Journal {
     pub calls: Vec<RecordedCall>,
     pub posts: Vec<RecordedPost>,
     pub payloads: Vec<ReceivedPayload>,
-    /// The close codes of the app's connections; `None` where a connection ended without a close frame.
+    /// The close codes of the app's connections, or `None` for a connection that ended without a close frame.
     pub close_codes: Vec<Option<u16>>,
 }

@@ -5,7 +5,7 @@ use twilight_model::id::Id;
 
 use crate::discord::id::{RoleId, UserId};
 
-/// The default of `allowed_mentions`: every mention pings.
+/// Returns the default of `allowed_mentions`: every mention pings.
 pub fn allow_all_mentions() -> AllowedMentions {
     let parse = vec![MentionType::Users, MentionType::Roles, MentionType::Everyone];
     AllowedMentions { parse, replied_user: true, ..AllowedMentions::default() }
@@ -20,7 +20,7 @@ pub struct ParsedMentions {
 }
 
 impl ParsedMentions {
-    /// The mentions that are allowed to ping.
+    /// Keeps only the mentions that are allowed to ping.
     pub fn filter_allowed(mut self, allowed: &AllowedMentions) -> Self {
         let is_parsed = |kind| allowed.parse.contains(&kind);
         if !is_parsed(MentionType::Users) {

@@ -126,13 +126,13 @@ pub struct NewFakeMessage {
     pub user: UserId,
     #[serde(default)]
     pub text: String,
-    /// The message that it replies to.
+    /// The message that this one replies to.
     #[serde(default)]
     pub reply_to: Option<MessageId>,
     /// Whether the reply pings the author of that message.
     #[serde(default)]
     pub ping: ReplyPing,
-    /// The name of a webhook, which is then the author instead of `user`.
+    /// The name of a webhook, which replaces `user` as the author.
     #[serde(default)]
     pub webhook: Option<String>,
     #[serde(default)]
@@ -141,7 +141,7 @@ pub struct NewFakeMessage {
     pub embeds: Vec<Value>,
     #[serde(default)]
     pub stickers: Vec<Value>,
-    /// When it is sent; now, if absent.
+    /// The time of sending, by default now.
     #[serde(default)]
     pub at: Option<Timestamp>,
     /// Whether the app gets an event for it.

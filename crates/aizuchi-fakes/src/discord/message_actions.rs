@@ -1,4 +1,4 @@
-//! What users and apps do to messages, and the events that follow.
+//! Actions of users and apps on messages, and the resulting events.
 
 use serde_json::json;
 use twilight_model::channel::message::AllowedMentions;
@@ -55,7 +55,7 @@ impl World {
         Ok(FakeAuthor::User(new.user))
     }
 
-    /// Sets which mentions of a message ping, by its author's `allowed_mentions` and permissions.
+    /// Sets which mentions of a message ping, according to its author's `allowed_mentions` and permissions.
     pub fn set_mentions(
         &self,
         channel: ChannelId,
@@ -79,7 +79,7 @@ impl World {
         message.mention_everyone = everyone && may_ping_all;
     }
 
-    /// Stores a message in its channel and, unless its event is to be lost, emits the event.
+    /// Stores a message in its channel and, unless its event should be lost, emits the event.
     pub fn insert_message(
         &mut self,
         channel: ChannelId,
@@ -135,7 +135,7 @@ impl World {
         self.emit_message("MESSAGE_UPDATE", key)
     }
 
-    /// Adds a link preview, which leaves the text as it is.
+    /// Adds a link preview, which does not change the text.
     pub fn unfurl(&mut self, key: MessageKey, url: &str) -> Result<(), ApiError> {
         let message = self.message_mut(key.channel, key.message)?;
         message.embeds.push(json!({ "type": "link", "url": url, "title": "A page" }));
@@ -156,7 +156,7 @@ impl World {
     ) -> Result<(), ApiError> {
         let mut deleted = Vec::new();
         for message in messages {
-            // Messages that are gone already are skipped.
+            // Messages that are already gone are skipped.
             if self.remove_message(MessageKey { channel, message: *message }).is_ok() {
                 deleted.push(*message);
             }

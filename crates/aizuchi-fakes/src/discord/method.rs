@@ -1,4 +1,4 @@
-//! The routes of the REST API: a name, an HTTP method and a path each.
+//! The routes of the REST API, each with a name, an HTTP method and a path.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ macro_rules! methods {
             $($(#[$attribute])* $name),*
         }
 
-        /// The HTTP method and the path of each. A part in braces stands for an id, a token or an emoji.
+        /// The HTTP method and the path of each route. A part in braces is a placeholder for an id, a token or an
+        /// emoji.
         const PATHS: &[(Method, &str, &str)] = &[$((Method::$name, $http_method, $path)),*];
     };
 }
@@ -81,7 +82,7 @@ methods! {
     DeleteAnswer "DELETE" "webhooks/{application}/{token}/messages/{message}"
 }
 
-/// The values of the parts in braces, by their names.
+/// The values of the placeholders, by name.
 pub type PathParameters = BTreeMap<&'static str, String>;
 
 /// Why no route matches.
@@ -95,7 +96,7 @@ impl Method {
     /// Finds the route of a request.
     pub fn from_route(http_method: &str, path: &str) -> Result<(Self, PathParameters), RouteError> {
         let mut error = RouteError::NotFound;
-        // The route with the fewest parts in braces wins, so `users/@me` comes before `users/{user}`.
+        // The route with the fewest placeholders wins, so `users/@me` takes precedence over `users/{user}`.
         let mut best_match: Option<(Self, PathParameters)> = None;
         for (method, route_method, pattern) in PATHS {
             let Some(path_parameters) = match_path(pattern, path) else {

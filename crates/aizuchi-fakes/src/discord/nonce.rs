@@ -11,7 +11,7 @@ pub struct NonceCache {
 }
 
 impl NonceCache {
-    /// The message that was posted with a nonce within `ttl`.
+    /// Returns the message that was posted with a nonce within `ttl`.
     pub fn find(&self, nonce: &Value, now: Timestamp, ttl: SignedDuration) -> Option<MessageKey> {
         let text = nonce_text(nonce);
         let is_fresh = |at: &Timestamp| now.duration_since(*at) <= ttl;
@@ -25,7 +25,7 @@ impl NonceCache {
     }
 }
 
-/// A nonce that is a number equals its digits as a string.
+/// Returns a nonce as text. A numeric nonce equals its digits as a string.
 fn nonce_text(nonce: &Value) -> String {
     nonce.as_str().map_or_else(|| nonce.to_string(), str::to_owned)
 }

@@ -103,8 +103,8 @@ fn send_message(
     fake.send_message_with(message).map(|_| ())
 }
 
-/// The options of a command from the words behind its name: a subcommand, or values. A switch is set by its name; the
-/// other options take one word each, and the last of them what is left.
+/// Parses the options of a command from the words after its name: a subcommand, or values. A switch is set by its name;
+/// the other options take one word each, and the last one takes the rest.
 fn command_options(known: &Value, words: &[&str]) -> Value {
     let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
     // Type 1 is a subcommand, 2 a group of subcommands, 5 a switch.
@@ -132,7 +132,7 @@ fn command_options(known: &Value, words: &[&str]) -> Value {
     values.chain(set).collect()
 }
 
-/// Whether this is the option's name, in any language.
+/// Whether this is the option's name in any language.
 fn is_called(option: &Value, word: &str) -> bool {
     let localized = option["name_localizations"].as_object();
     option["name"] == word || localized.into_iter().flatten().any(|(_, name)| name == word)
@@ -156,12 +156,12 @@ fn toggle_reaction(
     }
 }
 
-/// The ids and names of all users.
+/// Returns the ids and names of all users.
 fn user_names(world: &World) -> impl Iterator<Item = (String, &str)> {
     world.users.values().map(|user| (user.id.to_string(), user.visible_name()))
 }
 
-/// Fills in the first channel where the query names none, and the first user who can speak there where it names nobody
+/// Defaults to the first channel if the query names none, and to the first user who can speak there if it names none
 /// who can.
 fn with_defaults(world: &World, mut query: PageQuery) -> PageQuery {
     let is_known = |id: ChannelId| world.channels.contains_key(&id);
@@ -180,7 +180,7 @@ fn with_defaults(world: &World, mut query: PageQuery) -> PageQuery {
     query
 }
 
-/// Those who can speak in the channel.
+/// Returns the users who can speak in the channel.
 fn user_options(world: &World, channel: &FakeChannel) -> Vec<PageOption> {
     let is_shown =
         |user: &&FakeUser| user.id != world.bot_user && can_speak(world, channel, user.id);
@@ -197,7 +197,7 @@ fn can_speak(world: &World, channel: &FakeChannel, user: UserId) -> bool {
     world.permissions(user, channel).contains(Permissions::VIEW_CHANNEL)
 }
 
-/// The channels, each with its threads below it.
+/// Returns the channels, each with its threads below it.
 fn channel_options(world: &World) -> Vec<PageOption> {
     let option = |channel: &FakeChannel| PageOption {
         id: channel.id.to_string(),
@@ -215,7 +215,7 @@ fn channel_options(world: &World) -> Vec<PageOption> {
     options
 }
 
-/// The commands that can be used in the channel, each with its slash.
+/// Returns the commands that can be used in the channel, each with its slash.
 fn command_names(world: &World, channel: &FakeChannel) -> Vec<String> {
     let registered = &world.commands.registered;
     let lists = [channel.guild, None].into_iter().filter_map(|scope| registered.get(&scope));
@@ -244,7 +244,7 @@ fn channel_name(world: &World, channel: &FakeChannel) -> String {
     }
 }
 
-/// The newest messages, and the ephemeral ones that only the chosen user sees.
+/// Returns the newest messages, and the ephemeral ones that only the chosen user sees.
 fn page_messages(world: &World, channel: &FakeChannel, query: &PageQuery) -> Vec<PageMessage> {
     let messages = channel.messages.values().rev().take(MAX_MESSAGES);
     let interactions = world.commands.interactions.values();
@@ -312,7 +312,7 @@ fn quote(world: &World, reference: MessageReference) -> Option<PageQuote> {
     Some(PageQuote { name: author_name(world, message), text: message.content.clone() })
 }
 
-/// A text as users write it.
+/// Returns a text as users write it.
 fn display_text(world: &World, text: &str) -> String {
     page::display_mentions(text, user_names(world))
 }

@@ -19,12 +19,12 @@ pub enum OverwriteTarget {
 }
 
 impl World {
-    /// A user's permissions in a guild as a whole.
+    /// Returns a user's permissions in a guild as a whole.
     pub fn guild_permissions(&self, user: UserId, guild: GuildId) -> Permissions {
         self.calculate_permissions(user, guild, |calculator| calculator.root())
     }
 
-    /// A user's permissions in a channel. Those in a thread are those in its parent.
+    /// Returns a user's permissions in a channel. A thread has the permissions of its parent.
     pub fn permissions(&self, user: UserId, channel: &FakeChannel) -> Permissions {
         let Some(guild) = channel.guild else {
             let is_participant = user == self.bot_user || channel.recipient == Some(user);
@@ -41,8 +41,8 @@ impl World {
         })
     }
 
-    /// A user's permissions as an interaction reports them: those in the channel, and those that only exist in a guild
-    /// as a whole.
+    /// Returns a user's permissions as an interaction reports them: those in the channel, and those that only exist at
+    /// the guild level.
     pub fn interaction_permissions(
         &self,
         user: UserId,
@@ -150,7 +150,7 @@ impl World {
     }
 }
 
-/// The permissions that no overwrite of a channel grants or takes away.
+/// Returns the permissions that channel overwrites cannot grant or revoke.
 fn guild_only_permissions() -> Permissions {
     Permissions::ADMINISTRATOR
         | Permissions::MANAGE_GUILD
@@ -163,7 +163,7 @@ fn guild_only_permissions() -> Permissions {
         | Permissions::MANAGE_GUILD_EXPRESSIONS
 }
 
-/// The permissions of both users of a direct message.
+/// Returns the permissions of both users of a direct message.
 fn direct_message_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES

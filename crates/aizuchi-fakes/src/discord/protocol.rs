@@ -1,4 +1,4 @@
-//! The gateway protocol: how the gateway handles heartbeats, IDENTIFY, RESUME and other payloads of the app.
+//! The gateway protocol: handles heartbeats, IDENTIFY, RESUME and the app's other payloads.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ struct Identify {
     intents: u64,
     #[serde(default)]
     shard: Option<[u64; 2]>,
-    /// Required, but not used.
+    /// Required, but unused.
     #[serde(rename = "properties")]
     _properties: Value,
 }
@@ -151,7 +151,7 @@ impl FakeDiscordState {
         self.start_session(connection, intents, shard, resume_url);
     }
 
-    /// Whether a rate limit key has identified within the interval. If it has not, records that it does now.
+    /// Whether a rate limit key has identified within the interval. If not, records that it does now.
     fn has_identified_recently(
         &mut self,
         key: u64,
@@ -250,7 +250,7 @@ impl FakeDiscordState {
         }
     }
 
-    /// Refuses a session if a test has asked for it.
+    /// Refuses a session if a test requested it.
     fn apply_session_refusal(&mut self, connection: u64) -> bool {
         let refusal = self.gateway.refusals.pop_front();
         if let Some(refusal) = refusal {

@@ -1,4 +1,4 @@
-//! Rate limits: a bucket for each kind of request and its channel, guild or webhook, and a global one.
+//! Rate limits: a bucket for each kind of request and its channel, guild or webhook, and a global bucket.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::discord::api_error::{RateLimitScope, RetryAfter};
 use crate::discord::method::{Method, PathParameters};
 
-/// A number of requests in a period of time.
+/// A maximum number of requests per period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     pub requests: u32,
@@ -20,16 +20,16 @@ impl RateLimit {
     }
 }
 
-/// The rate limits that are in force.
+/// The rate limits in effect.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimits {
-    /// All requests together.
+    /// For all requests together.
     pub global: RateLimit,
-    /// Messages to one channel.
+    /// For messages to one channel.
     pub messages: RateLimit,
-    /// Reactions in one channel.
+    /// For reactions in one channel.
     pub reactions: RateLimit,
-    /// Anything else.
+    /// For everything else.
     pub other: RateLimit,
 }
 

@@ -42,7 +42,7 @@ pub fn parse_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, InvalidBod
     serde_json::from_slice(json).map_err(|_| InvalidBody)
 }
 
-/// The `payload_json` part of a form.
+/// Returns the `payload_json` part of a form.
 fn form_payload<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
     let name = find_bytes(bytes, b"name=\"payload_json\"")?;
     let part = &bytes[name..];
@@ -79,7 +79,7 @@ impl ParsedRequest {
         text.parse().map(Some).map_err(|_| not_a_snowflake(name, text))
     }
 
-    /// The page size that the request asks for.
+    /// Returns the requested page size.
     pub fn limit(&self, default: usize, max: usize) -> Result<usize, ApiError> {
         let Some(text) = self.query_parameter("limit") else {
             return Ok(default);
@@ -99,7 +99,7 @@ impl ParsedRequest {
         Ok(limit)
     }
 
-    /// The body as a `T`.
+    /// Parses the body as a `T`.
     pub fn parse_body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_value(self.body.clone())
             .map_err(|error| ApiError::invalid_body(&error.to_string()))

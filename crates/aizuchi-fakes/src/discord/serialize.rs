@@ -43,7 +43,7 @@ impl World {
         object
     }
 
-    /// The message without the one that it refers to.
+    /// Returns the message without the one that it refers to.
     fn message_json_without_reference(
         &self,
         channel: &FakeChannel,
@@ -85,7 +85,7 @@ impl World {
         object
     }
 
-    /// What is told of a file, with a link that has not expired.
+    /// Returns a file's attachment object, with a link that has not expired.
     fn with_fresh_link(&self, file: &Value) -> Value {
         let mut file = file.clone();
         let link = file["url"].as_str().and_then(|url| url.split_once("?ex="));
@@ -95,7 +95,7 @@ impl World {
         file
     }
 
-    /// The fields that not every message has.
+    /// Adds the fields that only some messages have.
     fn add_optional_fields(
         &self,
         channel: &FakeChannel,

@@ -1,4 +1,4 @@
-//! The gateway's state: its connections, their sessions with all events sent, and the quota of session starts.
+//! The gateway's state: its connections, their sessions with all sent events, and the quota of session starts.
 
 use std::collections::VecDeque;
 
@@ -24,19 +24,19 @@ pub enum SocketCommand {
     Stall,
 }
 
-/// How a new connection is received.
+/// How the gateway treats a new connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectBehavior {
     #[default]
     Hello,
-    /// The connection opens, and nothing is ever sent.
+    /// The connection opens, but nothing is ever sent.
     Silence,
     /// The upgrade is refused with the status 503.
     Refusal,
 }
 
-/// How heartbeats are treated.
+/// How the gateway treats heartbeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeartbeatBehavior {
@@ -64,14 +64,14 @@ pub struct FakeSession {
     /// All events sent, with their sequence numbers.
     pub sent_events: Vec<(u64, Value)>,
     pub connection: Option<u64>,
-    /// Since when it has had no connection.
+    /// The time since which the session has had no connection.
     pub disconnected_at: Option<Timestamp>,
-    /// It cannot be resumed anymore.
+    /// Whether the session can no longer be resumed.
     pub is_expired: bool,
 }
 
 impl FakeSession {
-    /// The event's data as this session may see it; `None` if its intents or its shard exclude it.
+    /// Returns the event's data as this session may see it, or `None` if its intents or its shard exclude it.
     fn visible_data(&self, event: &FakeEvent, bot_user: UserId) -> Option<Value> {
         let matches_intents =
             event.required_intents.is_empty() || self.intents.intersects(event.required_intents);
@@ -117,7 +117,7 @@ pub struct FakeGateway {
     pub session_start_quota: SessionStartQuota,
     /// When each rate limit key last started a session.
     pub identified_at: Vec<(u64, Timestamp)>,
-    /// The refusals for the next IDENTIFYs and RESUMEs, one each.
+    /// The refusals of the next IDENTIFYs and RESUMEs, one each.
     pub refusals: VecDeque<SessionRefusal>,
     last_connection: u64,
 }
@@ -208,7 +208,7 @@ impl FakeGateway {
 
     pub fn send(&mut self, connection: u64, command: SocketCommand) {
         if let Some(connection) = self.connection(connection) {
-            // The receiver is gone if the connection is just ending.
+            // The receiver is gone if the connection is just closing.
             let _ = connection.commands.send(command);
         }
     }
@@ -292,7 +292,7 @@ impl FakeGateway {
         }
     }
 
-    /// The number of connections that are not stalled.
+    /// Returns the number of connections that are not stalled.
     pub fn open_connections(&self) -> usize {
         self.connections.iter().filter(|connection| !connection.is_stalled).count()
     }

@@ -18,7 +18,7 @@ pub struct FakeDiscordState {
     pub rate_limiter: FakeRateLimiter,
     pub journal: Journal,
     pub token_status: TokenStatus,
-    /// Without the prefix `Bot`.
+    /// The bot token, without the prefix `Bot`.
     pub token: String,
     /// Requests to execute later.
     pub timers: Timers<ParsedRequest>,
@@ -31,7 +31,7 @@ pub enum TokenStatus {
     #[default]
     #[serde(rename = "good")]
     Valid,
-    /// Not the app's token, or not anymore.
+    /// Not the app's token, or no longer.
     Reset,
 }
 

@@ -114,7 +114,7 @@ impl World {
         Ok(())
     }
 
-    /// Adds a user to a thread, as sending a message there does.
+    /// Adds a user to a thread, as sending a message in it does.
     pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         if self.channel(id)?.thread.is_none() {
             return Err(ErrorCode::WrongChannelType.into());
@@ -214,7 +214,7 @@ impl World {
         Ok(())
     }
 
-    /// Tells the app which threads a channel has that it can see now.
+    /// Sends the app the list of a channel's threads that it can see now.
     pub fn emit_thread_list(&mut self, parent: ChannelId) -> Result<(), ApiError> {
         let guild = self.channel(parent)?.guild;
         let threads = self.active_threads(|channel| channel.parent == Some(parent));
@@ -228,7 +228,7 @@ impl World {
         Ok(())
     }
 
-    /// The app's memberships in these threads.
+    /// Returns the app's memberships in these threads.
     pub fn bot_memberships(&self, threads: &[&FakeChannel]) -> Vec<Value> {
         let membership = |channel: &&FakeChannel| {
             channel.thread.as_ref().and_then(|thread| thread.member_json(channel.id, self.bot_user))
@@ -236,7 +236,7 @@ impl World {
         threads.iter().filter_map(membership).collect()
     }
 
-    /// The threads that are not archived and that the app can see, newest first.
+    /// Returns the threads that are not archived and that the app can see, newest first.
     pub fn active_threads(&self, matches: impl Fn(&FakeChannel) -> bool) -> Vec<&FakeChannel> {
         let threads = self.channels.values().rev();
         threads

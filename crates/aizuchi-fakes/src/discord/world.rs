@@ -1,4 +1,4 @@
-//! All of Discord that one app can reach: users, guilds, channels, and the events about their changes.
+//! The part of Discord that one app can reach: users, guilds, channels, and the events about their changes.
 
 use std::collections::BTreeMap;
 
@@ -30,19 +30,19 @@ pub struct World {
     pub channels: BTreeMap<ChannelId, FakeChannel>,
     /// The files that were uploaded, by id.
     pub files: BTreeMap<String, FakeFile>,
-    /// Rises when the links to files expire.
+    /// Increases when the links to files expire.
     pub link_age: u32,
     pub commands: CommandRegistry,
     pub nonces: NonceCache,
     /// The privileged intents that are enabled for the app.
     pub enabled_privileged_intents: Intents,
-    /// The events that the app has not been sent yet, oldest first.
+    /// The events that have not been sent to the app yet, oldest first.
     pub pending_events: Vec<FakeEvent>,
     clock: Clock,
     id_generator: SnowflakeGenerator,
 }
 
-/// An event for the sessions with any of `required_intents`; if those are empty, for all sessions.
+/// An event for the sessions with any of `required_intents`, or for all sessions if those are empty.
 #[derive(Clone, Debug)]
 pub struct FakeEvent {
     pub name: &'static str,
@@ -51,7 +51,7 @@ pub struct FakeEvent {
 }
 
 impl FakeEvent {
-    /// The shard that gets it: each guild belongs to one, and everything else goes to the first.
+    /// Returns the shard that gets the event: each guild belongs to one, and everything else goes to the first.
     pub fn shard(&self, shards: u64) -> u64 {
         let guild = match self.name {
             "GUILD_CREATE" | "GUILD_UPDATE" | "GUILD_DELETE" => &self.data["id"],
@@ -91,12 +91,12 @@ impl EventTopic {
     }
 }
 
-/// The intents that an app may use only if they are enabled for it.
+/// Returns the privileged intents, which an app may use only if they are enabled for it.
 pub fn privileged_intents() -> Intents {
     Intents::GUILD_MEMBERS | Intents::GUILD_PRESENCES | Intents::MESSAGE_CONTENT
 }
 
-/// The permissions of `@everyone` in a new guild.
+/// Returns the permissions of `@everyone` in a new guild.
 fn default_everyone_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
@@ -113,7 +113,7 @@ fn default_everyone_permissions() -> Permissions {
 }
 
 impl World {
-    /// A Discord with no user but the app.
+    /// Creates a Discord whose only user is the app.
     pub fn new(bot_name: &str, clock: Clock) -> Self {
         let mut id_generator = SnowflakeGenerator::default();
         let bot_user: UserId = id_generator.new_id(clock.now());
@@ -153,7 +153,7 @@ impl World {
         self.id_generator.new_id(now)
     }
 
-    /// An id of this time, or of the present.
+    /// Generates an id of this time, by default now.
     pub fn id_at<T>(&mut self, at: Option<Timestamp>) -> Id<T> {
         match at {
             Some(at) => self.id_generator.id_at(at),
@@ -252,14 +252,14 @@ impl World {
         self.guild(guild)?.members.get(&user).ok_or(ErrorCode::UnknownMember.into())
     }
 
-    /// A member with its user.
+    /// Returns a member with its user.
     pub fn member_json(&self, guild: GuildId, user: UserId) -> Result<Value, ApiError> {
         let mut object = self.member(guild, user)?.partial_json();
         object["user"] = self.user(user)?.to_json();
         Ok(object)
     }
 
-    /// A channel as the app sees it.
+    /// Returns a channel as the app sees it.
     pub fn channel_json(&self, channel: &FakeChannel) -> Value {
         let mut object = channel.to_json(self.bot_user);
         if let Some(user) = channel.recipient {
@@ -269,7 +269,7 @@ impl World {
         object
     }
 
-    /// The data of `GUILD_CREATE`, with the guild's channels, threads and the app's own membership.
+    /// Returns the data of `GUILD_CREATE`, with the guild's channels, threads and the app's own membership.
     pub fn guild_create_json(&self, id: GuildId) -> Value {
         let Some(guild) = self.guilds.get(&id) else {
             return json!({ "id": id, "unavailable": true });
@@ -289,7 +289,7 @@ impl World {
         object["unavailable"] = json!(false);
         object["joined_at"] = json!(member.map(|member| format_timestamp(member.joined_at)));
         object["member_count"] = json!(guild.members.len());
-        // The app learns of other members by asking, or with their messages.
+        // The app learns about other members by requesting them, or from their messages.
         object["members"] = self.member_json(id, self.bot_user).into_iter().collect();
         object["threads"] = threads.collect();
         object["channels"] = channels.iter().map(|channel| self.channel_json(channel)).collect();

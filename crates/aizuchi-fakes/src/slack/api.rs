@@ -86,7 +86,7 @@ struct ApiCall {
     arguments: Arguments,
     token: Option<String>,
     host: String,
-    /// Its index in the journal.
+    /// The index of the call in the journal.
     journal_index: usize,
 }
 
@@ -163,7 +163,7 @@ pub fn run_due_timers(state: &mut FakeSlackState, settings: &FakeSlackSettings) 
         match task {
             TimerTask::Delivery(task) => state.run_delivery_task(task, settings),
             TimerTask::Commit { method, arguments } => {
-                // The client has its response already, or none.
+                // The client already has its response, or gets none.
                 let _ = dispatch(state, &method, &arguments);
             }
         }
@@ -207,7 +207,7 @@ fn dispatch(
     }
 }
 
-/// The response to a call, before it becomes HTTP.
+/// The response to a call, before its conversion to HTTP.
 struct ApiResponse {
     body: Value,
     retry_after: Option<u64>,

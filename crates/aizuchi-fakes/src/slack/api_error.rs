@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 pub struct ApiError {
     pub error: String,
     pub extra: Map<String, Value>,
-    /// Seconds to wait; the response then has the status 429.
+    /// Seconds to wait. If set, the response has the status 429.
     pub retry_after: Option<u64>,
 }
 

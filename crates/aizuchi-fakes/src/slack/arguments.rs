@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::ts::Ts;
 
-/// Values as received: those of a form or a query are all strings.
+/// The values as received. The values of a form or a query are all strings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
@@ -23,7 +23,7 @@ enum ContentType {
 }
 
 impl Arguments {
-    /// Parses the query and the body of a request, and takes the token out of them.
+    /// Parses the query and the body of a request, and extracts the token from them.
     pub async fn from_request(request: Request) -> Result<(Self, Option<String>), ApiError> {
         let headers = request.headers().clone();
         let query = Query::<Pairs>::try_from_uri(request.uri());
@@ -61,7 +61,7 @@ impl Arguments {
         Self(pairs.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
     }
 
-    /// A string argument; an empty one counts as absent.
+    /// Returns a string argument. An empty one counts as absent.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
@@ -100,7 +100,7 @@ impl Arguments {
         self.ts(name, error)?.ok_or_else(|| api_error(error))
     }
 
-    /// A structured argument, which forms carry as JSON in a string.
+    /// Returns a structured argument, which forms encode as JSON in a string.
     pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),

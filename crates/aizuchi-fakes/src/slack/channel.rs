@@ -21,7 +21,7 @@ pub struct FakeChannel {
     pub topic: String,
     pub purpose: String,
     pub previous_names: Vec<String>,
-    /// Unix seconds.
+    /// The creation time in Unix seconds.
     pub created: u64,
     pub messages: BTreeMap<Ts, FakeMessage>,
 }
@@ -50,7 +50,7 @@ pub struct NewChannel {
 }
 
 impl ChannelKind {
-    /// Its name in the `types` of `conversations.list`.
+    /// Returns the kind's name in the `types` of `conversations.list`.
     pub fn conversation_type(self) -> &'static str {
         match self {
             ChannelKind::Public => "public_channel",
@@ -60,7 +60,7 @@ impl ChannelKind {
         }
     }
 
-    /// Its name in the `channel_type` of message events.
+    /// Returns the kind's name in the `channel_type` of message events.
     pub fn channel_type(self) -> &'static str {
         match self {
             ChannelKind::Public => "channel",
@@ -70,7 +70,7 @@ impl ChannelKind {
         }
     }
 
-    /// Its name in OAuth scopes.
+    /// Returns the kind's name in OAuth scopes.
     pub fn scope_prefix(self) -> &'static str {
         match self {
             ChannelKind::Public => "channels",
@@ -80,7 +80,7 @@ impl ChannelKind {
         }
     }
 
-    /// The prefix of the types of events about the channel itself.
+    /// Returns the prefix of the types of events about the channel itself.
     pub fn event_prefix(self) -> &'static str {
         match self {
             ChannelKind::Public => "channel",
@@ -98,7 +98,7 @@ impl FakeChannel {
         self.messages.values().filter(is_reply)
     }
 
-    /// The other member of a direct message.
+    /// Returns the other member of a direct message.
     pub fn other_member(&self, user: &str) -> Option<&String> {
         self.members.iter().find(|member| *member != user).or_else(|| self.members.first())
     }
@@ -154,7 +154,7 @@ impl FakeChannel {
         })
     }
 
-    /// With `num_members`, which only some methods return.
+    /// Like `to_json`, with `num_members`, which only some methods return.
     pub fn to_json_with_member_count(&self, team_id: &str, viewer: &str) -> Value {
         let mut object = self.to_json(team_id, viewer);
         if self.kind != ChannelKind::Direct {
@@ -163,7 +163,7 @@ impl FakeChannel {
         object
     }
 
-    /// The fields that a thread adds to its parent; `None` without replies.
+    /// Returns the fields that a thread adds to its parent, or `None` without replies.
     pub fn thread_json(&self, parent: Ts) -> Option<Value> {
         let latest = self.replies(parent).next_back()?.ts;
         let mut users: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! Changes to channels and their members, and the events that follow.
+//! Changes to channels and their members, and the resulting events.
 
 use std::collections::BTreeSet;
 
@@ -183,7 +183,7 @@ impl Workspace {
         )
     }
 
-    /// Slack reports this with a system message only, without an event of its own.
+    /// Makes a channel private. Slack reports this only with a system message, not with an event of its own.
     pub fn make_private(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
         let channel = self.channel_mut(channel_id)?;
         if channel.kind != ChannelKind::Public {
@@ -204,7 +204,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Posts a message of Slack's own about a channel. Direct messages have none.
+    /// Posts a system message about a channel. Direct messages have none.
     fn post_system_message(
         &mut self,
         channel_id: &str,

@@ -1,4 +1,4 @@
-//! The driver over HTTP, for tests in other processes.
+//! The test driver over HTTP, for tests in other processes.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -233,7 +233,7 @@ fn run_command(fake: &FakeSlack, command: ControlCommand) -> Result<Value, ApiEr
     Ok(json!({ "ok": true }))
 }
 
-/// A snapshot of the whole state.
+/// Returns a snapshot of the whole state.
 pub async fn state(State(server): State<ServerContext>) -> Json<Value> {
     Json(server.fake.read(state_json))
 }

@@ -1,5 +1,4 @@
-//! Delivery to the app: each envelope goes to one of the open sockets and is delivered again until the app
-//! acknowledges it.
+//! Delivery to the app: each envelope goes to one of the open sockets and is redelivered until the app acknowledges it.
 
 use std::time::Instant;
 
@@ -12,14 +11,14 @@ use uuid::Uuid;
 use crate::slack::workspace::{Workspace, unique_id};
 use crate::wire::to_wire;
 
-/// A payload for the app, delivered once or several times.
+/// A payload for the app, delivered at least once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     pub kind: PayloadKind,
     pub payload: Value,
-    /// How many deliveries have failed before.
+    /// The number of previous failed deliveries.
     pub retry_attempt: u32,
-    /// Why it is delivered again; empty on the first attempt.
+    /// The reason for the redelivery; empty on the first attempt.
     pub retry_reason: &'static str,
     pub status: EnvelopeStatus,
 }
@@ -45,7 +44,7 @@ pub struct EnvelopeDelivery {
     pub envelope_id: String,
     pub envelope_index: usize,
     pub retry_attempt: u32,
-    /// The connection that it went to; `None` if it went to the request URL.
+    /// The connection that it was sent over, or `None` if it went to the request URL.
     pub connection: Option<u64>,
     pub payload: Value,
     pub ack_status: AckStatus,
@@ -82,13 +81,13 @@ pub struct FakeConnection {
     pub is_stalled: bool,
 }
 
-/// How a new connection is received.
+/// How Slack treats a new connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectBehavior {
     #[default]
     Hello,
-    /// The connection opens, and nothing is ever sent.
+    /// The connection opens, but nothing is ever sent.
     Silence,
 }
 
@@ -101,7 +100,7 @@ pub struct Dispatcher {
     pub connect_behavior: ConnectBehavior,
     /// The smallest number of open connections since it was last reset.
     pub min_open: usize,
-    /// Events are not delivered before the app has connected for the first time.
+    /// Whether the app has ever connected. Before that, no events are delivered.
     pub has_connected: bool,
     last_connection: u64,
     next_connection: usize,
@@ -130,12 +129,12 @@ impl Dispatcher {
         self.min_open = self.min_open.min(self.open_connections());
     }
 
-    /// The number of connections that are not stalled.
+    /// Returns the number of connections that are not stalled.
     pub fn open_connections(&self) -> usize {
         self.connections.iter().filter(|connection| !connection.is_stalled).count()
     }
 
-    /// Sends a connection its `hello`, unless connections are received in silence.
+    /// Sends a connection its `hello`, unless new connections get silence.
     pub fn send_hello(&mut self, id: u64, app: &str) {
         let count = self.connections.len();
         if self.connect_behavior == ConnectBehavior::Silence {
@@ -193,7 +192,7 @@ impl Dispatcher {
         DeliveryAttempt::Sent(self.deliveries.len() - 1)
     }
 
-    /// Sends a frame that need not be an envelope, over the first connection that is ready.
+    /// Sends any frame, not necessarily an envelope, over the first connection that is ready.
     pub fn send_frame(&self, text: &str) {
         if let Some(connection) = self.connections.iter().find(|connection| connection.is_ready) {
             send(connection, text.to_owned());
@@ -215,7 +214,7 @@ impl Dispatcher {
         self.deliveries.len() - 1
     }
 
-    /// The payload of a slash command, while a response to its envelope still counts.
+    /// Returns the payload of a slash command, while a response to its envelope is still accepted.
     pub fn pending_command(&self, envelope_id: &str) -> Option<&Value> {
         let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
         let delivery = self.deliveries.iter().rev().find(matches)?;
@@ -223,7 +222,7 @@ impl Dispatcher {
         (is_command && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
     }
 
-    /// The payload of a filled-in form, while a response to its envelope still counts.
+    /// Returns the payload of a submitted form, while a response to its envelope is still accepted.
     pub fn pending_form(&self, envelope_id: &str) -> Option<&Value> {
         let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
         let delivery = self.deliveries.iter().rev().find(matches)?;
@@ -247,7 +246,7 @@ impl Dispatcher {
         }
     }
 
-    /// Marks a delivery as timed out. Returns false if it had ended before.
+    /// Marks a delivery as timed out. Returns false if it had already ended.
     pub fn time_out(&mut self, delivery: usize) -> bool {
         let delivery = &mut self.deliveries[delivery];
         let was_pending = delivery.ack_status == AckStatus::Pending;
@@ -280,7 +279,7 @@ impl Dispatcher {
 }
 
 fn send(connection: &FakeConnection, text: String) {
-    // A connection that is just ending loses what is sent to it, as on a real network.
+    // A connection that is just closing loses what is sent to it, as on a real network.
     let _ = connection.commands.send(SocketCommand::Send(text));
 }
 
@@ -305,12 +304,12 @@ fn envelope_json(id: &str, envelope: &Envelope) -> Value {
     object
 }
 
-/// Whether a payload is a filled-in form.
+/// Whether a payload is a submitted form.
 fn is_form(payload: &Value) -> bool {
     payload["type"] == "view_submission"
 }
 
-/// The `event_callback` payload around an event.
+/// Wraps an event in its `event_callback` payload.
 pub fn event_callback(workspace: &Workspace, event: Value) -> Value {
     let authorization = json!({
         "enterprise_id": null,
@@ -335,7 +334,7 @@ pub fn event_callback(workspace: &Workspace, event: Value) -> Value {
     })
 }
 
-/// The payload that tells the app of its event rate limit. It has no inner event.
+/// Returns the payload that notifies the app of its event rate limit. It has no inner event.
 pub fn app_rate_limited(workspace: &Workspace) -> Value {
     json!({
         "token": "dev-verification",

@@ -1,4 +1,4 @@
-//! The driver of a test: acts as the users and as Slack itself, and inspects what the app has done.
+//! The test driver: acts as the users and as Slack itself, and inspects the app's actions.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -21,7 +21,7 @@ use crate::slack::user_actions::NameChange;
 use crate::slack::view::FakeView;
 use crate::slack::workspace::{MessageKey, Workspace, unique_id};
 
-/// Why Slack asks the app to reconnect.
+/// Slack's reason to request a reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisconnectReason {
@@ -46,7 +46,7 @@ pub enum AfterDisconnect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionCounts {
     pub open: usize,
-    /// The smallest number since [`FakeSlack::reset_min_open`].
+    /// The minimum number since [`FakeSlack::reset_min_open`].
     pub min_open: usize,
 }
 
@@ -60,7 +60,7 @@ pub fn disconnect_frame(reason: DisconnectReason) -> Value {
     json!({ "type": "disconnect", "reason": name, "debug_info": { "host": "applink-dev" } })
 }
 
-/// What users do.
+/// Actions of users.
 impl FakeSlack {
     pub fn send_message(&self, channel: &str, user: &str, text: &str) -> Result<Ts, ApiError> {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
@@ -70,7 +70,7 @@ impl FakeSlack {
         self.with_workspace(|workspace| workspace.send_message(message))
     }
 
-    /// The author edits a message.
+    /// Edits a message as its author.
     pub fn edit_message(&self, channel: &str, ts: Ts, text: &str) -> Result<(), ApiError> {
         let key = MessageKey { channel: channel.to_owned(), ts };
         self.with_workspace(|workspace| {
@@ -79,7 +79,7 @@ impl FakeSlack {
         })
     }
 
-    /// Slack attaches a link preview to a message, whose text stays the same.
+    /// Attaches a link preview to a message, whose text does not change.
     pub fn unfurl(&self, channel: &str, ts: Ts) -> Result<(), ApiError> {
         let key = MessageKey { channel: channel.to_owned(), ts };
         self.with_workspace(|workspace| workspace.unfurl(&key, "https://example.com/"))
@@ -166,7 +166,7 @@ impl FakeSlack {
         self.with_workspace(|workspace| Ok(workspace.open_direct_message(user)?.0))
     }
 
-    /// A user runs a slash command.
+    /// Runs a slash command as a user.
     pub fn run_command(
         &self,
         channel: &str,
@@ -179,7 +179,7 @@ impl FakeSlack {
         Ok(())
     }
 
-    /// A user clicks the button with this `action_id` below a message.
+    /// Clicks the button with this `action_id` below a message, as a user.
     pub fn click(&self, channel: &str, ts: Ts, user: &str, action: &str) -> Result<(), ApiError> {
         let payload = self.change(|state| {
             let payload = click_payload(state, channel, ts, user, action)?;
@@ -192,19 +192,19 @@ impl FakeSlack {
         Ok(())
     }
 
-    /// The form that is open for a user, if any.
+    /// Returns the form that is open for a user, if any.
     pub fn form(&self, user: &str) -> Option<FakeView> {
         self.read(|state| state.views.open_for(user).cloned())
     }
 
-    /// A user sends the form that is open for them, with this text in its first field. Returns the payload.
+    /// Submits the form that is open for a user, with this text in its first field. Returns the payload.
     pub fn submit_form(&self, user: &str, text: &str) -> Result<Value, ApiError> {
         let payload = self.read(|state| form_payload(state, user, text))?;
         self.interact(payload.clone());
         Ok(payload)
     }
 
-    /// A user clicks a button or uses a shortcut.
+    /// Clicks a button or uses a shortcut, as a user.
     pub fn interact(&self, payload: Value) {
         self.deliver(PayloadKind::Interaction, payload);
     }
@@ -227,7 +227,7 @@ impl FakeSlack {
     }
 }
 
-/// What Slack itself does.
+/// Actions of Slack itself.
 impl FakeSlack {
     /// Asks the app to reconnect all sockets.
     pub fn request_disconnect(&self, reason: DisconnectReason, then: AfterDisconnect) {
@@ -262,13 +262,13 @@ impl FakeSlack {
     fn send_to_all(&self, command: impl Fn() -> SocketCommand) {
         self.change(|state| {
             for connection in &state.dispatcher.connections {
-                // The receiver is gone if the connection is just ending.
+                // The receiver is gone if the connection is just closing.
                 let _ = connection.commands.send(command());
             }
         });
     }
 
-    /// Sets how new sockets are received.
+    /// Sets how Slack treats new sockets.
     pub fn set_connect_behavior(&self, behavior: ConnectBehavior) {
         self.change(|state| state.dispatcher.connect_behavior = behavior);
     }
@@ -284,12 +284,12 @@ impl FakeSlack {
         }
     }
 
-    /// Makes all calls for a channel's history fail, and for its threads.
+    /// Makes all calls for the history of a channel and its threads fail.
     pub fn break_history(&self, channel: &str, fault: Fault) {
         self.change(|state| state.faults.break_history(channel.to_owned(), fault));
     }
 
-    /// Drops the faults that no call has met yet and those of histories, and releases hanging calls.
+    /// Drops all faults that have not been used yet, including those of histories, and releases hanging calls.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }
@@ -307,7 +307,7 @@ impl FakeSlack {
         self.change(|state| state.token_status = status);
     }
 
-    /// Gives the app new tokens. The old ones are unknown from now on.
+    /// Gives the app new tokens. The old ones are invalid from now on.
     pub fn replace_tokens(&self, bot: &str, app: &str) {
         self.change(|state| {
             state.token_status = TokenStatus::Valid;
@@ -315,7 +315,7 @@ impl FakeSlack {
         });
     }
 
-    /// Uninstalls the app: emits the events for that and revokes its tokens.
+    /// Uninstalls the app: emits the events about it and revokes its tokens.
     pub fn uninstall(&self) {
         self.change(|state| {
             let events = state.workspace.uninstalled_events();
@@ -324,18 +324,18 @@ impl FakeSlack {
         });
     }
 
-    /// Tells the app that it has reached its event rate limit.
+    /// Notifies the app that it has reached its event rate limit.
     pub fn send_app_rate_limited(&self) {
         let payload = self.read(|state| app_rate_limited(&state.workspace));
         self.deliver(PayloadKind::Event, payload);
     }
 
-    /// Times out all pending acknowledgments and redelivers their envelopes at once.
+    /// Times out all pending acknowledgments and redelivers their envelopes immediately.
     pub fn redeliver(&self) {
         self.change(|state| state.time_out_deliveries(&self.settings));
     }
 
-    /// Sets the workspace's clock, which goes on from this moment.
+    /// Sets the workspace's clock, which continues from this time.
     pub fn set_time(&self, now: Timestamp) {
         self.with_workspace(|workspace| workspace.set_time(now));
     }
@@ -358,7 +358,7 @@ impl FakeSlack {
         })
     }
 
-    /// Restarts the count of the fewest open connections.
+    /// Restarts the minimum count of open connections.
     pub fn reset_min_open(&self) {
         self.change(|state| state.dispatcher.min_open = state.dispatcher.open_connections());
     }
@@ -367,21 +367,21 @@ impl FakeSlack {
         self.read(|state| state.dispatcher.deliveries.clone())
     }
 
-    /// The deliveries that were acknowledged in time.
+    /// Returns the deliveries that were acknowledged in time.
     pub fn acked_deliveries(&self) -> Vec<EnvelopeDelivery> {
         let is_acked =
             |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(is_acked).collect()
     }
 
-    /// The deliveries that were not acknowledged in time, or not yet.
+    /// Returns the deliveries that were not acknowledged in time, or not yet.
     pub fn unacked_deliveries(&self) -> Vec<EnvelopeDelivery> {
         let is_acked =
             |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(|delivery| !is_acked(delivery)).collect()
     }
 
-    /// The envelopes that were dropped because no attempt was acknowledged.
+    /// Returns the envelopes that were dropped because no attempt was acknowledged.
     pub fn dropped_envelopes(&self) -> Vec<Envelope> {
         let envelopes = self.read(|state| state.dispatcher.envelopes.clone());
         envelopes
@@ -390,7 +390,7 @@ impl FakeSlack {
             .collect()
     }
 
-    /// The present texts of a channel's messages, oldest first, threads included.
+    /// Returns the current texts of a channel's messages, oldest first, including threads.
     pub fn texts(&self, channel: &str) -> Result<Vec<String>, ApiError> {
         self.read(|state| {
             let messages = state.workspace.channel(channel)?.messages.values();
@@ -398,7 +398,7 @@ impl FakeSlack {
         })
     }
 
-    /// The id of the bot's user.
+    /// Returns the id of the bot's user.
     pub fn bot_user(&self) -> String {
         self.read(|state| state.workspace.bot_user.clone())
     }

@@ -1,4 +1,4 @@
-//! Slack's own faults, and its cap on history for apps outside the marketplace.
+//! Slack's own faults, and its cap on history for apps outside of its Marketplace.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ pub type Faults = fault::Faults<String, ApiError>;
 pub type FaultSpec = fault::FaultSpec<ApiErrorSpec>;
 
 impl Fault {
-    /// The status 429 with this `Retry-After`.
+    /// Returns an error with the status 429 and this `Retry-After`.
     pub fn rate_limited(seconds: u64) -> Self {
         Self::ApiError(ApiError::rate_limited(seconds))
     }
 
-    /// `ok: false` with this error.
+    /// Returns an error response: `ok: false` with this code.
     pub fn error(error: &str) -> Self {
         Self::ApiError(api_error(error))
     }
 }
 
-/// An error as the control API receives it.
+/// An error in the format of the control API.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApiErrorSpec {
@@ -41,7 +41,7 @@ impl From<ApiErrorSpec> for ApiError {
     }
 }
 
-/// The cap on history, if there is one, and when it let each method through.
+/// The cap on history, if any, and when it last allowed each method.
 #[derive(Default)]
 pub struct HistoryCaps {
     cap: Option<HistoryCap>,
@@ -49,11 +49,11 @@ pub struct HistoryCaps {
     last_allowed_at: BTreeMap<String, Timestamp>,
 }
 
-/// The limit on history for apps that are sold outside the marketplace.
+/// The limit on history for apps that are distributed outside of the Marketplace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryCap {
     pub objects: usize,
-    /// The least time between two calls.
+    /// The minimum interval between two calls.
     pub interval: SignedDuration,
 }
 
@@ -69,7 +69,7 @@ impl HistoryCaps {
         self.last_allowed_at.clear();
     }
 
-    /// The most objects that a call may return, or a rate limit error.
+    /// Returns the maximum number of objects that a call may return, or a rate limit error.
     pub fn max_objects(&mut self, method: &str, now: Timestamp) -> Result<usize, ApiError> {
         let Some(cap) = self.cap else {
             return Ok(usize::MAX);

@@ -1,4 +1,4 @@
-//! Files that users share. Their addresses are private: without the app's token they show a page to sign in on.
+//! Files that users share. Their URLs are private: without the app's token they return a sign-in page.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
@@ -10,8 +10,8 @@ use crate::slack::state::TokenStatus;
 use crate::slack::{FakeSlack, ServerContext};
 
 impl FakeSlack {
-    /// Uploads a file, and returns what a message tells of it. The app must have called the API before: the file is on
-    /// the same host.
+    /// Uploads a file and returns its file object. The app must have called the API before, because the file is on the
+    /// same host.
     pub fn upload_file(&self, file: FakeFile) -> Value {
         self.change(|state| {
             let id = format!("F{:08}", state.files.len() + 1);
@@ -32,7 +32,7 @@ impl FakeSlack {
         })
     }
 
-    /// The ids of the files that the app has downloaded.
+    /// Returns the ids of the files that the app has downloaded.
     pub fn downloads(&self) -> Vec<String> {
         self.read(|state| state.journal.downloads.clone())
     }

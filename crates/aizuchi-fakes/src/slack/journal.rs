@@ -1,4 +1,4 @@
-//! A journal of what the app has done, for assertions.
+//! A journal of the app's actions, for assertions.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -46,16 +46,16 @@ pub struct NewFakeMessage {
     pub text: String,
     /// The parent's `ts`.
     pub thread: Option<Ts>,
-    /// A reply that is shown in the channel as well.
+    /// Whether a reply is shown in the channel as well.
     pub is_broadcast: bool,
-    /// A user's message gets a generated one if this is absent.
+    /// The client's id of the message, by default a generated one for a user's message.
     pub client_msg_id: Option<String>,
     pub subtype: Option<String>,
     pub files: Vec<Value>,
     pub blocks: Option<Value>,
     /// The id of a legacy integration, which has no user; used with the subtype `bot_message`.
     pub bot: Option<String>,
-    /// When it is sent; now, if absent.
+    /// The time of sending, by default now.
     pub ts: Option<Ts>,
     /// Whether the app gets an event for it.
     pub is_delivered: bool,
@@ -92,13 +92,13 @@ impl NewFakeMessage {
 }
 
 impl FakeMessage {
-    /// Whether it appears at the channel's top level.
+    /// Whether the message appears at the channel's top level.
     pub fn is_top_level(&self) -> bool {
         let is_reply = self.thread.is_some_and(|thread| thread != self.ts);
         !is_reply || self.subtype.as_deref() == Some("thread_broadcast")
     }
 
-    /// The fields that do not depend on its channel or workspace.
+    /// Returns the fields that do not depend on its channel or workspace.
     pub fn to_json(&self) -> Value {
         let mut object = json!({ "type": "message", "ts": self.ts, "text": self.text });
         let texts = [
@@ -148,7 +148,7 @@ impl FakeReaction {
     }
 }
 
-/// The blocks that Slack generates for a plain text.
+/// Returns the blocks that Slack generates for a plain text.
 pub fn rich_text_blocks(text: &str) -> Value {
     let section = json!({
         "type": "rich_text_section",

@@ -1,4 +1,4 @@
-//! What users and apps do to messages, and the events that follow.
+//! Actions of users and apps on messages, and the resulting events.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -18,7 +18,7 @@ impl Workspace {
         self.insert_message(&new.channel, message, new.is_delivered)
     }
 
-    /// Shows the app's response to a slash command to its user, or with `in_channel` to everybody in the channel.
+    /// Shows the app's response to a slash command to its user or, with `in_channel`, to everyone in the channel.
     pub fn post_command_response(&mut self, channel: &str, user: &str, response: &Value) {
         let Some(text) = response["text"].as_str() else { return };
         if response["response_type"] != "in_channel" {
@@ -27,7 +27,7 @@ impl Workspace {
         let (channel, text) = (channel.to_owned(), text.to_owned());
         let new =
             NewFakeMessage { channel, user: self.bot_user.clone(), text, ..Default::default() };
-        // Like the real one, it says nothing about a response that it cannot show.
+        // Like the real Slack, it reports no error for a response that it cannot show.
         let _ = self.send_message(new);
     }
 
@@ -150,7 +150,7 @@ impl Workspace {
         })
     }
 
-    /// Attaches a link preview, which leaves the text as it is.
+    /// Attaches a link preview, which does not change the text.
     pub fn unfurl(&mut self, key: &MessageKey, url: &str) -> Result<(), ApiError> {
         let preview = json!({
             "id": 1,

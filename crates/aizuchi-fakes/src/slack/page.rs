@@ -77,7 +77,7 @@ impl PageBackend for FakeSlack {
 }
 
 impl FakeSlack {
-    /// Runs a slash command that the app has, as Slack's clients do: they take no other, and none in a thread.
+    /// Runs a slash command that the app has, as Slack's clients do: they accept no other, and none in a thread.
     fn submit_command(&self, form: &PageForm, text: &str) -> Result<(), ApiError> {
         let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if !self.settings.commands.iter().any(|known| known == command) {
@@ -90,12 +90,12 @@ impl FakeSlack {
     }
 }
 
-/// The ids and names of all users.
+/// Returns the ids and names of all users.
 fn user_names(workspace: &Workspace) -> impl Iterator<Item = (String, &str)> {
     workspace.users.values().map(|user| (user.id.clone(), user.visible_name()))
 }
 
-/// Fills in the first channel where the query names none, and its first member where it names nobody who is in it.
+/// Defaults to the first channel if the query names none, and to its first member if it names none who is in it.
 fn with_defaults(workspace: &Workspace, mut query: PageQuery) -> PageQuery {
     if !workspace.channels.contains_key(&query.channel) {
         query.channel = workspace.channels.keys().next().cloned().unwrap_or_default();
@@ -108,7 +108,7 @@ fn with_defaults(workspace: &Workspace, mut query: PageQuery) -> PageQuery {
     query
 }
 
-/// Those who can speak in the channel.
+/// Returns the users who can speak in the channel.
 fn user_options(workspace: &Workspace, channel: &FakeChannel) -> Vec<PageOption> {
     let users = channel.members.iter().filter_map(|member| workspace.users.get(member));
     let users = users.filter(|user| !user.is_deleted && user.id != workspace.bot_user);
@@ -150,7 +150,7 @@ fn channel_name(workspace: &Workspace, channel: &FakeChannel) -> String {
     }
 }
 
-/// The newest messages, oldest first; replies stand below their parents.
+/// Returns the newest messages, oldest first, with replies below their parents.
 fn page_messages(
     workspace: &Workspace,
     channel: &FakeChannel,
@@ -164,7 +164,7 @@ fn page_messages(
     messages.iter().map(|message| page_message(workspace, message, query)).collect()
 }
 
-/// The ephemeral messages that only the chosen user sees.
+/// Returns the ephemeral messages that only the chosen user sees.
 fn ephemeral_messages<'a>(
     workspace: &'a Workspace,
     query: &'a PageQuery,
@@ -219,7 +219,7 @@ fn page_message(workspace: &Workspace, message: &FakeMessage, query: &PageQuery)
     }
 }
 
-/// A text as users write it.
+/// Returns a text as users write it.
 fn display_text(workspace: &Workspace, text: &str) -> String {
     let text = page::display_mentions(text, user_names(workspace));
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

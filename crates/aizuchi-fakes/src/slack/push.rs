@@ -78,7 +78,7 @@ impl FakeSlack {
 }
 
 pub fn http_client() -> anyhow::Result<reqwest::Client> {
-    // reqwest needs a crypto provider even for plain HTTP. Installing one fails if there is one already.
+    // reqwest needs a crypto provider even for plain HTTP. Installing one fails if another is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?)
 }
@@ -119,14 +119,14 @@ fn build_request(
     Some(SignedRequest { url, body, headers })
 }
 
-/// Interactions come as a form with one field.
+/// Encodes an interaction as a form with one field.
 fn form_body(payload: &str) -> Option<String> {
     let mut form = reqwest::Url::parse("http://form/").ok()?;
     form.query_pairs_mut().append_pair("payload", payload);
     form.query().map(str::to_owned)
 }
 
-/// The signature of a request.
+/// Signs a request.
 pub fn sign(secret: &str, timestamp: &str, body: &str) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
     mac.update(format!("v0:{timestamp}:{body}").as_bytes());

@@ -1,4 +1,4 @@
-//! The app's request URL, and the requests to make to it.
+//! The app's request URL, and the requests to send to it.
 
 /// The app's URL for events, instead of a socket.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub enum UrlVerification {
     Failed,
 }
 
-/// A request to make.
+/// A request to send.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PushRequest {
     /// Asks the app to echo a challenge.

@@ -27,7 +27,7 @@ pub async fn connect(
     Query(query): Query<ConnectQuery>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    // A ticket is good for one socket.
+    // A ticket is valid for one socket.
     let is_valid = server.fake.change(|state| {
         let index = state.dispatcher.tickets.iter().position(|ticket| *ticket == query.ticket);
         index.map(|index| state.dispatcher.tickets.remove(index)).is_some()
@@ -38,7 +38,7 @@ pub async fn connect(
     upgrade.on_upgrade(move |socket| serve_connection(socket, server, reset_handle))
 }
 
-/// Removes a connection when its task ends in any way.
+/// Removes a connection however its task ends.
 struct ConnectionGuard {
     fake: Arc<FakeSlack>,
     id: u64,
@@ -53,13 +53,13 @@ impl Drop for ConnectionGuard {
 async fn serve_connection(mut socket: WebSocket, server: ServerContext, reset_handle: ResetHandle) {
     let fake = server.fake.clone();
     let max_connections = fake.settings.max_connections;
-    // Counted and opened in one step, so that of two clients only one gets the last place.
+    // Counted and opened in one step, so that only one of two clients gets the last slot.
     let connection = fake.change(|state| {
         (state.dispatcher.connections.len() < max_connections).then(|| state.dispatcher.connect())
     });
     let Some((id, mut commands)) = connection else {
         let disconnect = disconnect_frame(DisconnectReason::TooManyWebsockets);
-        // Sending fails if the client has gone already.
+        // Sending fails if the client has already disconnected.
         let _ = socket.send(Message::text(disconnect.to_string())).await;
         let _ = socket.send(close_frame()).await;
         return;

@@ -27,13 +27,13 @@ pub struct FakeSlackState {
     pub bot_token: String,
     pub app_token: String,
     pub views: Views,
-    /// The URL that events and interactions go to instead of a socket.
+    /// The URL that events and interactions are sent to instead of a socket.
     pub request_url: Option<RequestUrl>,
-    /// The host by which the app has last reached the fake.
+    /// The host by which the app last reached the fake.
     pub host: String,
     /// The files that were uploaded, by id.
     pub files: BTreeMap<String, FakeFile>,
-    /// Requests to make.
+    /// The requests to send.
     pub pending_pushes: Vec<PushRequest>,
     timers: Timers<TimerTask>,
 }
@@ -155,7 +155,7 @@ impl FakeSlackState {
         }
     }
 
-    /// Does what the app answers to a filled-in form.
+    /// Applies the app's response to a submitted form.
     pub fn respond_to_form(&mut self, envelope_id: &str, response: &Value) {
         let form = self.dispatcher.pending_form(envelope_id);
         if let Some(id) = form.and_then(|form| form["view"]["id"].as_str()).map(str::to_owned) {
@@ -192,7 +192,7 @@ impl FakeSlackState {
         }
     }
 
-    /// Records a failed delivery and schedules the next attempt, unless the delivery has ended already.
+    /// Records a failed delivery and schedules the next attempt, unless the delivery has already ended.
     pub fn fail_delivery(
         &mut self,
         delivery: usize,

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Microseconds since 1970; unique within its channel.
+/// Microseconds since 1970, unique within a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ts(pub u64);
 
-/// The text is not seconds, a point and up to six digits.
+/// The error for a text that is not seconds, a point and up to six digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a timestamp of Slack's")]
 pub struct InvalidTs;

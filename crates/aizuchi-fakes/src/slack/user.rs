@@ -1,4 +1,4 @@
-//! The users of a workspace, bots included.
+//! The users of a workspace, including bots.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ pub struct FakeUser {
     /// The handle, in lower case.
     pub name: String,
     pub real_name: String,
-    /// If empty, other users see the real name.
+    /// The display name. If empty, other users see the real name.
     pub display_name: String,
     pub bot: Option<Bot>,
     pub is_admin: bool,
     pub is_deleted: bool,
-    /// Unix seconds.
+    /// The time of the last change in Unix seconds.
     pub updated: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Bot {
 #[serde(default, deny_unknown_fields)]
 pub struct NewUser {
     pub name: String,
-    /// The same as `name` if empty.
+    /// By default the same as `name`.
     pub real_name: String,
     pub display_name: String,
     pub is_bot: bool,
@@ -37,7 +37,7 @@ pub struct NewUser {
 }
 
 impl FakeUser {
-    /// The name that other users see.
+    /// Returns the name that other users see.
     pub fn visible_name(&self) -> &str {
         let names = [&self.display_name, &self.real_name, &self.name];
         names.into_iter().find(|name| !name.is_empty()).map_or("", |name| name)

@@ -40,7 +40,7 @@ impl Workspace {
         })
     }
 
-    /// Deactivates an account. The user's messages stay.
+    /// Deactivates an account. The user's messages are kept.
     pub fn deactivate_user(&mut self, user: &str) -> Result<(), ApiError> {
         self.update_user(user, |user| user.is_deleted = true)
     }
@@ -62,7 +62,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The events that tell the app of its uninstallation.
+    /// Returns the events that notify the app of its uninstallation.
     pub fn uninstalled_events(&self) -> [Value; 2] {
         let tokens = json!({ "oauth": [], "bot": [self.bot_user] });
         [

@@ -1,5 +1,5 @@
-//! Forms that the app opens for users ("modals"), and what makes it able to: a trigger that a click has left, which is
-//! good once, for three seconds.
+//! Forms that the app opens for users ("modals"), and the triggers that allow it to: a click leaves a trigger, which is
+//! valid once, for three seconds.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::slack::api_error::{ApiError, api_error};
 
-/// How long a trigger is good.
+/// How long a trigger is valid.
 const TRIGGER_TTL: SignedDuration = SignedDuration::from_secs(3);
-/// Slack's limits of a form's texts, and of its field.
+/// Slack's limits for a form's texts, and for its field.
 const MAX_TITLE: usize = 24;
 const MAX_LABEL: usize = 2_000;
 const MAX_METADATA: usize = 3_000;
@@ -34,27 +34,27 @@ struct Trigger {
 pub struct FakeView {
     pub id: String,
     pub user: String,
-    /// As the app has described it.
+    /// The form as the app described it.
     pub view: Value,
     pub is_open: bool,
-    /// What the app finds wrong with what was filled in, by block.
+    /// The app's errors for the submitted values, by block.
     pub errors: Map<String, Value>,
 }
 
 impl FakeView {
-    /// Its input blocks.
+    /// Returns the form's input blocks.
     fn inputs(&self) -> impl Iterator<Item = &Value> {
         let blocks = self.view["blocks"].as_array().into_iter().flatten();
         blocks.filter(|block| block["type"] == "input")
     }
 
-    /// What stands in its first field when it opens.
+    /// Returns the initial value of the form's first field.
     pub fn initial_value(&self) -> &str {
         let input = self.inputs().next();
         input.and_then(|input| input["element"]["initial_value"].as_str()).unwrap_or_default()
     }
 
-    /// As payloads show it, with this text in its first field.
+    /// Returns the form as in payloads, with this text in its first field.
     pub fn filled(&self, text: &str) -> Result<Value, ApiError> {
         let input = self.inputs().next().ok_or_else(|| api_error("no_such_field"))?;
         let (block, element) = (&input["block_id"], &input["element"]);
@@ -76,13 +76,13 @@ impl FakeView {
 }
 
 impl Views {
-    /// What a click or a command leaves, by its id.
+    /// Stores the trigger of a click or a command.
     pub fn put_trigger(&mut self, id: &str, user: &str, now: Timestamp) {
         let trigger = Trigger { user: user.to_owned(), made: now, is_used: false };
         self.triggers.insert(id.to_owned(), trigger);
     }
 
-    /// Opens a form for whoever left the trigger.
+    /// Opens a form for the user who left the trigger.
     pub fn open(
         &mut self,
         trigger: &str,
@@ -110,12 +110,12 @@ impl Views {
         self.views.last().ok_or_else(|| api_error("internal_error"))
     }
 
-    /// The newest form that is open for a user.
+    /// Returns the newest form that is open for a user.
     pub fn open_for(&self, user: &str) -> Option<&FakeView> {
         self.views.iter().rev().find(|view| view.is_open && view.user == user)
     }
 
-    /// What the app answers to a filled-in form: it closes unless there are errors.
+    /// Applies the app's response to a submitted form, which closes unless there are errors.
     pub fn answer(&mut self, id: &str, answer: &Value) {
         let Some(view) = self.views.iter_mut().find(|view| view.id == id) else { return };
         match (&answer["response_action"], answer["errors"].as_object()) {
@@ -125,7 +125,7 @@ impl Views {
     }
 }
 
-/// What Slack finds wrong with a form.
+/// Returns Slack's errors for a form.
 fn wrong_parts(view: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |is_right: bool, what: &str| {
@@ -156,7 +156,7 @@ fn wrong_parts(view: &Value) -> Vec<String> {
     wrong
 }
 
-/// The number of characters of a plain text.
+/// Returns the number of characters of a plain text.
 fn plain_length(text: &Value) -> Option<usize> {
     let is_plain = text["type"] == "plain_text";
     text["text"].as_str().filter(|_| is_plain).map(|text| text.chars().count())

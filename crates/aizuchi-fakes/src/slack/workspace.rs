@@ -27,12 +27,12 @@ pub struct Workspace {
     pub ephemeral: Vec<EphemeralMessage>,
     pub usergroups: Vec<Value>,
     pub emoji: BTreeMap<String, String>,
-    /// The events that the app has not been sent yet, oldest first.
+    /// The events that have not been sent to the app yet, oldest first.
     pub pending_events: Vec<Value>,
     /// Whether the app may read the metadata of messages.
     shows_metadata: bool,
     clock: Clock,
-    /// How far the workspace's time is ahead of the clock.
+    /// The offset of the workspace's time from the clock.
     clock_offset: SignedDuration,
     last_ts: Ts,
     last_id: u32,
@@ -55,7 +55,7 @@ pub struct MessageKey {
 }
 
 impl Workspace {
-    /// A workspace with no user but the bot.
+    /// Creates a workspace whose only user is the bot.
     pub fn new(settings: &FakeSlackSettings) -> Self {
         let FakeSlackSettings { team, domain, bot: bot_name, clock, scopes, .. } = settings;
         let bot = Bot { id: "B0DEV00001".to_owned(), app_id: "A0DEV00001".to_owned() };
@@ -96,7 +96,7 @@ impl Workspace {
         self.clock.now().checked_add(self.clock_offset).unwrap_or_else(|_| self.clock.now())
     }
 
-    /// Sets the workspace's time, which goes on from this moment.
+    /// Sets the workspace's time, which continues from this moment.
     pub fn set_time(&mut self, now: Timestamp) {
         self.clock_offset = now.duration_since(self.clock.now());
         self.last_ts = Ts::default();
@@ -113,13 +113,13 @@ impl Workspace {
         self.ephemeral.push(EphemeralMessage { channel, user, thread: None, ts, text });
     }
 
-    /// The present time, but unique.
+    /// Returns the current time, made unique.
     pub fn new_ts(&mut self) -> Ts {
         self.last_ts = Ts::from_timestamp(self.now()).max(self.last_ts.next());
         self.last_ts
     }
 
-    /// Ids of users, channels and bots are sequential, so they are the same at each start.
+    /// Returns a sequential id. Ids of users, channels and bots are therefore the same at each start.
     pub fn new_id(&mut self, prefix: char) -> String {
         self.last_id += 1;
         format!("{prefix}0DEV{:05}", self.last_id)
@@ -150,7 +150,7 @@ impl Workspace {
         messages.get_mut(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
-    /// A channel that the app may see.
+    /// Returns a channel that the app may see.
     pub fn visible_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
         let channel = self.channel(id)?;
         let is_visible =
@@ -172,7 +172,7 @@ impl Workspace {
         user.to_json(&self.id)
     }
 
-    /// A message as history and events show it.
+    /// Returns a message as history and events show it.
     pub fn message_json(&self, channel: &FakeChannel, message: &FakeMessage) -> Value {
         let mut object = message.to_json();
         if let Some(fields) = object.as_object_mut().filter(|_| !self.shows_metadata) {
@@ -226,7 +226,7 @@ impl Workspace {
     }
 }
 
-/// An id that is unique across workspaces, starts and tests.
+/// Returns an id that is unique across workspaces, starts and tests.
 pub fn unique_id(prefix: &str) -> String {
     let random = Uuid::now_v7().simple().to_string().to_uppercase();
     format!("{prefix}{}", &random[12..])

@@ -1,4 +1,4 @@
-//! Whether Slack still has messages that a pass has not seen: the part of the history in which they stood is read again.
+//! Checks whether Slack still has messages that a pass has not seen, by reading their part of the history again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,12 +12,13 @@ use crate::from_slack::parse_ts;
 use crate::ingest::IngestError;
 use aizuchi_core::chat::{Message, MessageId};
 
-/// If a history lacks all of this many messages or more, another method is asked, too: an empty answer may be wrong.
+/// If the history lacks all of at least this many messages, a second method is consulted, because an empty response may
+/// be wrong.
 const MIN_SUSPICIOUS: usize = 3;
 
 impl SlackPlatform {
-    /// Which of these messages of one conversation Slack no longer shows. Waits until a young message must have
-    /// appeared in the history.
+    /// Returns those of these messages, all of one conversation, that Slack no longer shows. Waits until even the
+    /// newest of them must have appeared in the history.
     pub(super) async fn find_deleted_messages(
         &self,
         messages: &[Arc<Message>],
@@ -49,14 +50,15 @@ impl SlackPlatform {
         Ok(gone)
     }
 
-    /// Whether Slack has a permalink, which it gives for extant messages only, for the first or the last of these.
+    /// Whether Slack has a permalink for the first or the last of these messages. It gives permalinks only for existing
+    /// messages.
     async fn is_any_still_there(&self, messages: &[Arc<Message>]) -> Result<bool, IngestError> {
         for message in messages.first().into_iter().chain(messages.last()) {
             let channel = message.conversation.channel.to_string();
             let arguments = [("channel", channel), ("message_ts", message.id.to_string())];
             match self.read_with_retries("chat.getPermalink", &arguments).await {
                 Ok(_) => return Ok(true),
-                // Any refusal leaves the history's word.
+                // A refusal does not contradict the history.
                 Err(SlackApiError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -64,7 +66,7 @@ impl SlackPlatform {
         Ok(false)
     }
 
-    /// What Slack shows of a conversation between these messages. `None` if that proves nothing.
+    /// Returns the messages of a conversation that Slack shows in this range, or `None` if the response proves nothing.
     async fn read_shown(
         &self,
         first: &Message,
@@ -110,12 +112,12 @@ impl SlackPlatform {
 }
 
 struct ShownMessages {
-    /// Older messages may be hidden.
+    /// Slack may hide messages older than this.
     since: Timestamp,
     messages: HashSet<MessageId>,
 }
 
-/// Whether this is the id of a message in Slack's history. An ephemeral answer has an id of our own.
+/// Whether this is the id of a message in Slack's history. An ephemeral answer has an id that we generated.
 pub(super) fn is_slack_ts(message: &MessageId) -> bool {
     parse_ts(&message.as_str().into()).is_some()
 }

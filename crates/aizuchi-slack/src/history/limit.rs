@@ -1,4 +1,4 @@
-//! Slack rate-limits the history of apps that are distributed outside of its Marketplace: 15 messages a minute.
+//! The limit on the history of apps that are distributed outside of Slack's Marketplace: 15 messages per minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,10 @@ pub const LIMITED_PAGE_SIZE: usize = 15;
 /// Whether this app is rate-limited, and when it may read the next page.
 pub struct HistoryLimit {
     is_limited: AtomicBool,
-    /// `is_limited` may have changed since it was observed.
+    /// Whether `is_limited` may have changed since it was observed.
     is_stale: AtomicBool,
     next_page_at: Mutex<Option<Timestamp>>,
-    /// Slack has asked to wait until then.
+    /// No page is read before this time, because Slack asked to wait.
     held_until: Mutex<Timestamp>,
     page_interval: SignedDuration,
 }
@@ -40,7 +40,7 @@ impl HistoryLimit {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Asks for a new observation.
+    /// Requests a new observation.
     pub fn mark_stale(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
@@ -49,15 +49,15 @@ impl HistoryLimit {
         self.is_limited() && self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// Returns whether that is a change.
+    /// Records that the history is rate-limited. Returns whether this is a change.
     pub fn set_limited(&self, now: Timestamp) -> bool {
         *self.next_page_at.lock() = Some(now);
         !self.is_limited.swap(true, Ordering::Relaxed)
     }
 
-    /// Learns from a page of `found` messages. Slack does not say whether an app is rate-limited: it is if a page with
-    /// more behind it has exactly [`LIMITED_PAGE_SIZE`] messages, and is not if a page has more. A shorter last page
-    /// shows nothing.
+    /// Infers the limit from a page of `found` messages, because Slack does not report it: the app is rate-limited if a
+    /// page that is not the last has exactly [`LIMITED_PAGE_SIZE`] messages, and is not if a page has more. A shorter
+    /// last page shows nothing.
     pub fn observe_page(
         &self,
         found: usize,
@@ -75,13 +75,14 @@ impl HistoryLimit {
         is_free.then_some(LimitChange::Lifted)
     }
 
-    /// No page is read before this time.
+    /// Blocks the reading of pages until this time.
     pub fn hold_until(&self, at: Timestamp) {
         let mut held_until = self.held_until.lock();
         *held_until = at.max(*held_until);
     }
 
-    /// Reserves the next page, and returns when it may be read: now, if Slack does not ask to wait.
+    /// Reserves the next page and returns when it may be read: now, unless Slack asked to wait or the history is
+    /// rate-limited.
     pub fn reserve_page(&self, now: Timestamp) -> Timestamp {
         let now = now.max(*self.held_until.lock());
         if !self.is_limited() {

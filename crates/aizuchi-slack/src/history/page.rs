@@ -1,5 +1,5 @@
-//! Pages of a history. A page that cannot be had is given up after few attempts, so that a channel that Slack cannot
-//! read keeps nobody waiting. A message that cannot be read does not hide its page.
+//! Pages of a history. A page that fails is given up after a few attempts, so that one unreadable channel does not
+//! delay the others. An unreadable message does not make its page fail.
 
 use std::collections::HashSet;
 
@@ -17,20 +17,20 @@ use aizuchi_core::chat::{ChannelId, MessageId};
 
 /// The largest page that Slack allows.
 pub(super) const PAGE_SIZE: usize = 999;
-/// After a failure: a large page may be more than Slack can give.
+/// Used after a failure, because a large page may be more than Slack can return.
 const SMALL_PAGE_SIZE: usize = 100;
-/// How often a page is asked for before its channel is put off.
+/// How many times a page is requested before its channel is postponed.
 const MAX_ATTEMPTS: usize = 2;
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The messages of a page.
 pub(super) struct HistoryPage {
     pub messages: Vec<SlackMessage>,
-    /// The ids of all that the page shows, including what is no message of a user or cannot be read.
+    /// The ids of all entries on the page, including notices and unreadable messages.
     pub shown: HashSet<MessageId>,
-    /// Something cannot be read, not even its id.
+    /// Whether an entry is unreadable, including its id.
     pub has_unnamed: bool,
-    /// Slack hides older messages (in a free workspace).
+    /// Whether Slack hides older messages, as in a free workspace.
     pub is_limited: bool,
     pub next: Option<String>,
 }
@@ -55,7 +55,7 @@ impl HistoryPage {
                     parsed.shown.insert(message.id.clone());
                     parsed.messages.push(message);
                 }
-                // A notice, as of a user who has joined.
+                // A notice, e.g. that a user has joined.
                 None if has_time => parsed.shown.extend(id),
                 None => {
                     parsed.has_unnamed |= id.is_none();
@@ -82,7 +82,7 @@ impl SlackPlatform {
         arguments.push(("inclusive", "true".to_owned()));
         arguments.push(("include_all_metadata", "true".to_owned()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
-        // A rate-limited app gets short pages whatever it asks for; a long page shows that the limit is lifted.
+        // A rate-limited app gets short pages whatever size it requests; a long page shows that the limit was lifted.
         let page = self.read_history_page(method, &arguments, PAGE_SIZE).await?;
         let has_more = page["has_more"] == true;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {

@@ -20,7 +20,7 @@ use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::missed_deletions::Suspects;
 use aizuchi_core::store::StoreError;
 
-/// How many messages are heard at once, so that one commit stores many.
+/// How many messages are heard concurrently, so that one commit stores many of them.
 const MAX_CONCURRENT: usize = 64;
 
 pub(super) struct BackfillPass {
@@ -29,24 +29,24 @@ pub(super) struct BackfillPass {
     /// The start of the current connection: events have been received without a gap since then.
     since: Timestamp,
     began: Timestamp,
-    /// The channel has not been read before.
+    /// Whether the channel has not been read before.
     is_first: bool,
-    /// A thread with no newer reply, and as many replies as are stored, is not read.
+    /// A thread without a newer reply than this, and with as many replies as are stored, is not read.
     changed_since: Timestamp,
-    /// A thread below a message before `from` is read if it has a stored reply since then.
+    /// A thread below a message before `from` is read if it has a stored reply since this time.
     active_threads_since: Timestamp,
     has_read_pages: bool,
-    /// Slack hides older messages (in a free workspace).
+    /// Slack hides messages older than this, as in a free workspace.
     oldest_visible: Timestamp,
-    /// What is stored since `from`. `None` if that is too much to compare.
+    /// The messages stored since `from`, or `None` if there are too many to compare.
     stored: Option<StoredById>,
-    /// How many replies of each thread are among them.
+    /// The number of stored replies in each thread.
     reply_counts: HashMap<MessageId, u64>,
-    /// The messages that Slack has.
+    /// The messages that Slack still has.
     seen: HashSet<MessageId>,
     threads_read: HashSet<MessageId>,
     unchanged_threads: HashSet<MessageId>,
-    /// When the persona posted last at the top level (`None`), and in each thread.
+    /// The time of the persona's last post at the top level (`None`) and in each thread.
     persona_posted_at: BTreeMap<Option<MessageId>, Timestamp>,
     pub(super) new_messages: usize,
 }
@@ -88,8 +88,9 @@ impl SlackPlatform {
         })
     }
 
-    /// A reply that was missed in an old thread is likely in one that was active before the gap, so this looks back from
-    /// the start of the gap, however late the backfill runs.
+    /// The start of the span in which a thread counts as active. A reply that was missed in an old thread is likely in
+    /// one that was active before the gap, so the span extends back from the start of the gap, however late the
+    /// backfill runs.
     fn active_threads_since(&self, from: Timestamp, cursor: Option<Timestamp>) -> Timestamp {
         let missing = cursor.unwrap_or(from);
         if self.history_limit.is_limited() {
@@ -105,8 +106,8 @@ impl SlackPlatform {
         self.read_other_threads(pass).await
     }
 
-    /// Reads all pages, newest first. Returns the messages whose threads have to be read. In the first pass over a
-    /// channel the threads are read at once, because they may show that the persona has answered a message.
+    /// Reads all pages, newest first. Returns the messages whose threads remain to be read. In the first pass over a
+    /// channel, threads are read immediately, because they may show that the persona has answered a message.
     pub(super) async fn read_pages(
         &self,
         pass: &mut BackfillPass,
@@ -147,8 +148,8 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Reads the stored threads that the pages did not lead to: below messages before `from`, and those whose replies
-    /// have all been deleted.
+    /// Reads the stored threads that the pages did not reveal: those below messages before `from`, and those whose
+    /// replies have all been deleted.
     async fn read_other_threads(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
         let workspace = &self.identity.workspace;
         let known =
@@ -186,7 +187,7 @@ impl SlackPlatform {
                 }
                 page => page?,
             };
-            // The parent is seen with the pages of the channel if it is in them.
+            // The pages of the channel show the parent, unless it is older than they are.
             pass.seen.extend(page.shown.into_iter().filter(|shown| shown != thread));
             found.extend(page.messages);
             cursor = page.next;
@@ -197,7 +198,7 @@ impl SlackPlatform {
         pass.threads_read.insert(thread.clone());
         self.backfill.record_thread(pass.channel.clone(), thread.clone());
         pass.record_own(&found, |message| self.is_own(message));
-        // Slack sends the parent with the replies. It is heard with the pages of the channel if it is in them.
+        // Slack sends the parent with the replies. A parent that is on the pages of the channel is heard with them.
         let is_old_parent =
             |message: &SlackMessage| message.id == *thread && message.at < pass.from;
         let found: Vec<SlackMessage> =
@@ -205,7 +206,7 @@ impl SlackPlatform {
         self.hear_history(found, pass).await
     }
 
-    /// Hears the messages that are new or have changed, in their order.
+    /// Hears the messages that are new or have changed, in order.
     async fn hear_history(
         &self,
         messages: Vec<SlackMessage>,
@@ -217,7 +218,7 @@ impl SlackPlatform {
         let is_of_installation = |key: &str| {
             key.strip_prefix(&*installation).is_some_and(|number| number.starts_with('-'))
         };
-        // The runner may not have committed its newest posts yet. Those of another installation are not its own.
+        // The runner may not have committed its newest posts yet. Posts of another installation are not the runner's.
         let is_recent_post = |message: &SlackMessage| {
             self.is_own(message)
                 && message.key.as_deref().is_some_and(is_of_installation)
@@ -240,8 +241,8 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Hears a message, and returns whether it is new as a number. One that the store refuses is skipped: it would be
-    /// refused again, and the others count.
+    /// Hears a message and returns 1 if it is new, otherwise 0. A message that the store refuses is skipped, because it
+    /// would be refused again and must not block the others.
     async fn hear_history_message(
         &self,
         message: &SlackMessage,
@@ -270,7 +271,7 @@ impl SlackPlatform {
         if is_new {
             self.hear_reactions(message).await?;
         } else if message.edited_at.is_some() {
-            // Slack gives the time of an edit in whole seconds only, so the pass's start is the time of the edit.
+            // Slack gives edit times in whole seconds only, so the start of the pass is used as the time of the edit.
             self.hear_edit(message, pass.began).await?;
         }
         Ok(usize::from(is_new))
@@ -292,7 +293,7 @@ impl BackfillPass {
         }
     }
 
-    /// The threads below these messages that may have changed: those with a recent reply, or with another number of
+    /// Returns the messages whose threads may have changed: those with a recent reply, or with a different number of
     /// replies than is stored.
     fn changed_threads(&mut self, messages: &[SlackMessage]) -> Vec<MessageId> {
         let mut changed = Vec::new();
@@ -319,8 +320,9 @@ impl BackfillPass {
         }
     }
 
-    /// A message since the connection was opened is live, even if its event arrives later. For an older one in a
-    /// channel that was never read, the history shows whether it was answered; elsewhere the store knows what is owed.
+    /// Classifies a message. One since the connection was opened is live, even if its event arrives later. For an older
+    /// one in a channel that was never read, the history shows whether it was answered; elsewhere the store knows what
+    /// is owed.
     fn arrival(&self, message: &SlackMessage) -> Arrival {
         if message.at >= self.since {
             Arrival::Live
@@ -331,7 +333,7 @@ impl BackfillPass {
         }
     }
 
-    /// Whether the persona has posted since, beside the message or in the thread below it.
+    /// Whether the persona has posted after the message, in the same conversation or in the thread below it.
     fn is_answered(&self, message: &SlackMessage) -> bool {
         let since = |thread: &Option<MessageId>| {
             self.persona_posted_at.get(thread).is_some_and(|posted| *posted > message.at)
@@ -344,7 +346,7 @@ impl BackfillPass {
         stored.is_none() || message.edited_at.is_some() || is_tombstone(message)
     }
 
-    /// The stored messages that may have been deleted.
+    /// Returns the stored messages that may have been deleted.
     pub(super) fn suspects(&self) -> Suspects {
         match self.stored {
             Some(_) => Suspects::Known(self.missing_messages()),
@@ -355,7 +357,7 @@ impl BackfillPass {
         }
     }
 
-    /// The messages that were stored when the pass started, and that it has not seen.
+    /// Returns the messages that were stored when the pass started but that it has not seen.
     pub(super) fn missing_messages(&self) -> Vec<Arc<Message>> {
         let stored = self.stored.iter().flat_map(HashMap::values);
         stored.filter(|message| self.is_missing(message)).cloned().collect()

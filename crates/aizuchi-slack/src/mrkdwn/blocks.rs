@@ -1,17 +1,16 @@
-//! A post's text as blocks. In a plain text, Slack's server makes a link of everything that looks like an address, with or
-//! without a scheme, in code as well. A block that is shown verbatim has no other links than those that its text writes
-//! out.
+//! Converts a post's text to blocks. In a plain text, Slack's server links everything that looks like a URL, with or
+//! without a scheme, even in code. A verbatim block contains only the links that its text writes out.
 
 use serde_json::{Value, json};
 
 /// Slack's limit for the text of one block, in characters.
 const MAX_BLOCK_LENGTH: usize = 3_000;
-/// What opens and closes code.
+/// Opens and closes a code block.
 const FENCE: &str = "```";
-/// How much is kept free to close and open code at the end and the start of a block.
+/// The space reserved to close and reopen a code block at the end and the start of a block.
 const FENCE_ROOM: usize = 8;
 
-/// The blocks of a text in mrkdwn.
+/// Returns the blocks of a text in mrkdwn.
 pub fn to_blocks(mrkdwn: &str) -> Value {
     let sections = split_mrkdwn(mrkdwn, MAX_BLOCK_LENGTH).into_iter().map(|text| {
         let text = json!({ "type": "mrkdwn", "text": text, "verbatim": true });
@@ -20,7 +19,8 @@ pub fn to_blocks(mrkdwn: &str) -> Value {
     sections.collect()
 }
 
-/// Splits mrkdwn at the ends of lines or, if one is too long, between characters. Code goes on in the next part.
+/// Splits mrkdwn at line ends or, if a line is too long, between characters. A split code block continues in the next
+/// part.
 fn split_mrkdwn(mrkdwn: &str, longest: usize) -> Vec<String> {
     let mut parts = Parts { finished: Vec::new(), part: String::new(), is_code: false };
     let limit = longest - FENCE_ROOM;
@@ -40,7 +40,7 @@ fn split_mrkdwn(mrkdwn: &str, longest: usize) -> Vec<String> {
 struct Parts {
     finished: Vec<String>,
     part: String,
-    /// Whether code is open at the end of the part.
+    /// Whether a code block is open at the end of the part.
     is_code: bool,
 }
 
@@ -48,7 +48,7 @@ impl Parts {
     fn push(&mut self, piece: &str) {
         let closing = piece.strip_prefix(FENCE).filter(|_| self.is_code && self.part == FENCE);
         if let Some(rest) = closing {
-            // The code ended with the last part.
+            // The code block ended with the last part.
             (self.part, self.is_code) = (String::new(), false);
             return self.push(rest);
         }
@@ -61,7 +61,7 @@ impl Parts {
         if self.is_code {
             self.part.push_str(FENCE);
             match part.trim_end().strip_suffix(FENCE) {
-                // The code begins with the next part.
+                // The code block begins with the next part.
                 Some(before) => part.truncate(before.len()),
                 None => part.push_str(FENCE),
             }
@@ -73,7 +73,7 @@ impl Parts {
     }
 }
 
-/// The pieces of a line, none of which cuts a link, a mention, an entity or a fence.
+/// Splits a line into pieces without cutting a link, a mention, an entity or a fence.
 fn split_line(line: &str, longest: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut rest = line;

@@ -7,14 +7,14 @@ use crate::mrkdwn::read::parse_mrkdwn;
 use crate::mrkdwn::{NameLookup, escape};
 use aizuchi_core::platform::parsed_text::ParsedText;
 
-/// The text of a message, which may have none.
+/// Returns the text of a message, which may be empty.
 pub fn read_message(message: &Value, names: &NameLookup<'_>) -> ParsedText {
     let body = parse_mrkdwn(&message_text(message), names);
     ParsedText { text: body.text.trim_end().to_owned(), mentions: body.mentions }
 }
 
-/// The message as mrkdwn. Apps may put everything into blocks or attachments; in a user's message, blocks only repeat
-/// the text.
+/// Returns the message as mrkdwn. Apps may put all their content into blocks or attachments; in a user's message, the
+/// blocks only repeat the text.
 fn message_text(message: &Value) -> String {
     let text = str_at(message, "text");
     if !text.trim().is_empty() {
@@ -62,7 +62,7 @@ fn block_text(block: &Value) -> String {
     }
 }
 
-/// `{"type": "mrkdwn" | "plain_text", "text": …}`, or an image among the text.
+/// Returns the text of `{"type": "mrkdwn" | "plain_text", "text": …}`, or of an image among the text.
 fn text_object_text(object: &Value) -> String {
     match str_at(object, "type") {
         "mrkdwn" => str_at(object, "text").to_owned(),
@@ -132,7 +132,7 @@ fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {
     holder[key].as_str().unwrap_or_default()
 }
 
-/// The first text that is not blank.
+/// Returns the first text that is not blank.
 fn first_non_empty<'a>(holder: &'a Value, keys: &[&str]) -> &'a str {
     let mut texts = keys.iter().map(|key| str_at(holder, key));
     texts.find(|text| !text.trim().is_empty()).unwrap_or_default()

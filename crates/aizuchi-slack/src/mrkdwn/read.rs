@@ -1,11 +1,11 @@
-//! Converts mrkdwn to plain text and collects its mentions. Marks for bold text, code and the like are kept.
+//! Converts mrkdwn to plain text and collects its mentions. Keeps the marks for bold text, code and other styles.
 
 use crate::mrkdwn::{NameLookup, is_id};
 use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
 use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
-/// Parses any text; what is not valid mrkdwn stays as it is.
+/// Parses any text; invalid mrkdwn stays as it is.
 pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
     let text = normalize_text(text);
     let mut reading =
@@ -83,7 +83,7 @@ impl MrkdwnReader<'_> {
         Some(length)
     }
 
-    /// `10:30:45` and `a::b::c` contain no emoji.
+    /// Parses an emoji. `10:30:45` and `a::b::c` contain none.
     fn emoji(&mut self, from: &str, is_behind_emoji: bool) -> Option<usize> {
         let before = self.text.chars().next_back();
         let is_inside =
@@ -103,7 +103,7 @@ impl MrkdwnReader<'_> {
         Some(name.len() + 2)
     }
 
-    /// `<…>` is a mention, a link or a special mention. With anything else inside, it is text.
+    /// Parses `<…>`: a mention, a link or a special mention. With any other content, it is text.
     fn bracket(&mut self, from: &str) -> Option<usize> {
         let inner = &from[1..];
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
@@ -152,7 +152,7 @@ impl MrkdwnReader<'_> {
         }
         let label = Some(label).filter(|label| !label.is_empty());
         let Some(group) = kind.strip_prefix("subteam^") else {
-            // A date or an unknown kind: its label is meant for clients that cannot show it.
+            // A date or an unknown kind, whose label is meant for clients that cannot show it.
             return label;
         };
         let known = || (self.names.group)(group).map(|name| to_single_line(&name));
@@ -191,7 +191,7 @@ fn parse_entity(from: &str) -> Option<(usize, char)> {
     Some((entity.len(), *character))
 }
 
-/// In one pass, because the result may look like an entity again.
+/// Decodes entities in one pass, because the result may look like an entity again.
 fn decode_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

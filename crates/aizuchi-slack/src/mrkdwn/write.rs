@@ -17,10 +17,10 @@ use aizuchi_core::platform::table;
 use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 use buffer::{Container, MrkdwnBuffer};
 
-/// Looks like a backtick and does not end a code span.
+/// Resembles a backtick but does not end a code span.
 const BACKTICK_LOOKALIKE: &str = "\u{2cb}";
 
-/// `find_user` returns the id of the user with exactly this name.
+/// Converts Markdown to mrkdwn. `find_user` returns the id of the user with exactly this name.
 pub fn to_mrkdwn(markdown: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> String {
     let text = mark_emphasis(&normalize_text(markdown));
     let options =
@@ -248,7 +248,7 @@ fn format_link(target: &str, label: &str) -> String {
     format!("<{address}|{}>", escape(&label.replace('|', "¦")))
 }
 
-/// Encodes all characters that would end the URL in mrkdwn.
+/// Percent-encodes all characters that would end the URL in mrkdwn.
 fn percent_encode(target: &str) -> String {
     let mut encoded = String::with_capacity(target.len());
     for character in target.chars() {

@@ -26,14 +26,14 @@ use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a replaced connection still receives events that were already on their way.
+/// How long a replaced connection still receives events that were already in transit.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
-/// How long the envelopes in flight may take to finish at the end.
+/// How long the envelopes in flight may take to finish when the connection ends.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection that has lasted this long resets the backoff.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 const MAX_IN_FLIGHT: usize = 256;
-/// How long to wait before reconnecting if the app has too many connections.
+/// The delay before reconnecting if the app has too many connections.
 const TOO_MANY_CONNECTIONS_DELAY: SignedDuration = SignedDuration::from_secs(30);
 
 pub type SlackSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -65,7 +65,7 @@ enum SocketFrame {
         payload: Value,
     },
     Ignored,
-    /// It is not JSON, or lacks what a frame of its type needs.
+    /// A frame that is not JSON, or lacks a required value of its type.
     Malformed,
 }
 
@@ -166,7 +166,7 @@ impl<'a> SocketConnection<'a> {
         match parse_frame(&text) {
             SocketFrame::Malformed => {
                 self.slack.incidents.record_malformed(MalformedInput::Frame, "a frame");
-                // It may have held an event.
+                // The frame may have contained an event.
                 self.slack.backfill_all_later();
             }
             SocketFrame::Hello if !self.is_open => {
@@ -206,7 +206,7 @@ impl<'a> SocketConnection<'a> {
         Ok(())
     }
 
-    /// Drops a connection without a hello or without any frame for too long, and sends a ping.
+    /// Drops the connection if it has received no hello, or no frame for too long; otherwise sends a ping.
     async fn check_alive(&mut self) -> Result<(), SlackDisconnect> {
         let timeouts = self.slack.settings.timeouts;
         if !self.is_open && self.began.elapsed() > timeouts.open {
@@ -232,7 +232,7 @@ impl<'a> SocketConnection<'a> {
     }
 }
 
-/// Processes an envelope and returns its acknowledgement, or `None` if Slack shall deliver it again.
+/// Processes an envelope and returns its acknowledgement, or `None` if Slack should redeliver it.
 async fn process_envelope(
     slack: &SlackPlatform,
     id: String,
@@ -277,8 +277,8 @@ async fn send(
     }
 }
 
-/// Only known kinds of envelopes are acknowledged. Otherwise a server that echoes what it receives would cause an
-/// endless loop.
+/// Parses a frame. Only known kinds of envelopes are acknowledged; otherwise a server that echoes its input would cause
+/// an endless loop.
 fn parse_frame(frame: &str) -> SocketFrame {
     let Ok(mut frame) = parse_json(frame.as_bytes()) else {
         return SocketFrame::Malformed;

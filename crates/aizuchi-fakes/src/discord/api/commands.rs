@@ -9,7 +9,7 @@ use crate::discord::id::GuildId;
 use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
-/// The guild of a request; `None` for global commands.
+/// Returns the guild of a request, or `None` for global commands.
 fn request_guild(world: &World, request: &ParsedRequest) -> Result<Option<GuildId>, ApiError> {
     if request.path_parameter("application") != world.application().to_string() {
         return Err(ErrorCode::MissingAccess.into());

@@ -10,7 +10,7 @@ use crate::discord::id::{GuildId, UserId};
 use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
-/// The guild of a request, if the app is in it.
+/// Returns the guild of a request, if the app is in it.
 fn request_guild<'a>(world: &'a World, request: &ParsedRequest) -> Result<&'a FakeGuild, ApiError> {
     let guild = world.guild(request.path_id("guild")?)?;
     match guild.members.contains_key(&world.bot_user) {
@@ -29,7 +29,7 @@ pub fn guild(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiE
     Ok(ApiResponse::ok(object))
 }
 
-/// All channels of a guild, including those that the app cannot see, without threads.
+/// Returns all channels of a guild, including those that the app cannot see, without threads.
 pub fn channels(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     let guild = request_guild(world, request)?.id;
     let channels = world.channels.values();
@@ -56,7 +56,7 @@ pub fn emojis(world: &World, request: &ParsedRequest) -> Result<ApiResponse, Api
     Ok(ApiResponse::ok(json!(request_guild(world, request)?.emojis)))
 }
 
-/// All members of a guild, which requires the members intent.
+/// Returns all members of a guild. Requires the members intent.
 pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     let guild = request_guild(world, request)?;
     if !world.enabled_privileged_intents.contains(Intents::GUILD_MEMBERS) {
@@ -68,7 +68,7 @@ pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, Ap
     Ok(ApiResponse::ok(members.collect::<Result<Value, ApiError>>()?))
 }
 
-/// The members whose names start with the query.
+/// Returns the members whose names start with the query.
 pub fn search_members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     let guild = request_guild(world, request)?;
     let query = request.query_parameter("query").unwrap_or_default().to_lowercase();

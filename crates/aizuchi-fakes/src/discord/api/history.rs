@@ -41,7 +41,7 @@ pub fn messages(world: &World, request: &ParsedRequest) -> Result<ApiResponse, A
         (None, Some(before), _) => {
             all.range(..before).rev().take(limit).map(|(_, message)| message).collect()
         }
-        // The messages right after the id, not the newest ones of the channel.
+        // Returns the messages right after the id, not the newest ones of the channel.
         (None, None, Some(after)) => {
             let newer = all.range(after..).filter(|(id, _)| **id > after);
             newer.take(limit).map(|(_, message)| message).collect()
@@ -64,7 +64,7 @@ pub fn message(world: &World, request: &ParsedRequest) -> Result<ApiResponse, Ap
     Ok(ApiResponse::ok(readable_message_json(world, channel, message)))
 }
 
-/// A message as the app may read it. It has no nonce: only the response to its post has one.
+/// Returns a message as the app may read it, without a nonce: only the response to its post has one.
 pub fn readable_message_json(world: &World, channel: &FakeChannel, message: &FakeMessage) -> Value {
     let mut object = world.message_json(channel, message, Transport::Rest);
     if !world.enabled_privileged_intents.contains(Intents::MESSAGE_CONTENT) {

@@ -1,4 +1,4 @@
-//! Requests with which the app responds to interactions.
+//! Requests by which the app responds to interactions.
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn response_by_id(
     Ok(ApiResponse::ok(response_json(world, &interaction, response)))
 }
 
-/// The id of the response that a request is about.
+/// Returns the id of the response that a request is about.
 fn response_id(interaction: &Interaction, request: &ParsedRequest) -> Result<MessageId, ApiError> {
     match request.path_parameter("message") {
         "@original" => {

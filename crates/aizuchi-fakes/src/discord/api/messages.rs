@@ -64,7 +64,7 @@ fn default_true() -> bool {
 }
 
 impl MessageBody {
-    /// Rejects what Discord does not allow in any message.
+    /// Rejects values that Discord does not allow in any message.
     pub fn validate(&self) -> Result<(), ApiError> {
         if let Some(content) = &self.content {
             twilight_validate::message::content(content).map_err(|_| {
@@ -145,7 +145,7 @@ impl MessageBody {
     }
 }
 
-/// A list of users or roles and permission for all of them exclude each other.
+/// Rejects a list of users or roles together with permission for all of them.
 fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> {
     let has_both = |kind, is_empty: bool| allowed.parse.contains(&kind) && !is_empty;
     for (name, is_invalid) in [
@@ -202,7 +202,7 @@ pub fn create(
     if let Some(nonce) = nonce.filter(|_| body.enforce_nonce)
         && let Some(posted) = world.nonces.find(nonce, world.now(), settings.nonce_ttl)
     {
-        // Posted already. If it has been deleted meanwhile, the response is an error.
+        // The message was posted already. If it has been deleted in the meantime, the response is an error.
         return message_response(world, posted, nonce);
     }
     let message_id: MessageId = world.new_id();
@@ -243,7 +243,7 @@ fn message_response(
     Ok(ApiResponse::ok(object))
 }
 
-/// The message of a request, if the app can see its channel.
+/// Returns the message of a request, if the app can see its channel.
 pub fn request_message_key(world: &World, request: &ParsedRequest) -> Result<MessageKey, ApiError> {
     let key =
         MessageKey { channel: request.path_id("channel")?, message: request.path_id("message")? };

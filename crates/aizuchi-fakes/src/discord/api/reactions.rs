@@ -12,7 +12,7 @@ use crate::discord::message::FakeEmoji;
 use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
-/// The users who reacted with an emoji.
+/// Returns the users who reacted with an emoji.
 pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     let key = request_message_key(world, request)?;
     let emoji = parse_emoji(request)?;
@@ -67,7 +67,7 @@ pub fn remove_all(world: &mut World, request: &ParsedRequest) -> Result<ApiRespo
     Ok(ApiResponse::no_content())
 }
 
-/// Discord rejects emoji that it does not know. A name in words without an id is none.
+/// Parses an emoji. Discord rejects unknown emoji, such as a name in words without an id.
 fn parse_emoji(request: &ParsedRequest) -> Result<FakeEmoji, ApiError> {
     let emoji = FakeEmoji::parse(request.path_parameter("emoji"));
     let is_standard =

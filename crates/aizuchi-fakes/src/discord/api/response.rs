@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::wire::json_response;
 
-/// A successful response. One with the status 204 has no body.
+/// A successful response. With the status 204, it has no body.
 #[derive(Debug)]
 pub struct ApiResponse {
     pub status: u16,

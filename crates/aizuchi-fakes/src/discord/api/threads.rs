@@ -145,12 +145,12 @@ fn create_forum_post(
     Ok(ApiResponse::created(object))
 }
 
-/// The archived public threads; the last archived come first.
+/// Returns the archived public threads, most recently archived first.
 pub fn archived(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     list_archived(world, request, |channel| channel.kind != ChannelType::PrivateThread)
 }
 
-/// The archived private threads, which requires the permission to manage threads.
+/// Returns the archived private threads. Requires the permission to manage threads.
 pub fn archived_private(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     world.require_permissions(
         world.bot_user,

@@ -61,7 +61,7 @@ impl FakeDiscord {
         });
     }
 
-    /// Sets how heartbeats are treated from now on.
+    /// Sets how the gateway treats heartbeats from now on.
     pub fn set_heartbeat_behavior(&self, behavior: HeartbeatBehavior) {
         self.change(|state| state.gateway.heartbeat_behavior = behavior);
     }
@@ -69,13 +69,13 @@ impl FakeDiscord {
     fn send_to_all(&self, command: impl Fn() -> SocketCommand) {
         self.change(|state| {
             for connection in &state.gateway.connections {
-                // The receiver is gone if the connection is just ending.
+                // The receiver is gone if the connection is just closing.
                 let _ = connection.commands.send(command());
             }
         });
     }
 
-    /// Sets how new connections are received.
+    /// Sets how the gateway treats new connections.
     pub fn set_connect_behavior(&self, behavior: ConnectBehavior) {
         self.change(|state| state.gateway.connect_behavior = behavior);
     }
@@ -98,7 +98,7 @@ impl FakeDiscord {
         self.change(|state| state.token_status = status);
     }
 
-    /// Gives the bot a new token. The old one is unknown from now on.
+    /// Gives the bot a new token. The old one is invalid from now on.
     pub fn replace_token(&self, token: &str) {
         self.change(|state| {
             (state.token_status, state.token) = (TokenStatus::Valid, token.to_owned());
@@ -121,7 +121,7 @@ impl FakeDiscord {
         self.change(|state| state.faults.break_history(channel.to_string(), fault));
     }
 
-    /// Drops the faults that no request has met yet and those of histories, and releases hanging requests.
+    /// Drops all faults that have not been used yet, including those of histories, and releases hanging requests.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }

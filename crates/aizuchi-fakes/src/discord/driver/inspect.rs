@@ -1,4 +1,4 @@
-//! What a test can inspect: what the app has done, and the state that came of it.
+//! Inspection of the app's actions and the resulting state.
 
 use serde_json::Value;
 
@@ -21,23 +21,23 @@ impl FakeDiscord {
         calls.into_iter().filter(|call| call.method == method).collect()
     }
 
-    /// The payloads that the app has sent to the gateway with an opcode: 1 heartbeat, 2 IDENTIFY, 6 RESUME.
+    /// Returns the payloads that the app has sent to the gateway with an opcode: 1 heartbeat, 2 IDENTIFY, 6 RESUME.
     pub fn payloads(&self, op: u64) -> Vec<ReceivedPayload> {
         let payloads = self.read(|state| state.journal.payloads.clone());
         payloads.into_iter().filter(|payload| payload.op == op).collect()
     }
 
-    /// The close codes of the app's connections; `None` where a connection ended without a close frame.
+    /// Returns the close codes of the app's connections, or `None` for a connection that ended without a close frame.
     pub fn close_codes(&self) -> Vec<Option<u16>> {
         self.read(|state| state.journal.close_codes.clone())
     }
 
-    /// The number of connections that are not stalled.
+    /// Returns the number of connections that are not stalled.
     pub fn connection_count(&self) -> usize {
         self.read(|state| state.gateway.open_connections())
     }
 
-    /// The number of connections that have a session and are not stalled.
+    /// Returns the number of connections that have a session and are not stalled.
     pub fn session_count(&self) -> usize {
         self.read(|state| {
             let connections = state.gateway.connections.iter();
@@ -55,22 +55,22 @@ impl FakeDiscord {
         self.read(|state| state.world.commands.interactions.get(&id).cloned())
     }
 
-    /// The global commands, or those of a guild.
+    /// Returns the global commands, or those of a guild.
     pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
         self.read(|state| state.world.commands.registered.get(&guild).cloned().unwrap_or_default())
     }
 
-    /// The present messages of a channel or a thread, oldest first.
+    /// Returns the existing messages of a channel or a thread, oldest first.
     pub fn messages(&self, channel: ChannelId) -> Result<Vec<FakeMessage>, ApiError> {
         self.read(|state| Ok(state.world.channel(channel)?.messages.values().cloned().collect()))
     }
 
-    /// The texts of [`Self::messages`].
+    /// Returns the texts of [`Self::messages`].
     pub fn texts(&self, channel: ChannelId) -> Result<Vec<String>, ApiError> {
         Ok(self.messages(channel)?.into_iter().map(|message| message.content).collect())
     }
 
-    /// The id of the app's user.
+    /// Returns the id of the app's user.
     pub fn bot_user(&self) -> UserId {
         self.read(|state| state.world.bot_user)
     }

@@ -1,4 +1,4 @@
-//! What the owner of a guild sets up: members, channels, roles and permissions.
+//! The setup by the owner of a guild: members, channels, roles and permissions.
 
 use serde::Deserialize;
 use twilight_model::gateway::Intents;
@@ -11,7 +11,7 @@ use crate::discord::guild::NewUser;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
 use crate::discord::permission::OverwriteTarget;
 
-/// Whether to grant permissions or to take them away.
+/// Whether to grant or to revoke permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionEffect {
@@ -48,7 +48,7 @@ impl FakeDiscord {
         self.with_world(|world| world.add_member(guild, user))
     }
 
-    /// A user leaves or is removed. The user may be the app's own.
+    /// Removes a user from a guild. The user may be the app's own.
     pub fn remove_member(&self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.with_world(|world| world.remove_member(guild, user))
     }
@@ -87,7 +87,7 @@ impl FakeDiscord {
         self.with_world(|world| world.open_direct_message(user))
     }
 
-    /// A user stops accepting direct messages.
+    /// Makes a user reject direct messages.
     pub fn close_direct_messages(&self, user: UserId) -> Result<(), ApiError> {
         self.with_world(|world| {
             let user = world.users.get_mut(&user).ok_or(ErrorCode::UnknownUser)?;
@@ -96,7 +96,7 @@ impl FakeDiscord {
         })
     }
 
-    /// Grants permissions in a channel to the app, or takes them away.
+    /// Grants or revokes permissions of the app in a channel.
     pub fn set_permissions(
         &self,
         channel: ChannelId,

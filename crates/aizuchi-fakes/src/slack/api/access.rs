@@ -80,7 +80,7 @@ fn requirement(method: &str) -> Requirement {
         }
         "reactions.add" | "reactions.remove" => Requirement::Scope("reactions:write"),
         "reactions.get" => Requirement::Scope("reactions:read"),
-        // A method without a scope of its own, or an unknown one.
+        // A method without a scope of its own, or an unknown method.
         _ => Requirement::BotToken,
     }
 }

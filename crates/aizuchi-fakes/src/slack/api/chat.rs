@@ -11,7 +11,7 @@ use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::{EphemeralMessage, MessageKey, Workspace};
 
-/// Longer texts are truncated.
+/// Slack's limit for a text. Longer texts are truncated.
 const MAX_TEXT_CHARS: usize = 40_000;
 /// The limits of blocks: their number, and the characters of a section's text.
 const MAX_BLOCKS: usize = 50;
@@ -190,7 +190,7 @@ pub fn permalink(workspace: &Workspace, arguments: &Arguments) -> Result<Value, 
     Ok(json!({ "ok": true, "channel": channel, "permalink": permalink }))
 }
 
-/// The permalink of a message.
+/// Returns the permalink of a message.
 pub fn message_link(workspace: &Workspace, channel: &str, ts: Ts, thread: Option<Ts>) -> String {
     let url = format!(
         "https://{}.slack.com/archives/{channel}/p{}",

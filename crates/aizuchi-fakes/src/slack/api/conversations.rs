@@ -10,7 +10,7 @@ use crate::slack::channel_actions::OpenOutcome;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::Workspace;
 
-/// All channels that the app may see.
+/// Returns all channels that the app may see.
 pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let to_json = |channel: &FakeChannel| {
         channel.to_json_with_member_count(&workspace.id, &workspace.bot_user)
@@ -19,7 +19,7 @@ pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiEr
     list_page(workspace, arguments, is_visible, to_json)
 }
 
-/// The channels that a user is in; by default, the bot.
+/// Returns the channels that a user is in; by default, the bot.
 pub fn list_for_user(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let user = arguments.text("user").unwrap_or(&workspace.bot_user);
     workspace.user(user)?;

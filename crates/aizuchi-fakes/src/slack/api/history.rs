@@ -12,7 +12,7 @@ use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::Workspace;
 
-/// The range of timestamps that a call asks for.
+/// The range of timestamps that a call requests.
 struct TsRange {
     oldest: Option<Ts>,
     latest: Option<Ts>,
@@ -36,7 +36,7 @@ impl TsRange {
     }
 }
 
-/// A channel's top level, newest first.
+/// Returns a channel's top level, newest first.
 pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.history", now)?;
@@ -67,7 +67,7 @@ pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Valu
     Ok(response)
 }
 
-/// A thread's parent and its replies, oldest first. Every page repeats the parent.
+/// Returns a thread's parent and its replies, oldest first. Every page repeats the parent.
 pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.replies", now)?;
@@ -83,7 +83,7 @@ pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Valu
         range.contains(message.ts) && from.is_none_or(|from| from <= message.ts)
     };
     let mut rest = channel.replies(parent).filter(matches);
-    // A first page may hold the parent alone. A later one must make progress.
+    // A first page may contain the parent alone. A later one must make progress.
     let min_replies = usize::from(from.is_some());
     let messages = rest.by_ref().take((limit - 1).max(min_replies));
     let messages: Vec<&FakeMessage> =

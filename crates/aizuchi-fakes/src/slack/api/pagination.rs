@@ -11,7 +11,7 @@ pub struct ListPage<T> {
     pub next_cursor: String,
 }
 
-/// The page that a call asks for. `items` must be sorted by key.
+/// Returns the page that a call requests. `items` must be sorted by key.
 pub fn paginate<'a, T>(
     arguments: &Arguments,
     items: impl Iterator<Item = (&'a str, T)>,
@@ -25,13 +25,13 @@ pub fn paginate<'a, T>(
     Ok(ListPage { items, next_cursor: next })
 }
 
-/// The page size that a call asks for.
+/// Returns the page size that a call requests.
 pub fn page_limit(arguments: &Arguments, default: usize) -> usize {
     let limit = arguments.number("limit").and_then(|limit| usize::try_from(limit).ok());
     limit.filter(|limit| *limit > 0).unwrap_or(default).min(1000)
 }
 
-/// Clients must treat it as opaque. Like Slack's, it ends in a character that a URL must escape.
+/// Encodes a cursor, which clients must treat as opaque. Like Slack's, it ends in a character that a URL must escape.
 pub fn encode_cursor(kind: &str, key: &str) -> String {
     format!("{kind}:{key}=")
 }

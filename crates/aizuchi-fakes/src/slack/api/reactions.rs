@@ -44,7 +44,7 @@ fn target_message(workspace: &Workspace, arguments: &Arguments) -> Result<Messag
     Ok(MessageKey { channel: channel.to_owned(), ts })
 }
 
-/// A valid emoji name: lower-case letters, digits and a few signs, with an optional skin tone.
+/// Validates an emoji name: lower-case letters, digits and some symbols, with an optional skin tone.
 fn reaction_name(arguments: &Arguments) -> Result<&str, ApiError> {
     let name = arguments.required("name", "invalid_name")?.trim_matches(':');
     let is_valid = |character: char| {

@@ -15,14 +15,14 @@ pub struct MrkdwnBuffer {
     containers: Vec<Container>,
     /// The styles of the next character.
     styles: Vec<char>,
-    /// The style marks that the text has opened and not closed.
+    /// The style marks that are open in the text.
     open_marks: Vec<char>,
     follows_mark: bool,
 }
 
 pub enum Container {
     Quote,
-    /// The number of the next item, in an ordered list.
+    /// The number of the next item, for an ordered list.
     List(Option<u64>),
     /// The marker, until it is written.
     Item(Option<String>),
@@ -40,7 +40,7 @@ impl MrkdwnBuffer {
         self.close_marks_to(self.matching_marks());
     }
 
-    /// A blank line separates blocks, except in a list or a quotation.
+    /// Begins a block. A blank line separates blocks, except in a list or a quotation.
     pub fn begin_block(&mut self) {
         let lines = if self.containers.is_empty() { 2 } else { 1 };
         self.break_lines(lines);
@@ -124,7 +124,7 @@ impl MrkdwnBuffer {
         self.follows_mark = true;
     }
 
-    /// Appends a code block. mrkdwn has none inside a list or a quotation, so it stands at the start of a line.
+    /// Appends a code block. mrkdwn has none inside a list or a quotation, so it starts at the beginning of a line.
     pub fn push_code_block(&mut self, code: &str) {
         if let Some(Container::Item(Some(_))) = self.containers.last() {
             self.start_line();
@@ -172,7 +172,7 @@ impl MrkdwnBuffer {
         }
     }
 
-    /// Each style once: bold text in a heading needs no second mark.
+    /// Returns each style once: bold text in a heading needs no second mark.
     fn unique_styles(&self) -> Vec<char> {
         let mut wanted = Vec::new();
         for style in &self.styles {
@@ -183,7 +183,7 @@ impl MrkdwnBuffer {
         wanted
     }
 
-    /// How many of the open marks match the current styles.
+    /// Returns how many of the open marks match the current styles.
     fn matching_marks(&self) -> usize {
         let wanted = self.unique_styles();
         self.open_marks.iter().zip(&wanted).take_while(|(open, wanted)| open == wanted).count()

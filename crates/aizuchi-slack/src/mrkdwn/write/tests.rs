@@ -83,7 +83,7 @@ fn exact_names_become_mentions() {
     }
 }
 
-/// The contents of all brackets as Slack parses them: from `<` to the next `>`.
+/// Returns the contents of all brackets as Slack parses them: from `<` to the next `>`.
 fn brackets(text: &str) -> Vec<&str> {
     let parts = text.split('<').skip(1);
     parts.map(|part| part.split_once('>').map_or(part, |(inner, _)| inner)).collect()
@@ -110,7 +110,7 @@ fn the_harmlessness_check_detects_live_brackets() {
     }
 }
 
-/// The text that a model's answer becomes in a conversation in which one URL stands.
+/// Returns a model's answer as rendered in a conversation that contains one URL.
 fn screened(answer: &str) -> String {
     let mut known = KnownUrls::default();
     known.add("see https://known.example/a there");
