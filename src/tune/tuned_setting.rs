@@ -194,8 +194,8 @@ impl TunedSetting {
     }
 
     /// Returns the `response` section that sets `settings`, which must be in the order of [`Self::ALL`].
-    pub fn section(knobs: &[TunedSetting], policy: &Policy) -> String {
-        let lines = knobs.iter().map(|knob| format!("  {}\n", knob.to_yaml(policy)));
+    pub fn section(settings: &[TunedSetting], policy: &Policy) -> String {
+        let lines = settings.iter().map(|setting| format!("  {}\n", setting.to_yaml(policy)));
         let mut lines: Vec<String> = lines.collect();
         // All gates are in one list.
         lines.dedup();
@@ -300,22 +300,22 @@ mod tests {
         TunedSetting::Cooldown.set(&mut policy, 0.0);
         assert_eq!(TunedSetting::Gate(JudgeGate::Cooldown).value(&policy), 0.0);
         TunedSetting::Cooldown.set(&mut policy, 900.0);
-        let knobs = [
+        let settings = [
             TunedSetting::Cooldown,
             TunedSetting::Gate(JudgeGate::NothingOpen),
             TunedSetting::Gate(JudgeGate::Cooldown),
             TunedSetting::MaxWait,
         ];
         let expected = "response:\n  cooldown_seconds: 900\n  gates: [directed, cooldown, share]\n  max_wait_seconds: 3600\n";
-        assert_eq!(TunedSetting::section(&knobs, &policy), expected);
+        assert_eq!(TunedSetting::section(&settings, &policy), expected);
     }
 
     #[test]
     fn what_has_no_effect_beside_the_others_is_known() {
         let without = |config: &str| {
             let policy = policy(config);
-            let knobs = TunedSetting::ALL.into_iter().filter(|knob| !knob.has_effect(&policy));
-            knobs.collect::<Vec<TunedSetting>>()
+            let settings = TunedSetting::ALL.into_iter().filter(|knob| !knob.has_effect(&policy));
+            settings.collect::<Vec<TunedSetting>>()
         };
         let (cooldown, share) =
             (TunedSetting::Gate(JudgeGate::Cooldown), TunedSetting::Gate(JudgeGate::Share));
