@@ -1,6 +1,6 @@
 //! Persistence. [`Store`] is the port that the message flow writes through: hearing, claiming and completing are one
-//! transaction each, and nothing is written any other way (invariant 5: handlers do not write). [`archive::Archive`] is the
-//! read side, for pages and exports.
+//! transaction each, and nothing is written any other way (invariant 5: handlers do not write). [`archive::Archive`] is
+//! the read side, for pages and exports.
 //!
 //! Every committed change carries an increasing *revision*.
 
@@ -51,23 +51,23 @@ use crate::store::order::{Order, OrdersInForce};
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::weekly_notes::WeeklyNotes;
 
-/// Replaces the author of a forgotten user's messages, and a forgotten user in the journals.
+/// Replaces a forgotten user's id, as the author of their messages and in the journals.
 pub const FORGOTTEN_USER_ID: &str = "forgotten";
-/// Nobody is forgotten twice within this time by asking for it.
+/// The minimum time between two requests of a user to be forgotten.
 pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// How many of a conversation's newest messages are searched for the last one by a human.
+/// How many of a conversation's newest messages are searched for the newest one by a human.
 const REPLY_DELAY_LOOKBACK: usize = 10;
-/// What somebody reads again and again within this time is one look.
+/// Repeated reads by the same reader within this time count as one.
 const LOOK: SignedDuration = SignedDuration::from_mins(5);
-/// The reads of a private channel are kept for this long.
+/// How long the log of private channel reads is kept.
 const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
+/// How long a reaction to an unknown message is kept at least: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Stores what a platform delivered together with what follows from it. Both are durable when this returns.
-    /// Hearing is idempotent.
+    /// Stores what a platform delivered, together with its effects. Both are durable when this returns. Hearing is
+    /// idempotent.
     async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError>;
 
     /// Claims up to `most` steps that are ready at `now`, oldest first, and hides each until its lease ends. A
@@ -79,18 +79,18 @@ pub trait Store: Send + Sync {
         most: usize,
     ) -> Result<Vec<Claim>, StoreError>;
 
-    /// Reserves what a model call may cost, or says which limit forbids it. The reservation counts against all other
-    /// calls until the claim is completed, which books what was really used, or until it ends by itself.
+    /// Reserves the maximum cost of a model call, or returns the limit that forbids it. The reservation counts against
+    /// all other calls until the claim is completed, which records the actual cost, or until the reservation expires.
     async fn reserve(
         &self,
         call: &PlannedCall,
         now: Timestamp,
     ) -> Result<ReservationResult, StoreError>;
 
-    /// Books what a call cost that no claim will account for.
+    /// Records the cost of a call that belongs to no claim.
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError>;
 
-    /// Counts a look-up on the web before it is made, or says which limit forbids it. Durable when this returns.
+    /// Counts a web lookup before it is made, or returns the limit that forbids it. Durable when this returns.
     async fn count_web_call(
         &self,
         call: &WebCall,
@@ -106,23 +106,23 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError>;
 
-    /// Drops every prompt, answer and unsent text older than `before`, as the operator's retention demands. Reactions
-    /// a day older than that whose message never came are dropped too. Of the prompts and answers that remain, the
-    /// newest are kept that take at most `max_bytes` as they are stored.
+    /// Drops every prompt, answer and unsent text older than `before`, as the operator's retention demands, and early
+    /// reactions that are a day older than that and whose message never arrived. Of the remaining prompts and answers,
+    /// only the newest are kept, up to `max_bytes` of stored size.
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError>;
 
-    /// Drops what is older than journals are kept: of changes to memories and memos with what memos were, of orders, and of
-    /// reads of private channels.
+    /// Drops journal entries past their retention: changes to memories and memos (with the old versions of memos),
+    /// orders, and reads of private channels.
     async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Erases a page of what was written before a time, as the operator's retention demands: messages with their
-    /// reactions and links, the prompts, drafts and reasons made from them, and whatever else repeats them, but for
-    /// memories and memos. What was decided stays, without its reason.
+    /// Erases one page of what was written before a time, as the operator's retention demands: messages with their
+    /// reactions and links, the prompts, drafts and reasons made from them, and any other copies of their text except
+    /// memories and memos. Decisions are kept without their reasons.
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError>;
 
-    /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human
-    /// or deleted, or belongs to another channel that turned private, or is a source of one of its memories; or one
-    /// of its memos has changed or is gone.
+    /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human or
+    /// deleted, belongs to another channel that turned private, or is a source of one of its memories; or one of its
+    /// memos has changed or is gone.
     async fn has_changed_since(
         &self,
         conversation: &ConversationId,
@@ -136,14 +136,15 @@ pub trait Store: Send + Sync {
     /// The newest committed revision. A waiter subscribes before it looks.
     fn revisions(&self) -> watch::Receiver<u64>;
 
-    /// How often something was taken back or hidden, since this process began, that messages, decisions, channels or
-    /// users showed: by an edit, a deletion, an order, a page of what is withheld, forgotten or expired, a known channel
-    /// or user that has changed. It is raised before the revision is. Who keeps a copy of what is read reads this number
-    /// first, and drops the copy once it is another one; what only adds leaves it as it is.
+    /// How many erasures there were since this process started: changes that take back or hide part of what messages,
+    /// decisions, channels or users showed, i.e. an edit, a deletion, an order, a page of withheld, forgotten or
+    /// expired messages, or a change of a known channel or user. It is incremented before the revision is. A cache
+    /// reads this number before it reads the data, and is invalid once the number changes; changes that only add data
+    /// do not increment it.
     fn erasures(&self) -> watch::Receiver<u64>;
 
-    /// The messages that match a query best, best first. Messages that are not visible from the query's channel are
-    /// not searched. An edited message is found by its current text.
+    /// The best matches of a query, best first. Messages that are not visible from the query's channel are not
+    /// searched. An edited message is found by its current text.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError>;
 
     /// A conversation, the messages around it and the memories visible there, as one snapshot.
@@ -163,14 +164,14 @@ pub trait Store: Send + Sync {
         channel: &ChannelId,
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
-    /// Those of these messages that still exist, oldest first, with the visibility that they were heard with.
+    /// The listed messages that still exist, oldest first, with the visibility that they were heard with.
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
         messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
-    /// Whether a message has been heard, deleted or not, under this id or as the same message of its author's client.
+    /// Whether a message has been heard, deleted or not, under this id or under its author's client message id.
     async fn has_heard(
         &self,
         workspace: &WorkspaceId,
@@ -197,7 +198,7 @@ pub trait Store: Send + Sync {
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Applies the outcome of a memory job. A new version is stored only if none of its sources has been edited,
-    /// deleted or made private meanwhile.
+    /// deleted or made private in the meantime.
     async fn complete_memory_job(
         &self,
         job: &MemoryJob,
@@ -206,28 +207,28 @@ pub trait Store: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// Where a platform's adapter keeps what it has to know at its next start: how far it has read, and who it is. It has no
-/// part in the message flow; a cursor that has to move with a message travels in [`InboxEntry::cursor`].
+/// Stores what a platform's adapter needs at its next start: how far it has read, and its own identity. It is not part
+/// of the message flow; a cursor that has to move together with a message is in [`InboxEntry::cursor`].
 #[async_trait]
 pub trait Cursors: WeeklyNotes {
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
-    /// Puts a cursor where it is now. Durable when this returns; wakes no task.
+    /// Sets a cursor. Durable when this returns; wakes no task.
     async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError>;
 }
 
-/// Something heard, and what follows from it.
+/// A heard event and its effects.
 #[derive(Clone, Debug)]
 pub struct InboxEntry {
     pub heard: Heard,
-    /// The id that the author's client gave the message. A message with an id that is already known is the same
-    /// message, whatever its own id.
+    /// The id that the author's client gave the message. A message with a known client message id is a duplicate,
+    /// whatever its own id.
     pub client_message_id: Option<Arc<str>>,
-    /// How far the platform's stream has been heard with this entry. It is stored in the same transaction, even if
-    /// the rest is a duplicate.
+    /// The position in the platform's stream after this entry. It is stored in the same transaction, even if the rest
+    /// is a duplicate.
     pub cursor: Option<Cursor>,
     pub disposition: Disposition,
-    /// What messages of its conversation reply to, where that was found since the last message.
+    /// What messages of its conversation reply to, as far as it was determined since the last message.
     pub links: Vec<(MessageId, MessageLinks)>,
     /// When the message is due to be remembered, if it is.
     pub remember_at: Option<Timestamp>,
@@ -235,7 +236,7 @@ pub struct InboxEntry {
 }
 
 impl InboxEntry {
-    /// An entry that is stored and not remembered.
+    /// An entry for a message that is not going to be remembered.
     pub fn new(heard: Heard, disposition: Disposition, now: Timestamp) -> Self {
         Self {
             heard,
@@ -253,13 +254,13 @@ impl InboxEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelActivity {
     pub channel: ChannelId,
-    /// Of anybody but the persona.
+    /// The newest message by anyone but the persona.
     pub last_heard: Option<Timestamp>,
-    /// Of the persona.
+    /// The persona's newest message.
     pub last_spoke: Option<Timestamp>,
 }
 
-/// A model call, as far as its model's health is concerned.
+/// A model call, reduced to what shows the health of its model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentCall {
     pub at: Timestamp,
@@ -269,7 +270,7 @@ pub struct RecentCall {
     pub error: Option<Arc<str>>,
 }
 
-/// How many decisions of a channel ended alike. `None`: those that are open.
+/// How many decisions of a channel ended with the same result. `None`: open decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionCount {
     pub channel: ChannelId,
@@ -280,11 +281,11 @@ pub struct DecisionCount {
 /// What hearing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HearReceipt {
-    /// False for a duplicate, and for a change of a message that is not known (yet).
+    /// False for a duplicate, and for a change to an unknown message.
     pub is_new: bool,
-    /// The work in flight in this conversation is superseded.
+    /// Whether the work in flight in this conversation is superseded.
     pub has_superseded: bool,
-    /// The decision that the message belongs to from now on, if it leads to one.
+    /// The decision that now covers the message, if there is one.
     pub decision: Option<DecisionId>,
     pub revision: u64,
 }
@@ -292,11 +293,11 @@ pub struct HearReceipt {
 /// What completing a claim changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompletionReceipt {
-    /// The result of its decision, if it is closed.
+    /// The result of the claim's decision, if it is closed.
     pub ended: Option<DecisionResult>,
-    /// The gate that closed it.
+    /// The gate that closed the decision.
     pub gate: Option<Gate>,
-    /// When the messages that a post answered were written.
+    /// When the messages that the post answered were written.
     pub answered_at: Vec<Timestamp>,
     /// The time of the decision's newest message that the draft had considered.
     pub newest_seen: Option<Timestamp>,
@@ -321,40 +322,40 @@ impl CompletionReceipt {
     }
 }
 
-/// What the models have used up.
+/// The usage of the models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spending {
-    /// `None`: the whole workspace.
+    /// `None` for the whole workspace.
     pub channel: Option<ChannelId>,
     pub spent: BudgetUsage,
-    /// Within the last 30 days. No limit applies to it.
+    /// Tokens used within the last 30 days. No limit applies to them.
     pub tokens_in_month: u64,
-    /// Those of the tokens whose price is not known.
+    /// The part of the tokens whose price is unknown.
     pub unpriced_tokens_in_day: u64,
     pub unpriced_tokens_in_month: u64,
 }
 
-/// How much is pending.
+/// The amount of pending work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Pending steps by verb.
     pub pending: Vec<(String, u64)>,
-    /// Posts and answers that were given up and wait for the operator.
+    /// Posts and answers that were given up and need the operator.
     pub dead_letters: u64,
-    /// When the oldest message was written that is owed an answer.
+    /// When the oldest message that is owed an answer was written.
     pub oldest_owed: Option<Timestamp>,
 }
 
-/// Each variant says what the caller does next. Nothing was written.
+/// A store error; each variant says what the caller does next. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Try again later.
+    /// Retry later.
     #[error("the store is busy: {0}")]
     Busy(String),
-    /// Never try this again.
+    /// Do not retry.
     #[error("the store refuses this: {0}")]
     Refused(RefusalReason),
-    /// The operator must act.
+    /// The operator has to act.
     #[error("the database cannot be used: {0}")]
     Broken(String),
 }

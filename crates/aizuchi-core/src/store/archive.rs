@@ -1,4 +1,4 @@
-//! The port through which search, pages and export read: the two databases, not the volatile store.
+//! The port through which search, pages and export read. They use the two databases, not the volatile store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,25 +35,25 @@ use crate::store::query::{
 use crate::store::stored_message::StoredMessage;
 use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
-/// What pages and exports read.
+/// The read side of the store, for pages and exports.
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// The workspaces in which something was heard.
+    /// The workspaces in which anything was heard.
     async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError>;
 
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
 
-    /// Identifies this store. A new store at the same path or URL has another one.
+    /// Identifies this store. A new store at the same path or URL has a different id.
     fn installation(&self) -> Arc<str>;
 
-    /// If this store was restored from a backup.
+    /// The time span lost by a restore, if this store was restored from a backup.
     fn lost_span(&self) -> Option<LostSpan> {
         None
     }
 
-    /// Which of a conversation's messages were probably answered by the process whose database was lost: in the lost
-    /// time the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
-    /// led to that.
+    /// The messages of a conversation that the process whose database was lost probably answered: within the lost span,
+    /// the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
+    /// accounts for it.
     async fn answered_before_restore(
         &self,
         _conversation: &ConversationId,
@@ -64,15 +64,15 @@ pub trait Archive: Send + Sync {
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
 
-    /// Those of these users that are known, in the order of their ids.
+    /// The known users among the listed ones, ordered by id.
     async fn some_users(
         &self,
         workspace: &WorkspaceId,
         ids: &BTreeSet<UserId>,
     ) -> Result<Vec<User>, StoreError>;
 
-    /// The messages of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match: the oldest
-    /// after the given message or time, else the newest.
+    /// The messages of a channel, oldest first, with tombstones for deleted ones. If more than `limit` match, the
+    /// oldest ones after the given message or time are returned, or else the newest ones.
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// One message, deleted or not.
@@ -83,13 +83,13 @@ pub trait Archive: Send + Sync {
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
 
-    /// The newest messages of a channel that pass a filter, oldest first.
+    /// The newest messages of a channel that match a filter, oldest first.
     async fn filtered_messages(
         &self,
         query: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError>;
 
-    /// Messages that arrived or changed after a revision, in the order of their revisions.
+    /// Messages that arrived or changed after a revision, ordered by revision.
     async fn messages_since(
         &self,
         workspace: &WorkspaceId,
@@ -100,7 +100,7 @@ pub trait Archive: Send + Sync {
     /// Decisions of the ledger, oldest first.
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
 
-    /// Decisions that changed after a revision, in the order of their revisions.
+    /// Decisions that changed after a revision, ordered by revision.
     async fn decisions_since(
         &self,
         workspace: &WorkspaceId,
@@ -108,14 +108,14 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError>;
 
-    /// The moments of a workspace that were judged, the newest `limit`, oldest first.
+    /// The newest `limit` judged moments of a workspace, oldest first.
     async fn judged_moments(
         &self,
         workspace: &WorkspaceId,
         limit: usize,
     ) -> Result<Vec<JudgedMoment>, StoreError>;
 
-    /// How many there are in all.
+    /// The total number of judged moments.
     async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError>;
 
     /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
@@ -124,8 +124,7 @@ pub trait Archive: Send + Sync {
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
 
-    /// What each of these messages of a channel most probably replies to, where that was found, in the order of their
-    /// ids.
+    /// The most probable parents of the listed messages of a channel, where they are known, ordered by message id.
     async fn links(
         &self,
         workspace: &WorkspaceId,
@@ -133,49 +132,49 @@ pub trait Archive: Send + Sync {
         messages: &[MessageId],
     ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError>;
 
-    /// What these decisions were marked as, in the order of their numbers.
+    /// The marks on the listed decisions, ordered by decision.
     async fn marks(
         &self,
         workspace: &WorkspaceId,
         decisions: &[DecisionId],
     ) -> Result<Vec<DecisionMark>, StoreError>;
 
-    /// The decisions that were marked then or later, in the order of that.
+    /// The decisions marked since a time, ordered by the time of the mark.
     async fn marks_since(
         &self,
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionMark>, StoreError>;
 
-    /// How many decisions of all workspaces are marked so, for each mark that any has.
+    /// The number of marked decisions in all workspaces, for each mark in use.
     async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError>;
 
-    /// What the persona would say unasked, and what became of it, newest first, as it stands at `now`.
+    /// The proposals for unsolicited posts with their states at `now`, newest first.
     async fn proposals(
         &self,
         query: &ProposalQuery,
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError>;
 
-    /// The newest `limit` proposals of a workspace that somebody has decided, newest first, with their channels.
+    /// The newest `limit` proposals of a workspace that a person has decided, newest first, with their channels.
     async fn proposal_labels(
         &self,
         workspace: &WorkspaceId,
         limit: usize,
     ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
 
-    /// The newest offer to speak by itself of each channel of a workspace, in the order of the channels.
+    /// The newest trust offer of each channel of a workspace, ordered by channel.
     async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError>;
 
-    /// The calls that somebody has to allow, and what became of them, newest first, as they stand at `now`. Those of which
-    /// the persona has not said that they wait are left out.
+    /// The calls that need a user's consent, with their states at `now`, newest first. Calls that the persona has not
+    /// announced yet are left out.
     async fn consents(
         &self,
         query: &ConsentQuery,
         now: Timestamp,
     ) -> Result<Vec<Consent>, StoreError>;
 
-    /// The call with this id, of one workspace or of any, if the persona has said that it waits.
+    /// The announced call with this id, in one workspace or in any.
     async fn consent(
         &self,
         workspace: Option<&WorkspaceId>,
@@ -189,7 +188,7 @@ pub trait Archive: Send + Sync {
         Ok(newest.filter(|consent| consent.id == id))
     }
 
-    /// Those of which something is still to come, oldest first, as they are stored.
+    /// The unsettled consents, oldest first, in their stored states.
     async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError>;
 
     /// The threads of a channel with a message since then, and the time of their newest message.
@@ -200,29 +199,29 @@ pub trait Archive: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
-    /// What was given up: the newest that are wanted, oldest first.
+    /// The newest matching dead letters, oldest first.
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// Whether the store can be read, and whether the newest write succeeded.
+    /// Checks that the store can be read and that the newest write succeeded.
     async fn health(&self) -> Result<(), StoreError>;
 
-    /// How much is pending in all workspaces.
+    /// The amount of pending work in all workspaces.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// When each channel of a workspace last had a message of others and of the persona, in the order of their ids.
+    /// When each channel of a workspace last had a message by others and by the persona, ordered by channel id.
     async fn channel_activity(
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<ChannelActivity>, StoreError>;
 
-    /// How the decisions of a workspace ended that were opened then or later, by channel and result.
+    /// How the decisions of a workspace opened since a time ended, by channel and result.
     async fn decision_counts(
         &self,
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionCount>, StoreError>;
 
-    /// How many messages each channel had on each day of a period, others' and the persona's own.
+    /// The number of messages of each channel on each day of a period, by others and by the persona.
     async fn messages_by_day(
         &self,
         period: &WorkspacePeriod,
@@ -237,31 +236,31 @@ pub trait Archive: Send + Sync {
     /// The model calls of a period, by day, channel, kind and model.
     async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError>;
 
-    /// How long it took to speak, in each decision of a period that led to that.
+    /// The time until the persona spoke, for each decision of a period that led to a post.
     async fn answer_delays(&self, period: &WorkspacePeriod)
     -> Result<Vec<AnswerDelay>, StoreError>;
 
-    /// How people reacted to what the persona posted on each day of a period, by the day of the post.
+    /// People's reactions to the persona's posts in a period, by the day of the post.
     async fn reactions_by_day(
         &self,
         period: &WorkspacePeriod,
     ) -> Result<Vec<ReactionCount>, StoreError>;
 
-    /// What people may have asked at the top level of channels in a period, and no other person followed: within
-    /// [`figures::ANSWER_WINDOW`], or in its thread. By channel and time.
+    /// Likely questions at the top level of channels in a period that no other person followed up, neither within
+    /// [`figures::ANSWER_WINDOW`] nor in their threads, ordered by channel and time.
     async fn open_questions(
         &self,
         period: &WorkspacePeriod,
     ) -> Result<Vec<UnansweredQuestion>, StoreError>;
 
-    /// What happened after the words that the persona said unasked in decisions of a period, and after the silences that
-    /// its judge chose, and which proposals a person declined, in the order of the decisions.
+    /// What happened after the persona's unsolicited posts in a period and after the silences that its judge chose, and
+    /// which proposals a person declined, ordered by decision.
     async fn aftermaths(
         &self,
         period: &WorkspacePeriod,
     ) -> Result<Vec<ChoiceAftermath>, StoreError>;
 
-    /// The days of a period on which something is counted that arrived or changed after a revision. Model calls are
+    /// The days of a period whose figures include anything that arrived or changed after a revision. Model calls are
     /// left out: they belong to the time at which they are stored.
     async fn changed_days(
         &self,
@@ -269,7 +268,7 @@ pub trait Archive: Send + Sync {
         revision: u64,
     ) -> Result<Vec<Day>, StoreError>;
 
-    /// How long people take to answer each other, as it was learned in each channel.
+    /// How long people take to answer each other, as learned in each channel.
     async fn user_delays(
         &self,
         workspace: &WorkspaceId,
@@ -278,39 +277,39 @@ pub trait Archive: Send + Sync {
     /// The newest model calls, newest first.
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;
 
-    /// The memories of a workspace that wait to be made, the first due ones.
+    /// The pending memory jobs of a workspace, the first due ones first.
     async fn pending_memories(
         &self,
         workspace: &WorkspaceId,
         limit: usize,
     ) -> Result<Vec<PendingMemory>, StoreError>;
 
-    /// How many bytes the database takes.
+    /// The size of the database in bytes.
     async fn size_bytes(&self) -> Result<u64, StoreError>;
 
-    /// When the newest backup was made, by whichever process.
+    /// When the newest backup was made, by any process.
     async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Who read the text of private channels, newest first.
+    /// The log of private channel reads, newest first.
     async fn private_reads(
         &self,
         query: &PrivateReadQuery,
     ) -> Result<Vec<PrivateReads>, StoreError>;
 
-    /// Who ordered what: the newest that are wanted, newest first.
+    /// The newest matching entries of the journal of orders, newest first.
     async fn order_journal(&self, query: &OrderJournalQuery)
     -> Result<Vec<GivenOrder>, StoreError>;
 
-    /// The standing orders of a workspace in all versions that are kept, by number and version.
+    /// The standing orders of a workspace in all stored versions, by number and version.
     async fn standing_orders(
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError>;
 
-    /// The versions that are kept of a memory, oldest first. The last one is current.
+    /// The stored versions of a memory, oldest first. The last one is current.
     async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
 
-    /// What is remembered of a channel's threads, the most recently active first.
+    /// The memories of a channel's threads, the most recently active thread first.
     async fn thread_memories(
         &self,
         workspace: &WorkspaceId,
@@ -322,15 +321,15 @@ pub trait Archive: Send + Sync {
     async fn all_memos(&self, workspace: &WorkspaceId)
     -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
-    /// These versions of memos, which the journal names, as far as they are kept, in the order of their ids.
+    /// The stored ones among the versions of memos that the journal names, ordered by id.
     async fn memo_versions(
         &self,
         workspace: &WorkspaceId,
         versions: &[MemoryId],
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
-    /// What changed the memories and memos of a workspace, or of one of its channels: the newest before a change, newest
-    /// first.
+    /// The newest journaled changes to the memories and memos of a workspace or one of its channels, before a given
+    /// change, newest first.
     async fn memory_journal(
         &self,
         workspace: &WorkspaceId,
@@ -342,7 +341,7 @@ pub trait Archive: Send + Sync {
     /// The pending steps of a workspace.
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
 
-    /// The models' usage: first of the whole workspace, then of each channel with any, in the order of their ids.
+    /// The models' usage: first that of the whole workspace, then that of each channel with any, ordered by channel id.
     async fn spending(
         &self,
         workspace: &WorkspaceId,

@@ -89,15 +89,16 @@ use crate::store::order::{Order, OrdersInForce};
 use crate::store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use crate::store::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
-/// How many writes can wait before hearing has to wait, too.
+/// The capacity of the write queue. When it is full, hearing waits, too.
 const WRITE_QUEUE_CAPACITY: usize = 1024;
-/// The most searches at once, so that others always find a free reader.
+/// The maximum number of concurrent searches, so that other queries always find a free reader.
 const MAX_SEARCHES: usize = 2;
-/// A reply is made without old messages rather than late. A server also ends each statement of a search by then.
+/// The timeout of a search: better a reply without old messages than a late one. A server also ends each statement of a
+/// search after this time.
 const MAX_RECALL_TIME: Duration = Duration::from_secs(3);
 /// How long a successful write shows that the database is writable.
 const WRITE_PROBE_INTERVAL: Duration = Duration::from_secs(2);
-/// The most connections that read at once.
+/// The maximum number of connections that read.
 pub const MAX_READERS: u32 = 4;
 
 pub struct DatabaseStore {
@@ -112,7 +113,7 @@ pub struct DatabaseStore {
     erasure_ordered: Notify,
 }
 
-/// The sequences: committed changes; decisions, outbox items and claims.
+/// The counters of the database: committed changes (`revision`); and decisions, outbox items and claims (one sequence).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     pub revision: u64,
@@ -121,7 +122,7 @@ pub struct Counters {
     pub erasures: u64,
     /// Makes this installation's post keys unique.
     pub installation: Arc<str>,
-    /// If it was restored from a backup.
+    /// The lost time span, if the database was restored from a backup.
     pub lost_span: Option<LostSpan>,
 }
 
@@ -139,7 +140,7 @@ impl Counters {
         })
     }
 
-    /// That of a database of whichever version.
+    /// The installation id of a database of any version.
     pub async fn installation(connection: &mut Connection) -> Result<Arc<str>, StoreError> {
         let counters = query(sql::INSTALLATION).fetch_one(connection).await?;
         Ok(rows::column::<String>(&counters, "installation")?.into())
@@ -153,7 +154,7 @@ impl Counters {
 
 impl DatabaseStore {
     /// Starts the store and its writer on an open database whose schema is up to date. Releases the leases of the
-    /// process that owned it before.
+    /// previous owner.
     pub async fn start(
         mut connection: Connection,
         readers: Readers,
@@ -202,7 +203,7 @@ impl DatabaseStore {
         Ok((store, writer))
     }
 
-    /// Whether anything can be written now.
+    /// Checks that the database is writable now.
     async fn check_writable(&self) -> Result<(), StoreError> {
         let is_known = {
             let health = self.write_health.lock();
@@ -212,14 +213,14 @@ impl DatabaseStore {
             let is_recent = |at: &Instant| at.elapsed() < WRITE_PROBE_INTERVAL;
             health.failure.is_none() && health.last_success.as_ref().is_some_and(is_recent)
         };
-        // The cause of a failure may be gone, and a disk may be full without anything being written; only another write
+        // The cause of a failure may be gone, and a disk may fill up although nothing is written; only another write
         // can tell.
         if is_known { Ok(()) } else { self.write(|reply| WriteRequest::Probe { reply }).await }
     }
 
     /// A store without a writer.
     fn from_readers(readers: Readers) -> Self {
-        // Its other end is gone, so each write fails.
+        // The receiving end is dropped, so every write fails.
         let (requests, _) = mpsc::channel(1);
         let ((_, revisions), (_, erasures)) = (watch::channel(0), watch::channel(0));
         let write_health = Arc::<Mutex<WriteHealth>>::default();
@@ -239,7 +240,7 @@ impl DatabaseStore {
         }
     }
 
-    /// The sequences as they are stored now, also if another process writes them.
+    /// The current counters from the database, even if another process writes them.
     pub async fn counters(&self) -> Result<Counters, StoreError> {
         Counters::read(&mut self.readers.acquire().await?).await
     }
@@ -250,7 +251,7 @@ impl DatabaseStore {
         forget::find_users(&mut reader, id_or_name).await
     }
 
-    /// When each of these users was last forgotten, of those who were.
+    /// When the listed users were last forgotten, for those who were.
     pub async fn forgotten_at(
         &self,
         workspace: &WorkspaceId,
@@ -260,9 +261,9 @@ impl DatabaseStore {
         forget::forgotten_at(&mut reader, workspace, users).await
     }
 
-    /// Forgets a user at once, with their name: their messages, the memories of them, and the prompts and answers about
-    /// them. Nothing of it is left in the database file. What other systems hold, such as the platform's own history, is
-    /// not ours to change.
+    /// Forgets a user at once, including the name: their messages, the memories of them, and the prompts and answers
+    /// about them. Nothing of it is left in the database file. Copies in other systems, such as the platform's own
+    /// history, are out of our reach.
     pub async fn forget_user(
         &self,
         user: &User,
@@ -281,7 +282,7 @@ impl DatabaseStore {
         loop {
             match job.step(self, now).await? {
                 ForgetProgress::Working | ForgetProgress::Hidden(_) => {}
-                // Orders that others gave before come first, so the last one is this.
+                // Earlier orders of others are processed first, so the last report is the one for this user.
                 ForgetProgress::Done(done) => report = done.report,
                 ForgetProgress::Idle => break,
             }
@@ -294,8 +295,7 @@ impl DatabaseStore {
         Ok(report)
     }
 
-    /// Removes what is left of forgotten users outside the tables, and rewrites the database. Nothing else is written
-    /// meanwhile.
+    /// Removes the remains of forgotten users outside the tables, and rewrites the database. Blocks all other writes.
     async fn rewrite(&self) -> Result<(), StoreError> {
         let mut job = ScrubJob::default();
         self.write(|reply| WriteRequest::Rewrite { reply }).await?;
@@ -316,31 +316,31 @@ impl DatabaseStore {
         self.write(|reply| WriteRequest::Forget { write, now, reply }).await
     }
 
-    /// Withholds the next messages of users who asked for it, and of conversations that were reset.
+    /// Withholds the next messages of users who opted out, and of conversations that were reset.
     pub async fn redact_next(&self, now: Timestamp) -> Result<RedactionProgress, StoreError> {
-        // Mostly there is nothing to do, and no need to wait for the writer.
+        // Usually there is nothing to do, and no need to wait for the writer.
         if !redaction::is_pending(&mut self.readers.acquire().await?).await? {
             return Ok(RedactionProgress::Idle);
         }
         self.write(|reply| WriteRequest::Redact { now, reply }).await
     }
 
-    /// Completes when a user has asked to be forgotten or left out since this was last waited for.
+    /// Completes when a user has asked to be forgotten or opted out since the last call returned.
     pub async fn wait_for_erasure(&self) {
         self.erasure_ordered.notified().await;
     }
 
-    /// Since when the text of forgotten users is only in the index and the logs, if it is.
+    /// Since when text of forgotten users remains only in the index and the logs, if any does.
     pub async fn scrub_due_since(&self) -> Result<Option<Timestamp>, StoreError> {
         forget::scrub_due_since(&mut self.readers.acquire().await?).await
     }
 
-    /// Takes one step of merging the index. Returns whether there is more to merge.
+    /// Merges one step of the index. Returns whether there is more to merge.
     async fn merge_index(&self, step: MergeStep) -> Result<bool, StoreError> {
         self.write(|reply| WriteRequest::MergeIndex { step, reply }).await
     }
 
-    /// Truncates the write-ahead log, which ends a scrub. Returns whether it could.
+    /// Truncates the write-ahead log, which ends a scrub. Returns whether it succeeded.
     async fn truncate_log(&self) -> Result<bool, StoreError> {
         self.write(|reply| WriteRequest::TruncateLog { reply }).await
     }

@@ -1,29 +1,30 @@
-//! Erases what is older than messages are kept, in small steps: the same order and bounds in every store. A message is
-//! erased last, so it finds what was made from it again after a crash, and no position is stored.
+//! Erases messages past their retention, in small steps, with the same order and limits in every store. A message is
+//! erased last, so after a crash it still leads to what was made from it, and no position is stored.
 
 use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
 
-/// The most messages, and bytes of their texts, erased at once: each message takes its links along, each word leaves the search index.
+/// The maximum number of messages, and bytes of their texts, erased at once: the links of a message are removed with
+/// it, and each of its words is removed from the search index.
 pub const MESSAGES: usize = 25;
 const TEXT_BYTES: usize = 2_000;
-/// Files go with their messages. So many of their bytes count as one of a text.
+/// Files are erased with their messages. This many of their bytes count as one byte of text.
 const UPLOAD_BYTES_PER_TEXT_BYTE: u64 = 5_000;
-/// The most prompts emptied at once: each can be tens of kilobytes long.
+/// The maximum number of prompts emptied at once: each can be tens of kilobytes long.
 pub const PROMPTS: usize = 10;
-/// The most decisions whose reasons are erased at once.
+/// The maximum number of decisions whose reasons are erased at once.
 pub const DECISIONS: usize = 50;
 
-/// What is to be erased.
+/// What to erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
-    /// What was written before this has expired.
+    /// Messages written before this time have expired.
     pub before: Timestamp,
     pub now: Timestamp,
 }
 
-/// What one step has done.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpiryProgress {
     /// Nothing has expired.
@@ -32,20 +33,20 @@ pub enum ExpiryProgress {
     Working(ExpiredMessages),
 }
 
-/// The messages that one step has erased, none if it has erased what was made from them.
+/// The messages erased by one step; none if it erased data made from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpiredMessages {
     pub count: usize,
     pub workspaces: Vec<WorkspaceId>,
 }
 
-/// The length in bytes of a text that takes as long to erase as this one does together with files.
+/// The cost of erasing a text with its files, as the length in bytes of a text that takes as long.
 pub fn length(text: &str, upload_bytes: u64) -> usize {
     let files = usize::try_from(upload_bytes / UPLOAD_BYTES_PER_TEXT_BYTE).unwrap_or(usize::MAX);
     text.len().saturating_add(files)
 }
 
-/// How many of these messages, given by their [`length`]s, are erased at once.
+/// How many messages with these [`length`]s are erased at once.
 pub fn count_at_once(lengths: impl IntoIterator<Item = usize>) -> usize {
     let mut bytes = 0;
     let fits = |length: &usize| {

@@ -1,4 +1,4 @@
-//! Figures of a period, by days and channels, as pages draw them.
+//! Figures of a period, by day and channel, as pages show them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use crate::decision::welcome::{self, Aftermath, RatedChoice};
 use crate::decision::{DecisionId, DecisionResult, Price, Usage};
 
-/// What nobody wrote below within this time did not answer a question.
+/// A question counts as unanswered if no one else writes below it within this time.
 pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;
 
 /// A period of a workspace.
@@ -18,9 +18,9 @@ pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;
 pub struct WorkspacePeriod {
     pub workspace: WorkspaceId,
     pub since: Timestamp,
-    /// The first time that is not in it.
+    /// The end of the period, exclusive.
     pub until: Timestamp,
-    /// What local time is ahead of UTC, all the while. A day begins at midnight there.
+    /// The offset of local time from UTC, constant over the period. A day begins at local midnight.
     pub offset: SignedDuration,
 }
 
@@ -33,12 +33,12 @@ pub struct Day(pub i64);
 pub struct MessageCount {
     pub day: Day,
     pub channel: ChannelId,
-    /// Those of the persona; else those that it heard.
+    /// Whether they are the persona's own messages, or those that it heard.
     pub is_own: bool,
     pub count: u64,
 }
 
-/// The decisions of a channel that were opened on a day and ended alike. `None`: those that are open.
+/// The decisions of a channel that were opened on a day and ended with the same result. `None`: open decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutcomeCount {
     pub day: Day,
@@ -47,7 +47,7 @@ pub struct OutcomeCount {
     pub count: u64,
 }
 
-/// What a model is called for.
+/// The purpose of a model call.
 #[derive(
     Clone,
     Copy,
@@ -69,9 +69,9 @@ pub enum CallKind {
     State,
     Reply,
     Remember,
-    /// Somebody tried a model, a setting or a persona.
+    /// A trial of a model, a setting or a persona.
     Trial,
-    /// The program ended before the answer came, so this is the most that it may have cost.
+    /// The process ended before the response came, so this is the maximum cost.
     Unfinished,
 }
 
@@ -89,39 +89,39 @@ impl CallKind {
         self.into()
     }
 
-    /// What a call is for that is recorded under this verb.
+    /// The kind of calls recorded under this verb.
     pub fn of_verb(verb: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == verb)
     }
 }
 
-/// The calls of a model on a day, for one thing in one channel. `None`: for the whole workspace.
+/// The calls of a model on a day, of one kind, in one channel. `None`: for the whole workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSum {
     pub day: Day,
     pub channel: Option<ChannelId>,
     pub kind: CallKind,
-    /// Empty where that is not known.
+    /// Empty if unknown.
     pub model: Arc<str>,
     pub calls: u64,
     pub usage: Usage,
-    /// Of the calls whose price is known.
+    /// The price of the calls whose price is known.
     pub price: Price,
-    /// The tokens of the others.
+    /// The tokens of the other calls.
     pub unpriced_tokens: u64,
 }
 
-/// How long after the newest message of a decision the persona spoke.
+/// The time from the newest message of a decision to the persona's post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDelay {
-    /// On which the decision was opened.
+    /// The day on which the decision was opened.
     pub day: Day,
     pub channel: ChannelId,
     pub is_addressed: bool,
     pub delay: SignedDuration,
 }
 
-/// How often people reacted to what the persona posted in a channel on a day.
+/// The number of people's reactions to the persona's posts in a channel on a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactionCount {
     pub day: Day,
@@ -129,7 +129,7 @@ pub struct ReactionCount {
     pub count: u64,
 }
 
-/// A message with a question mark that no other person followed.
+/// A message with a question mark that no other person followed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnansweredQuestion {
     pub day: Day,
@@ -138,20 +138,20 @@ pub struct UnansweredQuestion {
     pub at: Timestamp,
     pub author: UserId,
     pub text: Arc<str>,
-    /// Whether the persona spoke to it unasked, within [`ANSWER_WINDOW`].
+    /// Whether the persona spoke to it unsolicited, within [`ANSWER_WINDOW`].
     pub is_taken_up: bool,
 }
 
-/// What happened after a word that the persona said unasked or proposed, or after a silence that its judge chose.
+/// What happened after an unsolicited post or proposal of the persona, or after a silence that its judge chose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceAftermath {
     pub decision: DecisionId,
-    /// On which the decision was opened.
+    /// The day on which the decision was opened.
     pub day: Day,
     pub channel: ChannelId,
-    /// When it spoke, the decision was closed, or a person declined what was proposed.
+    /// When the persona spoke, the decision was closed, or a person declined the proposal.
     pub at: Timestamp,
-    /// How sure the judge was that it should speak. `None` if it said no.
+    /// The judge's confidence that the persona should speak. `None` if it said no.
     pub confidence: Option<f64>,
     pub aftermath: Aftermath,
 }

@@ -1,8 +1,8 @@
-//! The time that a restored copy of the database knows nothing about.
+//! The time span that is missing in a restored copy of the database.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// What happened in this time is not in the store: it was restored from a backup that is older.
+/// The time span that is missing in the store, since it was restored from an older backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSpan {
     /// When the backup was made.
@@ -11,13 +11,13 @@ pub struct LostSpan {
     pub until: Timestamp,
 }
 
-/// How far the clocks of a platform and of this machine may be apart.
+/// The maximum difference between the clocks of a platform and of this machine.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 
-/// How far they are apart as a rule.
+/// The usual difference between them.
 const SMALL_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// For this long after a restore, mentions of the lost time may be owed an answer.
+/// For this long after a restore, mentions from the lost span may be owed an answer.
 const RESTORE_AFTERMATH: SignedDuration = SignedDuration::from_hours(1);
 
 impl LostSpan {
@@ -26,12 +26,12 @@ impl LostSpan {
         self.from < posted && posted <= self.until + SMALL_SKEW
     }
 
-    /// The same, give or take what the clocks are apart.
+    /// The span, widened by the maximum clock skew.
     pub fn widened(&self) -> Self {
         Self { from: self.from - CLOCK_SKEW, until: self.until + CLOCK_SKEW }
     }
 
-    /// Whether what was answered in the lost time still matters.
+    /// Whether the restore is recent enough that answers from the lost span still matter.
     pub fn is_recent(&self, now: Timestamp) -> bool {
         now < self.until + RESTORE_AFTERMATH
     }

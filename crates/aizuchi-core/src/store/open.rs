@@ -1,4 +1,4 @@
-//! Opens and inspects a database wherever it is.
+//! Opens and inspects a database at any location.
 
 use futures_util::future::BoxFuture;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::store::{StoreError, postgres, sqlite};
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl DatabaseLocation {
-    /// Opens the database for this process alone. Fails if another process owns it.
+    /// Opens the database exclusively. Fails if another process owns it.
     pub fn open(&self) -> BoxFuture<'_, Result<OpenedDatabase, StoreError>> {
         Box::pin(async move { self.open_with_readers(MAX_READERS).await })
     }
 
-    /// The same with at most this many connections that read at once. Each costs a server a process.
+    /// Opens the database exclusively with at most this many readers. Each costs a server a process.
     pub fn open_with_readers(
         &self,
         readers: u32,
@@ -31,7 +31,8 @@ impl DatabaseLocation {
         })
     }
 
-    /// `None` if another process owns it and this one may stand by. Only a server allows that; a file is an error.
+    /// Opens the database. `None` if another process owns it and this one may stand by. Only a server allows that; for
+    /// a file it is an error.
     pub fn open_if_free(&self) -> BoxFuture<'_, Result<Option<OpenedDatabase>, StoreError>> {
         Box::pin(async move { self.open_unless_owned(MAX_READERS).await })
     }
@@ -45,7 +46,7 @@ impl DatabaseLocation {
         }
     }
 
-    /// Opens the database as soon as no other process owns it, and also waits for a server that is down.
+    /// Opens the database as soon as no other process owns it. Also waits for a server that is down.
     pub fn wait_and_open(&self) -> BoxFuture<'_, OpenedDatabase> {
         Box::pin(async move {
             let mut last_error = None;
@@ -56,7 +57,7 @@ impl DatabaseLocation {
                     Ok(None) => last_error = None,
                     Err(error) => {
                         let message = error.to_string();
-                        // Once for each cause: this is tried every second.
+                        // Only once for each cause, since it is retried every second.
                         if last_error.as_ref() != Some(&message) {
                             tracing::warn!(error = %message, "standing by; the database cannot be opened");
                         }
@@ -67,7 +68,7 @@ impl DatabaseLocation {
         })
     }
 
-    /// Looks at the database without changing anything: `check` must neither migrate nor create it.
+    /// Inspects the database without changing anything: `check` must neither migrate nor create it.
     pub fn inspect(&self) -> BoxFuture<'_, Result<DatabaseStatus, StoreError>> {
         Box::pin(async move {
             match self {

@@ -1,16 +1,16 @@
-//! Which messages with a question mark ask something of everybody, and each question once: for figures, notes and reports.
+//! Selects the messages with a question mark that ask everyone, and each question once: for figures, notes and reports.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, UserId};
 use crate::store::figures::UnansweredQuestion;
 
-/// Questions of one person in a row are one question.
+/// Consecutive questions of one person within this time are one question.
 const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
-/// Among so many of the newest questions the same one is looked for.
+/// How many of the newest questions are searched for the same one.
 const LOOKBACK: usize = 3;
 
-/// Those of a period's questions, by channel and time, that are one, are asked of everybody, and do not only say again what
+/// The real questions among those of a period, given by channel and time: they ask everyone, and do not repeat what
 /// their author has just asked.
 pub fn of_everybody<'q>(
     questions: impl IntoIterator<Item = &'q UnansweredQuestion>,
@@ -29,7 +29,7 @@ fn asked(question: &UnansweredQuestion) -> ((&ChannelId, &UserId), Timestamp) {
     ((&question.channel, &question.author), question.at)
 }
 
-/// Whether a question only says again what somebody has just asked. `before`: who asked, and when, oldest first.
+/// Whether a question repeats what its author has just asked. `before`: earlier authors and times, oldest first.
 pub fn says_again<A: PartialEq>(
     (asker, at): (A, Timestamp),
     before: impl DoubleEndedIterator<Item = (A, Timestamp)>,
@@ -40,12 +40,13 @@ pub fn says_again<A: PartialEq>(
     before.rev().take(LOOKBACK).any(is_same)
 }
 
-/// Whether a text names somebody. It often asks back, or suggests something, and waits for that person alone.
+/// Whether a text names a user. Such a text often asks back or suggests something, and waits for that user alone.
 pub fn names_somebody(text: &str) -> bool {
     text.split_whitespace().any(|word| word.trim_start_matches('<').starts_with('@'))
 }
 
-/// Whether a word of a text ends with a question mark. One inside an address or a name of code asks nothing.
+/// Whether a word of a text ends with a question mark. A question mark inside an address or an identifier is not a
+/// question.
 pub fn asks(text: &str) -> bool {
     text.split_whitespace().any(|word| {
         let bare = word.trim_end_matches([

@@ -1,4 +1,4 @@
-//! What people order: silence, forgetting, settings, and edits on the console.
+//! Orders that people give: mutes, forgetting, settings, and edits on the console.
 
 use std::sync::Arc;
 
@@ -22,31 +22,31 @@ use crate::rules::setting_override::{
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
-/// What a user orders.
+/// An order of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Post nothing until then, in one channel or in all. `Timestamp::MAX` is until further notice.
+    /// Post nothing until a time, in one channel or in all. `Timestamp::MAX` means until further notice.
     Mute {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
         until: Timestamp,
         by: Role,
     },
-    /// Only an admin can lift what an admin has ordered.
+    /// Lift a mute. Only an admin can lift an admin's.
     Unmute {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
         by: Role,
     },
-    /// Take part in a channel in this mode; `None`: as configured. What a keeper agreed to with the mode before ends, and a
-    /// mode other than before withdraws the offer to speak by itself.
+    /// Participate in a channel in this mode; `None`: as configured. This clears the minimum confidence that a keeper
+    /// accepted before, and a change of the mode withdraws the open trust offer.
     Mode {
         workspace: WorkspaceId,
         channel: ChannelId,
         mode: Option<Mode>,
     },
-    /// Change the settings that people ordered for a workspace, a channel or a thread. The last change wins. What an admin
-    /// orders is of all; what a member orders only narrows what holds.
+    /// Change the settings that people ordered for a workspace, a channel or a thread. The last change wins. An admin's
+    /// change replaces the settings of all roles; a member's setting can only narrow what applies.
     ChangeSetting {
         workspace: WorkspaceId,
         scope: SettingScope,
@@ -66,27 +66,27 @@ pub enum Order {
         workspace: WorkspaceId,
         user: UserId,
     },
-    /// What a user has written so far is removed from all prompts and memories, and owed no answer.
+    /// Remove what a user has written so far from all prompts and memories, and owe it no answer.
     Redact {
         workspace: WorkspaceId,
         user: UserId,
     },
-    /// What was written in a conversation so far is removed from all prompts and memories, and owed no answer. The
-    /// parent message of a thread goes with it.
+    /// Remove what was written in a conversation so far from all prompts and memories, and owe it no answer. The parent
+    /// message of a thread is included.
     Reset {
         conversation: ConversationId,
         until: Timestamp,
     },
-    /// A user's messages are deleted, with all that is remembered of them. The user stays known by name. Nothing
-    /// happens if they were forgotten within [`FORGETTING_INTERVAL`].
+    /// Delete a user's messages, with everything that is remembered of them. The name is kept. Ignored if they were
+    /// forgotten within [`FORGETTING_INTERVAL`].
     Forget {
         workspace: WorkspaceId,
         user: UserId,
-        /// When the user asked for it.
+        /// When the user requested it.
         asked: Timestamp,
     },
-    /// Follow this text from now on. One that a command of the chat gives is given once. Refused if there are as many in
-    /// its scope as there may be.
+    /// Follow this text from now on. Idempotent for a chat command. Refused if its scope has the maximum number of
+    /// orders.
     GiveStandingOrder {
         workspace: WorkspaceId,
         scope: StandingOrderScope,
@@ -94,20 +94,20 @@ pub enum Order {
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
-    /// Make a standing order say something else. Refused unless it is in force.
+    /// Change the text of a standing order. Refused unless it is in force.
     ChangeStandingOrder {
         workspace: WorkspaceId,
         number: i64,
         text: StandingOrderText,
         by: Arc<str>,
     },
-    /// Follow a standing order no more. Refused unless it is in force.
+    /// Stop following a standing order. Refused unless it is in force.
     DropStandingOrder {
         workspace: WorkspaceId,
         number: i64,
     },
-    /// Keep a text as a draft that nobody follows until somebody keeps it. It takes the place of an earlier draft of the
-    /// same order. One that a command of the chat gives is given once. Refused as the order would be.
+    /// Store a text as a draft, which is not followed until it is kept. It replaces an earlier draft for the same
+    /// order. Idempotent for a chat command. Refused if the order itself would be.
     DraftStandingOrder {
         workspace: WorkspaceId,
         target: DraftTarget,
@@ -115,12 +115,12 @@ pub enum Order {
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
-    /// Follow a draft from now on. Refused unless it is one.
+    /// Follow a draft from now on. Refused unless the draft exists.
     KeepStandingOrder {
         workspace: WorkspaceId,
         number: i64,
     },
-    /// Discard a draft. What it would have changed stays as it is. Refused unless it is one.
+    /// Discard a draft. The order that it would have changed stays as it is. Refused unless the draft exists.
     DropOrderDraft {
         workspace: WorkspaceId,
         number: i64,
@@ -129,7 +129,7 @@ pub enum Order {
     /// their scope.
     ImportMemory {
         key: MemoryKey,
-        /// The visibility is set by the store.
+        /// Their visibility is set by the store.
         entries: Vec<MemoryEntry>,
         newest: Timestamp,
     },
@@ -138,69 +138,69 @@ pub enum Order {
         workspace: WorkspaceId,
         memo: Box<Memo>,
     },
-    /// Learn the workspace's gate anew, from later verdicts alone.
+    /// Reset the workspace's gate: it learns from later verdicts only.
     ForgetMoments {
         workspace: WorkspaceId,
     },
-    /// Remove a dead letter, with the text that could not be posted.
+    /// Drop a dead letter, with the text that could not be posted.
     DropDeadLetter {
         workspace: WorkspaceId,
         id: DeadLetterId,
     },
-    /// Open the decision of a dead letter again, and remove the letter. Refused while something else is pending in the
+    /// Reopen the decision of a dead letter, and drop the letter. Refused while anything else is pending in the
     /// conversation.
     RetryDeadLetter {
         workspace: WorkspaceId,
         id: DeadLetterId,
     },
-    /// Note that somebody reads the text of a private channel on the pages.
+    /// Record that a user reads the text of a private channel on the console.
     NotePrivateRead(PrivateRead),
-    /// Note that somebody chose the model that thinks from now on, for all workspaces.
+    /// Record that a user changed the thinking model for all workspaces.
     NoteModelChoice {
-        /// Where that was.
+        /// The workspace where it was ordered.
         workspace: WorkspaceId,
         model: Arc<str>,
     },
-    /// One of the others, recorded in the journal of orders in the same transaction.
+    /// Another order, recorded in the journal of orders in the same transaction.
     Signed {
         order: Box<Order>,
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
-    /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.
+    /// Mark a decision in hindsight; `None` removes the mark. Refused while the decision is open.
     MarkDecision {
         workspace: WorkspaceId,
         id: DecisionId,
         mark: Option<Mark>,
         by: Arc<str>,
     },
-    /// Say what becomes of a proposal, which is a mark of its decision, too. Refused if somebody has decided before, if
-    /// its moment has passed, and, if it is to be said, while something else is under way in its conversation.
+    /// Decide a proposal, which also marks its decision. Refused if it is decided already, if it has lapsed, and, if it
+    /// is approved, while anything else is pending in its conversation.
     DecideProposal {
         workspace: WorkspaceId,
         id: ProposalId,
         choice: ProposalChoice,
         by: Arc<str>,
     },
-    /// Say whether the persona is to speak by itself in a channel, as it offered. If it is, its mode and, as a setting of the
-    /// channel, the confidence that this takes are ordered with it. Refused unless this offer is open.
+    /// Answer the persona's offer to post without approval in a channel. Accepting it also orders the mode and, as a
+    /// setting of the channel, the minimum confidence. Refused unless this offer is open.
     AnswerTrust {
         workspace: WorkspaceId,
         channel: ChannelId,
         id: TrustOfferId,
-        /// The offer's.
+        /// The minimum confidence of the offer.
         least: Confidence,
         choice: TrustChoice,
         by: Arc<str>,
     },
-    /// Take a call that somebody has to allow a step further. Refused if that is not possible any more, which makes the
-    /// first choice count and each call happen at most once.
+    /// Advance the state of a call that needs consent. Refused if the transition is no longer possible, so the first
+    /// choice counts and each call is made at most once.
     TakeConsentStep {
         workspace: WorkspaceId,
         id: ConsentId,
         step: ConsentStep,
     },
-    /// Change a memory. Refused unless this is its current version.
+    /// Change a memory. Refused unless this is still its current version.
     ChangeMemory {
         key: MemoryKey,
         version: MemoryId,
@@ -214,7 +214,7 @@ pub enum Order {
         edit: Option<MemoEdit>,
         by: Arc<str>,
     },
-    /// Make a memo what it was in one of its versions, also one that was removed. Refused if the version is gone.
+    /// Restore an earlier version of a memo, even if the memo was removed. Refused if the version is gone.
     RevertMemo {
         workspace: WorkspaceId,
         id: MemoryId,
@@ -236,7 +236,7 @@ impl Order {
         }
     }
 
-    /// What it changes of the settings that people order, if it is given at `now`.
+    /// The change of ordered settings that this order makes at `now`, if any.
     pub fn setting_change(&self, now: Timestamp) -> Option<OrderedChange> {
         let of_keeper = |channel: &ChannelId, change, by: &Arc<str>| OrderedChange {
             scope: SettingScope::Channel(channel.clone()),
@@ -292,7 +292,7 @@ impl Order {
         }
     }
 
-    /// Whether it takes messages out of conversations.
+    /// Whether it removes messages from conversations.
     pub fn changes_messages(&self) -> bool {
         match self {
             Order::OptOut { .. }
@@ -300,7 +300,7 @@ impl Order {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::RetryDeadLetter { .. } => true,
-            // A decision that is open again makes its messages new.
+            // Reopening a decision makes its messages new.
             Order::DecideProposal { choice, .. } => choice.state().is_approved(),
             Order::Signed { order, .. } => order.changes_messages(),
             Order::Mute { .. }
@@ -329,8 +329,8 @@ impl Order {
         }
     }
 
-    /// Whether it may take back or hide what messages and decisions showed. A decision is told from memories and memos,
-    /// too.
+    /// Whether it may take back or hide what messages and decisions showed. Decisions show text from memories and
+    /// memos, too.
     pub fn may_erase(&self) -> bool {
         match self {
             Order::OptOut { .. }
@@ -404,15 +404,15 @@ impl Order {
 /// The orders in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrdersInForce {
-    /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
+    /// The mutes of a channel, or of all channels (`None`): one for each role that can order it.
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
-    /// Who asked to be forgotten lately, and when.
+    /// The users who asked to be forgotten recently, and when.
     pub forgotten: Vec<(UserId, Timestamp)>,
-    /// What is followed where, in the order of the numbers.
+    /// The standing orders in force, ordered by number.
     pub standing: Vec<StandingOrder>,
-    /// What somebody may keep, in the order of the numbers. Nobody follows it yet.
+    /// Drafts of standing orders, which are not followed yet, ordered by number.
     pub drafts: Vec<StandingOrder>,
     /// The settings that people ordered, from the widest scope to the narrowest.
     pub settings: Vec<SettingOverride>,
@@ -431,13 +431,13 @@ impl OrdersInForce {
         self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
     }
 
-    /// The longest mute of this channel alone.
+    /// The longest mute of this channel only.
     pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
         here.map(|(_, mute)| mute).max()
     }
 
-    /// From which confidence on the persona speaks by itself in a channel, if somebody has accepted its offer.
+    /// The minimum confidence for posting without approval in a channel, if its trust offer was accepted.
     pub fn trusted_confidence(&self, channel: &ChannelId) -> Option<Confidence> {
         let of_keepers = self.settings.iter().filter(|order| order.role == SettingRole::Keeper);
         let mut here = of_keepers.filter(|order| order.scope.channel() == Some(channel));
@@ -452,7 +452,7 @@ impl OrdersInForce {
         })
     }
 
-    /// The standing orders that hold in a conversation.
+    /// The standing orders that apply in a conversation.
     pub fn standing_in(
         &self,
         conversation: &ConversationId,

@@ -1,5 +1,5 @@
-//! The journal of orders: who ordered what, where, and when. It holds no text of the chat. Marks and changes of memories
-//! have journals of their own.
+//! The journal of orders: who ordered what, where, and when. It contains no chat text. Marks and changes of memories
+//! have their own journals.
 
 use std::sync::Arc;
 
@@ -16,18 +16,17 @@ use crate::rules::setting_override::SettingChange;
 use crate::standing_order::DraftTarget;
 use crate::store::order::Order;
 
-/// The journal is kept for this long.
+/// How long orders are kept in the journal.
 pub(in crate::store) const ORDER_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 
-/// An order that somebody gave.
+/// An entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenOrder {
-    /// Rises with each order.
+    /// Increases with each order.
     pub number: i64,
     pub workspace: WorkspaceId,
     pub at: Timestamp,
-    /// The name under which they signed in, or as [`crate::memory::asker::sign`] names the user of a command. Empty: this
-    /// machine.
+    /// The login name, or the user of a command as formatted by [`crate::memory::asker::sign`]. Empty: this machine.
     pub by: Arc<str>,
     pub record: OrderRecord,
 }
@@ -36,14 +35,14 @@ pub struct GivenOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderRecord {
     pub kind: OrderKind,
-    /// `None`: in the whole workspace.
+    /// `None` for the whole workspace.
     pub channel: Option<ChannelId>,
-    /// Whom it concerns. Whoever was forgotten is not named.
+    /// The user that the order is about. A forgotten user is not named.
     pub user: Option<UserId>,
-    /// Of a mute; `Timestamp::MAX` is until further notice.
+    /// The end of a mute; `Timestamp::MAX` means until further notice.
     pub until: Option<Timestamp>,
-    /// The mode or the model that was chosen, the number of a standing order, a setting with its value, or the name of a
-    /// tool. `None` of a mode: as configured.
+    /// The chosen mode or model, the number of a standing order, a setting with its value, or the name of a tool.
+    /// `None` for a mode: as configured.
     pub value: Option<Arc<str>>,
     /// The decision of a dead letter or of a call.
     pub decision: Option<DecisionId>,
@@ -68,32 +67,32 @@ pub enum OrderKind {
     Mode,
     OptOut,
     OptIn,
-    /// Of a conversation.
+    /// A conversation was reset.
     Reset,
     /// A user was forgotten.
     Forget,
     RetryDeadLetter,
     DropDeadLetter,
-    /// The gate is learned anew.
+    /// The gate learns from scratch.
     ForgetMoments,
     ChooseModel,
-    /// The journal has the number of an order that is changed or dropped, and no text.
+    /// The journal records the number of a changed or dropped order, and no text.
     GiveStandingOrder,
     ChangeStandingOrder,
     DropStandingOrder,
-    /// Of a tool that may write. The journal has the tool's name, and not with what it was called.
+    /// A decision about a call of a tool that may write. The journal records the tool's name, and not its arguments.
     AllowCall,
     RefuseCall,
-    /// The number is that of a draft; of one for an order of its own, the journal has the channel.
+    /// The number is that of the draft; for a draft of a new order, the journal records the channel.
     DraftStandingOrder,
     KeepStandingOrder,
     DropOrderDraft,
-    /// Of a workspace, a channel or a thread. The journal has the setting and its value; without a value it was cleared, and
-    /// without a setting all were.
+    /// A change for a workspace, a channel or a thread. The journal records the setting and its value; no value means
+    /// that it was cleared, and no setting that all were.
     ChangeSetting,
 }
 
-/// The newest orders before one of them, of one workspace or of all.
+/// Selects the newest orders before a given one, of one workspace or of all.
 #[derive(Clone, Debug)]
 pub struct OrderJournalQuery {
     pub workspace: Option<WorkspaceId>,
@@ -112,13 +111,13 @@ impl OrderRecord {
         Self { kind, channel: None, user: None, until: None, value: None, decision: None }
     }
 
-    /// The same of this dead letter.
+    /// Adds the channel and the decision of a dead letter.
     pub fn of_letter(self, letter: &DeadLetter) -> Self {
         let channel = Some(letter.conversation.channel.clone());
         Self { channel, decision: letter.decision, ..self }
     }
 
-    /// The same of this call.
+    /// Adds the channel, the tool and the decision of a call.
     pub fn of_consent(self, consent: &Consent) -> Self {
         let channel = Some(consent.conversation.channel.clone());
         let (value, decision) = (Some(consent.tool.clone()), Some(consent.decision));
@@ -127,12 +126,12 @@ impl OrderRecord {
 }
 
 impl Order {
-    /// The order, recorded in the journal as somebody's. See [`GivenOrder::by`].
+    /// Wraps the order so that it is recorded in the journal under this name. See [`GivenOrder::by`].
     pub fn signed(self, by: impl Into<Arc<str>>) -> Self {
         Order::Signed { order: Box::new(self), by: by.into() }
     }
 
-    /// What is ordered, and by whom if it is signed.
+    /// The order itself, and the signer if it is signed.
     pub fn unsigned(&self) -> (&Self, Option<&str>) {
         let (mut order, mut signer) = (self, None);
         while let Order::Signed { order: inner, by } = order {
@@ -142,7 +141,7 @@ impl Order {
         (order, signer)
     }
 
-    /// How it stands in the journal, besides the dead letter that it is about. `None`: it does not.
+    /// The order's record in the journal, without the dead letter that it is about. `None` if it is not recorded.
     pub fn to_record(&self) -> Option<OrderRecord> {
         let channel = |kind, channel: &Option<ChannelId>| OrderRecord {
             channel: channel.clone(),
@@ -219,9 +218,9 @@ impl Order {
                 ..channel(OrderKind::ChangeSetting, &scope.channel().cloned())
             },
             Order::Signed { order, .. } => return order.to_record(),
-            // Recorded where it begins, without a name, and only if it does begin.
+            // Recorded when the forgetting begins, without a name, and only if it does begin.
             Order::Forget { .. } => return None,
-            // The program's own, and what has a record of its own.
+            // Orders of the program itself, and orders with a record of their own.
             Order::Redact { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }

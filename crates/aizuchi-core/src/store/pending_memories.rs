@@ -1,4 +1,4 @@
-//! Memories that wait to be made, and why one is not made.
+//! Pending memories, and why they fail.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use jiff::Timestamp;
 
 use crate::memory::MemoryKey;
 
-/// A memory that waits to be made.
+/// A pending memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingMemory {
     pub key: MemoryKey,
     pub due: Timestamp,
-    /// It is being made.
+    /// Whether its job is in flight.
     pub in_progress: bool,
-    /// If the newest call for it failed.
+    /// Set if the newest call for it failed.
     pub failure: Option<MemoryFailure>,
 }
 
-/// Why a memory is not made.
+/// Why a memory cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryFailure {
-    /// When the first of the calls failed that no success has followed.
+    /// The time of the first failed call since the last success.
     pub since: Timestamp,
     pub model: Arc<str>,
-    /// Of the newest of these calls.
+    /// The error of the newest failed call.
     pub error: Option<Arc<str>>,
 }

@@ -66,20 +66,20 @@ const LEASE: Duration = Duration::from_secs(15);
 /// How the active process shows that it is alive, well within [`LEASE`].
 const HEARTBEAT: SessionHeartbeat =
     SessionHeartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
-/// How often a session that may be ending is looked at, and how many times.
+/// How often, and how many times, to poll for a session that may be ending.
 const ENDING_SESSION_POLL: Duration = Duration::from_millis(200);
 const ENDING_SESSION_POLLS: usize = 15;
-/// The oldest supported server, as `server_version_num` counts. `client_connection_check_interval` is new in 14.
+/// The oldest supported server, as a `server_version_num`. `client_connection_check_interval` is new in 14.
 const MIN_SERVER_VERSION: i64 = 140_000;
-/// More than the number of statements.
+/// Larger than the number of statements.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
-/// How long a session that was fine is taken to be fine.
+/// How long an idle session is trusted without a ping.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// How long the server may take to answer a connection attempt or a heartbeat.
+/// The timeout for a connection attempt or a heartbeat.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Takes the database over if no other process is active, migrates it, and releases the leases of the process that
-/// was active before. At most `readers` sessions read at once. Nothing is written unless the returned writer runs.
+/// Becomes the active process if there is no other, migrates the database, and releases the leases of the previous
+/// active process. At most `readers` sessions read. Nothing is written unless the returned writer runs.
 pub async fn open(
     server: &PostgresUrl,
     readers: u32,
@@ -91,8 +91,8 @@ pub async fn open(
     let readers = PgPoolOptions::new()
         .max_connections(readers)
         .acquire_timeout(RESPONSE_TIMEOUT)
-        // The driver has asked the session when it was returned. Asking before each use, too, would make three round trips
-        // of one.
+        // The driver has pinged the session when it was returned. Pinging before each use, too, would triple the round
+        // trips.
         .test_before_acquire(false)
         .before_acquire(|session, state| {
             Box::pin(
@@ -111,12 +111,12 @@ pub async fn open(
     started.map(Some).map_err(|error| error.into_broken(&redacted_url))
 }
 
-/// A connection that holds the lock, or `None` if another process does.
+/// Returns a connection that holds the lock, or `None` if another process does.
 async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreError> {
     let redacted_url = server.to_string();
     let options = writer_options(connect_options(server)?);
     let mut connection = Connection::Postgres(connect(&redacted_url, &options).await?);
-    // A standby polls every second, and must notice when the server dies in between.
+    // A standby polls every second, and must notice if the server dies in between.
     match tokio::time::timeout(RESPONSE_TIMEOUT, try_take_over(&mut connection)).await {
         Ok(is_ours) => {
             let is_ours = is_ours.map_err(|error| error.into_broken(&redacted_url))?;
@@ -126,9 +126,9 @@ async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreErro
     }
 }
 
-/// A connection that keeps every other process from becoming active.
+/// Returns a connection that prevents every other process from becoming active.
 pub async fn connect_exclusive(server: &PostgresUrl) -> Result<Connection, StoreError> {
-    // The server ends the session of a process that has just ended a moment later.
+    // The server ends the session of a process that just exited with a short delay.
     for _ in 0..ENDING_SESSION_POLLS {
         if let Some(connection) = take_over(server).await? {
             return Ok(connection);
@@ -138,13 +138,14 @@ pub async fn connect_exclusive(server: &PostgresUrl) -> Result<Connection, Store
     Err(StoreError::Broken(format!("another Aizuchi is active on {server}; stop it first")))
 }
 
-/// A connection that writes beside the active process.
+/// Returns a connection that writes beside the active process.
 pub async fn connect_secondary(server: &PostgresUrl) -> Result<Connection, StoreError> {
     let options = writer_options(connect_options(server)?);
     Ok(Connection::Postgres(connect(&server.to_string(), &options).await?))
 }
 
-/// One snapshot of a database that another process may be writing to. Reading all of it may take its time.
+/// Opens one snapshot of a database that another process may be writing to. Without a timeout, since it may be read as
+/// a whole.
 pub async fn open_snapshot(server: &PostgresUrl) -> Result<Connection, StoreError> {
     let redacted_url = server.to_string();
     let options = connect_options(server)?.options([("statement_timeout", "0")]);
@@ -154,7 +155,7 @@ pub async fn open_snapshot(server: &PostgresUrl) -> Result<Connection, StoreErro
     Ok(connection)
 }
 
-/// Becomes the active process if there is none, or if it has been silent for too long.
+/// Becomes the active process if there is none, or if the current one has been silent for too long.
 async fn try_take_over(connection: &mut Connection) -> Result<bool, StoreError> {
     check_compatibility(&query(sql::SERVER_STATUS).fetch_one(&mut *connection).await?)?;
     if try_lock(connection).await? {
@@ -169,7 +170,7 @@ async fn try_take_over(connection: &mut Connection) -> Result<bool, StoreError> 
     try_lock(connection).await
 }
 
-/// Returns why a database cannot be used, if it cannot.
+/// Fails with the reason if a database cannot be used.
 fn check_compatibility(status: &Row) -> Result<(), StoreError> {
     let flag = |name: &str| rows::column::<bool>(status, name);
     let encoding: String = rows::column(status, "encoding")?;
@@ -194,7 +195,7 @@ async fn try_lock(connection: &mut Connection) -> Result<bool, StoreError> {
     rows::column(&row, "is_taken")
 }
 
-/// Looks at the database without changing it.
+/// Inspects the database without changing it.
 pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError> {
     let redacted_url = server.to_string();
     let readers = readers(server).await?;
@@ -218,11 +219,11 @@ pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError>
     inspection.map_err(|error| error.into_broken(&redacted_url))
 }
 
-/// Read-only connections. They work whichever process is active.
+/// Opens read-only connections. They work regardless of which process is active.
 pub async fn readers(server: &PostgresUrl) -> Result<Readers, StoreError> {
     let redacted_url = server.to_string();
     let options = reader_options(connect_options(server)?);
-    // A pool tries again until it gives up, and then only says that it has no connection.
+    // A pool retries until its timeout, and then only reports that it has no connection.
     connect(&redacted_url, &options).await?.close().await.ok();
     let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(RESPONSE_TIMEOUT);
     let pool = pool.connect_with(options).await;
@@ -254,13 +255,13 @@ fn connect_options(server: &PostgresUrl) -> Result<PgConnectOptions, StoreError>
     // The planner overestimates JSON functions by orders of magnitude, and JIT compilation then takes longer than the
     // statement.
     let settings =
-        // With keepalives the server ends the session of a machine that is gone, and its lock with it.
+        // With keepalives, the server ends the session of a machine that is gone, and releases its lock.
         [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("jit", "off")];
     Ok(options.options(settings))
 }
 
-/// Durability does not depend on the role's settings. Waiting for another program's table lock is bounded, and so is
-/// a statement whose client is gone.
+/// Makes durability independent of the role's settings. Limits the wait for another program's table lock, and a
+/// statement whose client is gone.
 fn writer_options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([
         ("synchronous_commit", "on"),

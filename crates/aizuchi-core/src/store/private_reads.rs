@@ -1,4 +1,4 @@
-//! Who has looked at the messages of private channels on the console.
+//! The log of who has read messages of private channels on the console.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use strum::IntoStaticStr;
 
 use crate::chat::{ChannelId, WorkspaceId};
 
-/// Somebody reads what was said in a private channel or a direct message.
+/// A read of text in a private channel or a direct message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateRead {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
-    /// The name under which they signed in.
+    /// The reader's login name.
     pub reader: Arc<str>,
     pub what: PrivateText,
 }
 
-/// What is read of a private channel.
+/// The kind of text that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -41,13 +41,13 @@ impl PrivateText {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateReads {
     pub read: PrivateRead,
-    /// The newest of them.
+    /// The time of the newest one.
     pub at: Timestamp,
-    /// A page that brings itself up to date counts once.
+    /// A page that refreshes itself counts once.
     pub count: u64,
 }
 
-/// The newest reads of private text, of one workspace or of all.
+/// Selects the newest reads of private text, of one workspace or of all.
 #[derive(Clone, Debug)]
 pub struct PrivateReadQuery {
     pub workspace: Option<WorkspaceId>,

@@ -1,4 +1,4 @@
-//! What pages, export and the API ask the archive for.
+//! The archive queries of pages, exports and the API.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::store::stored_message::StoredMessage;
 pub struct MessageQuery {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
-    /// `None`: the top level and all threads.
+    /// `None` for the top level and all threads.
     pub thread: Option<MessageId>,
     pub range: MessageRange,
     pub limit: usize,
@@ -32,13 +32,13 @@ pub enum MessageRange {
     AfterTime(Timestamp),
 }
 
-/// Which messages of a channel are wanted. What is not given is not asked about.
+/// A filter for the messages of a channel. Missing fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageFilter {
     pub author: Option<UserId>,
     pub from: Option<Timestamp>,
     pub until: Option<Timestamp>,
-    /// Only what was said with this visibility.
+    /// The visibility that the message was heard with.
     pub visibility: Option<Visibility>,
 }
 
@@ -52,7 +52,7 @@ impl MessageFilter {
     }
 }
 
-/// The newest messages of a channel before one of them that pass a filter.
+/// Selects the newest messages of a channel before a given one that match a filter.
 #[derive(Clone, Debug)]
 pub struct FilteredMessages {
     pub workspace: WorkspaceId,
@@ -62,17 +62,18 @@ pub struct FilteredMessages {
     pub limit: usize,
 }
 
-/// The newest proposals before one of them, of one workspace or of all.
+/// Selects the newest proposals before a given one, of one workspace or of all.
 #[derive(Clone, Debug)]
 pub struct ProposalQuery {
     pub workspace: Option<WorkspaceId>,
-    /// Only those of this decision.
+    /// Only proposals of this decision.
     pub decision: Option<DecisionId>,
     pub before: Option<ProposalId>,
     pub limit: usize,
 }
 
-/// The newest calls before one of them that somebody has to allow, of one workspace or of all, and of one decision or of all.
+/// Selects the newest calls before a given one that need a user's consent, of one workspace or of all, and of one
+/// decision or of all.
 #[derive(Clone, Debug)]
 pub struct ConsentQuery {
     pub workspace: Option<WorkspaceId>,
@@ -81,7 +82,7 @@ pub struct ConsentQuery {
     pub limit: usize,
 }
 
-/// The newest dead letters before one of them, of one workspace or of all.
+/// Selects the newest dead letters before a given one, of one workspace or of all.
 #[derive(Clone, Debug)]
 pub struct DeadLetterQuery {
     pub workspace: Option<WorkspaceId>,
@@ -107,8 +108,8 @@ pub enum DecisionQuery {
         channel: ChannelId,
         limit: usize,
     },
-    /// The newest decisions of a channel before one of them that ended like this and by this gate, where these are
-    /// given, and that cover a message which passes a filter, or whose post does.
+    /// The newest decisions of a channel before a given one that ended with this result and by this gate, if these are
+    /// given, and that cover a message that matches a filter, or whose post does.
     Filtered {
         workspace: WorkspaceId,
         channel: ChannelId,
@@ -118,18 +119,18 @@ pub enum DecisionQuery {
         before: Option<DecisionId>,
         limit: usize,
     },
-    /// The decisions of a channel that were opened then or later.
+    /// The decisions of a channel that were opened since a time.
     Since {
         workspace: WorkspaceId,
         channel: ChannelId,
         since: Timestamp,
     },
-    /// Those that cover this message, or whose post it is.
+    /// The decisions that cover this message, or whose post it is.
     Message {
         workspace: WorkspaceId,
         message: MessageId,
     },
-    /// Those that cover one of these messages of a channel, or whose post it is.
+    /// The decisions that cover one of these messages of a channel, or whose post it is.
     Messages {
         workspace: WorkspaceId,
         channel: ChannelId,
@@ -137,17 +138,17 @@ pub enum DecisionQuery {
     },
 }
 
-/// Which decisions are wanted.
+/// A filter for decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionFilter {
     Open,
     Ended(DecisionResult),
-    /// One of its calls was superseded, however it ended.
+    /// At least one call was superseded, whatever the result.
     Superseded,
 }
 
 impl DecisionFilter {
-    /// All of them, in the order in which they are offered.
+    /// All filters, in the order in which they are offered.
     pub const ALL: [Self; 10] = [
         Self::Ended(DecisionResult::Spoke),
         Self::Ended(DecisionResult::Reacted),
@@ -161,12 +162,12 @@ impl DecisionFilter {
         Self::Superseded,
     ];
 
-    /// The one that is written like this in addresses.
+    /// Parses the form used in URLs.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|filter| filter.name() == name)
     }
 
-    /// Whether a decision is wanted.
+    /// Whether a decision matches.
     pub fn has(self, decision: &Decision) -> bool {
         match self {
             DecisionFilter::Open => decision.ended.is_none(),
@@ -177,7 +178,7 @@ impl DecisionFilter {
         }
     }
 
-    /// As it is written in addresses.
+    /// The form used in URLs.
     pub fn name(self) -> &'static str {
         match self {
             DecisionFilter::Open => "open",

@@ -1,4 +1,4 @@
-//! Why the store refuses what it is asked to write, in words for the person who asked.
+//! Why the store refuses a write, in words for the person who requested it.
 
 use std::fmt;
 
@@ -7,41 +7,41 @@ use crate::persona::Language;
 use crate::standing_order::MAX_PER_SCOPE;
 use crate::texts;
 
-/// Why a write is refused: it would be refused again, as long as things are as they are.
+/// Why a write is refused. Retrying does not help until the state changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefusalReason {
     DeadLetterGone,
-    /// Something else is pending in its conversation.
+    /// Something else is pending in the letter's conversation.
     DeadLetterBlocked,
     /// The rest of an answer that was posted in part is lost.
     DeadLetterIncomplete,
-    /// A memory or a memo is not as it was when somebody looked at it.
+    /// A memory or memo has changed since the user saw it.
     MemoryChanged,
-    /// A decision is still open, or there is none.
+    /// The decision is still open, or does not exist.
     NotDecided,
-    /// As many standing orders as there may be are in force in this scope.
+    /// The scope has the maximum number of standing orders.
     TooManyStandingOrders,
-    /// There is no standing order of this number in force.
+    /// No standing order with this number is in force.
     NoStandingOrder,
-    /// There is no draft of this number.
+    /// There is no draft with this number.
     NoOrderDraft,
     /// There is no such proposal, or its decision is gone.
     ProposalGone,
-    /// Somebody has decided before.
+    /// The proposal is decided already.
     ProposalDecided,
-    /// Its moment has passed.
+    /// The proposal has lapsed.
     ProposalLapsed,
-    /// Something else is under way in its conversation.
+    /// Something else is pending in the proposal's conversation.
     ProposalBlocked,
-    /// An offer to speak by itself was answered before, or does not hold any more.
+    /// The trust offer was answered already, or is no longer open.
     TrustOfferGone,
-    /// There is no such call to allow.
+    /// There is no such call.
     ConsentGone,
-    /// Somebody has decided about the call before.
+    /// The call is decided already.
     ConsentDecided,
     /// The call cannot be allowed any more.
     ConsentLapsed,
-    /// What the database says of a value, or that this store does not keep such things.
+    /// The database's error about a value, or that this store does not keep such data.
     Unstorable(String),
 }
 

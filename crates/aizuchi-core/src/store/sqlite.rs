@@ -75,34 +75,34 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
 
 /// How long a statement waits for another program's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-/// The page cache of each reader, in KiB (negative is SQLite's notation for that). Full-text search touches pages all
+/// The page cache of each reader, in KiB (SQLite's notation is a negative number). Full-text search touches pages all
 /// over the database.
 const READER_CACHE_SIZE: &str = "-8192";
-/// How many rows the driver's thread may be ahead. One statement reads at most this many, so the thread never blocks.
+/// How many rows the driver's thread may buffer. One statement reads at most this many, so the thread never blocks.
 const ROW_BUFFER: usize = 512;
-/// New files and folders hold what was said in private, so only the process's own user can read them.
+/// New files and folders hold private messages, so only the process's own user can read them.
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
-/// is written unless the returned writer runs.
+/// Opens or creates the database, migrates it, and releases the leases of the previous owner. Nothing is written unless
+/// the returned writer runs.
 pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     open_with_readers(path, MAX_READERS).await
 }
 
-/// The same with at most this many connections that read at once.
+/// Does the same as [`open`], with at most this many readers.
 pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDatabase, StoreError> {
     let path_text = path.display().to_string();
     let (mut connection, lock) = connect(path).await?;
     let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
-    // Before the migration, after which an older version refuses the file.
+    // Before the migration, since older versions refuse a migrated file.
     earlier_version::keep_copy(path, &mut connection).await;
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(readers)
         // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
-        // Where the file has been moved away, a reader must not put an empty one in its place.
+        // If the file has been moved away, a reader must not create an empty one.
         .connect_with(
             options(path)
                 .create_if_missing(false)
@@ -116,7 +116,7 @@ pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDataba
     started.map_err(|error| error.into_broken(&path_text))
 }
 
-/// Opens or creates the file for this process alone, as long as the lock lives.
+/// Opens or creates the file exclusively, as long as the lock is held.
 pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
     // Before anything is created or changed there: that database must stay as it is.
     myao2::refuse(path).await?;
@@ -127,7 +127,7 @@ pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
     Ok((Connection::Sqlite(connection), lock))
 }
 
-/// A second connection, which writes beside the process that owns the file.
+/// Opens a second connection, which writes beside the process that owns the file.
 pub async fn connect_secondary(path: &Path) -> Result<Connection, StoreError> {
     let connection = options(path).create_if_missing(false).connect().await;
     Ok(Connection::Sqlite(connection.map_err(|error| to_broken(path, error))?))
@@ -138,7 +138,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
-        // In WAL mode, `NORMAL` loses the newest commits with a power cut, and these were acknowledged.
+        // In WAL mode, `NORMAL` would lose the newest commits on power loss, and these were acknowledged.
         .synchronous(SqliteSynchronous::Full)
         // Deleted text must not remain in the file. The log beside it is truncated by retention.
         .pragma("secure_delete", "1")
@@ -146,17 +146,17 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .row_buffer_size(ROW_BUFFER)
 }
 
-/// One snapshot of a file that another process may be writing to.
+/// Opens one snapshot of a file that another process may be writing to.
 pub async fn open_snapshot(path: &Path) -> Result<Connection, StoreError> {
     let readers = inspect::readers(path).await?;
     let snapshot = readers.snapshot().await;
     snapshot.map_err(|error| error.into_broken(&path.display().to_string()))
 }
 
-/// A new database that never has a log or journal file beside it. Its caller writes it under a temporary name, and renames
-/// it once it is complete.
+/// Creates a database that never has a log or journal file beside it. The caller writes it under a temporary name, and
+/// renames it when it is complete.
 pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
-    // A call that was stopped may have left a part of one.
+    // An interrupted call may have left a partial file.
     match std::fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -173,11 +173,11 @@ pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
     Ok(Connection::Sqlite(connection))
 }
 
-/// Copies a closed database and brings the copy up to date.
+/// Copies a closed database and migrates the copy.
 pub async fn copy_and_migrate(from: &Path, to: &Path) -> Result<(), StoreError> {
     let mut log = from.as_os_str().to_owned();
     log.push("-wal");
-    // What is only in the log would be missing in the copy.
+    // Data that is only in the log would be missing in the copy.
     if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::Broken(format!(
             "{} is in use, or was not closed; copy it with `aizuchi backup` or `.backup`",
@@ -202,7 +202,7 @@ fn to_broken(path: &Path, error: sqlx::Error) -> StoreError {
     driver_error::from_sqlite(error).into_broken(&path.display().to_string())
 }
 
-/// Creates the folder of a file, for this user alone.
+/// Creates the folder of a file, readable only by this user.
 pub fn create_folder(path: &Path) -> Result<(), StoreError> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
@@ -219,7 +219,7 @@ pub fn lock(path: &Path) -> Result<File, StoreError> {
         StoreError::Broken(format!("{what} {path_text}: {error}"))
     };
     create_folder(path)?;
-    // A file of its own: closing another handle of the database would drop the locks that SQLite holds on it.
+    // A separate file: closing another handle of the database would drop the locks that SQLite holds on it.
     let file = File::options().create(true).append(true).mode(FILE_MODE).open(lock_path(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {
@@ -231,7 +231,7 @@ pub fn lock(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Creates the empty file of a new database. SQLite would let others read it, and gives its log beside it the same
+/// Creates the empty file of a new database. SQLite would let others read it, and gives the log beside it the same
 /// mode.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     match File::options().create_new(true).append(true).mode(FILE_MODE).open(path) {

@@ -1,4 +1,4 @@
-//! A message as pages and export show it: with its author's name and its reactions.
+//! A message as pages and exports show it: with its author's name and its reactions.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use crate::decision::gate::Gate;
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMessage {
     pub message: Arc<Message>,
-    /// The author's name, or their id where no name is known.
+    /// The author's name, or their id if the name is unknown.
     pub author_name: Arc<str>,
-    /// The channel's visibility when the message was heard, or since a channel turned private.
+    /// The channel's visibility when the message was heard, or private if the channel has turned private since.
     pub visibility: Visibility,
     pub is_deleted: bool,
-    /// It was not deleted by anybody, but erased because it was too old. Then it is deleted, too.
+    /// Whether the message was erased because of its age, not deleted by a user. `is_deleted` is set, too.
     pub is_expired: bool,
-    /// It is read for nothing any more: its author has opted out, or the conversation was reset.
+    /// Whether the message is no longer used for anything: its author has opted out, or the conversation was reset.
     pub is_withheld: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
-    /// In the order of their first reaction.
+    /// Ordered by the first reaction with each emoji.
     pub reactions: Vec<ReactionGroup>,
     /// The revision at which the message or its reactions last changed.
     pub revision: u64,
 }
 
-/// Everyone who reacted to a message with one emoji, in the order of their reactions.
+/// The users who reacted to a message with one emoji, in the order of their reactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReactionGroup {
     pub emoji: Arc<str>,
@@ -34,7 +34,7 @@ pub struct ReactionGroup {
 }
 
 impl ReactionGroup {
-    /// Groups reactions, which are given oldest first, by emoji.
+    /// Groups reactions by emoji. They must be given oldest first.
     pub fn group(reactions: impl IntoIterator<Item = (Arc<str>, User)>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (emoji, user) in reactions {

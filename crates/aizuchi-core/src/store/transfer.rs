@@ -1,7 +1,7 @@
-//! Takes a whole database elsewhere: into a backup file, back from it, or from one kind of database to the other.
+//! Copies a whole database: into a backup file, back from it, or from one kind of database to the other.
 //!
-//! Both databases have the same tables and columns, so rows are copied as they are, and what was written is read again
-//! and compared with what was read. The search index is not copied; the next start builds it anew.
+//! Both databases have the same tables and columns, so rows are copied unchanged. The written rows are read back and
+//! compared with the originals. The search index is not copied; the next start rebuilds it.
 
 pub mod tables;
 pub mod target;
@@ -25,31 +25,31 @@ use crate::store::transfer::tables::TransferReport;
 use crate::store::transfer::target::{PartialFile, TransferTarget};
 use crate::store::{postgres, sqlite};
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreReport {
     pub copied: TransferReport,
-    /// Users who had been forgotten since the backup was made, and are forgotten anew.
+    /// Users who were forgotten after the backup was made, and are forgotten again.
     pub forgotten: usize,
-    /// Users who had opted out since, and have so again.
+    /// Users who opted out after the backup was made, and are opted out again.
     pub opted_out: usize,
-    /// Where the file of the database that was there before is now.
+    /// The new path of the replaced database file.
     pub set_aside: Option<PathBuf>,
 }
 
-/// How a move ended.
+/// The result of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveReport {
     Moved(TransferReport),
-    /// An earlier call was stopped after its last step.
+    /// An earlier call was interrupted after its last step.
     WasMoved,
 }
 
-/// Writes everything that a database holds into a new file, beside the process that uses it, and reads the file again.
+/// Copies a database into a new file, while another process may be using it, and verifies the copy.
 ///
-/// The file is an ordinary database, with an installation mark of its own: two that were restored from one backup never
-/// take the posts of the other for theirs. It tells when it was made, so that a restored one knows what it missed; and the
-/// database that it was made of tells it, too.
+/// The file is an ordinary database with its own installation id: two databases restored from one backup never take
+/// each other's posts for their own. It records when it was made, so that a restored copy knows its lost span; and the
+/// original database records it, too.
 pub fn back_up<'a>(
     from: &'a DatabaseLocation,
     file: &'a Path,
@@ -60,7 +60,7 @@ pub fn back_up<'a>(
             return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
         }
         let now = Clock::system().now();
-        // After the time was taken: what is written in between may then be in the copy as well as among what it lacks.
+        // Opened after the time is taken: data written in between may be both in the copy and in the lost span.
         let mut source = open_source(from).await?;
         let mut target = TransferTarget::new_file(file).await?;
         let report = target.fill(&mut source).await?;
@@ -68,7 +68,7 @@ pub fn back_up<'a>(
         target.note_copied(now).await?;
         target.finish().await?;
         source.close().await?;
-        // The backup is good either way.
+        // The backup is valid either way.
         if let Err(error) = note_backup(from, now).await {
             warn!(%error, "a backup was made, and the database cannot be told of it");
         }
@@ -76,7 +76,7 @@ pub fn back_up<'a>(
     })
 }
 
-/// Has a database know when its newest backup was made, beside the process that uses it.
+/// Records the time of the newest backup in a database, while another process may be using it.
 async fn note_backup(from: &DatabaseLocation, at: Timestamp) -> Result<(), StoreError> {
     let mut source = match from {
         DatabaseLocation::Sqlite(path) => sqlite::connect_secondary(path).await?,
@@ -87,16 +87,16 @@ async fn note_backup(from: &DatabaseLocation, at: Timestamp) -> Result<(), Store
     noted.map(|_| ())
 }
 
-/// What happens if there are messages in the place that a database is written to.
+/// What to do if the destination already contains messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfOccupied {
     Refuse,
     Replace,
 }
 
-/// Puts the database of a backup in the place of the one at `to`, which no process may use meanwhile. Users who were
-/// forgotten there since the backup was made are forgotten anew. Of one that holds messages, the file is kept
-/// beside the new one.
+/// Replaces the database at `to` with a backup; no process may use it in the meantime. Users who were forgotten there
+/// after the backup was made are forgotten again. If the replaced database contains messages, its file is kept beside
+/// the new one.
 pub fn restore<'a>(
     file: &'a Path,
     to: &'a DatabaseLocation,
@@ -119,8 +119,8 @@ pub fn restore<'a>(
     })
 }
 
-/// Moves a database that no process uses. From the first step on the old one refuses to be used, and names the new one;
-/// so at no time can both be. A call that was stopped is repeated as it was.
+/// Moves a database that no process uses. From the first step on, the old one refuses to be opened and names the new
+/// one, so that the two are never in use at once. A call that was interrupted is repeated with the same arguments.
 pub fn move_to<'a>(
     from: &'a DatabaseLocation,
     to: &'a DatabaseLocation,
@@ -139,7 +139,7 @@ pub fn move_to<'a>(
         };
         let mark = Counters::installation(&mut source).await?;
         if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
-            // It may have been in use since.
+            // The new database may have been in use since.
             return Ok(MoveReport::WasMoved);
         }
         let mut target = TransferTarget::open(to, occupied, &mark).await?;
@@ -153,8 +153,8 @@ pub fn move_to<'a>(
     })
 }
 
-/// A backup as this version would have written it. Of an older one a copy is made where it is restored to, since the
-/// backup may be on a disk that cannot be written; the copy is removed in the end.
+/// Opens a backup, migrated to this version. An older one is copied to the destination first, since the backup may be
+/// on a read-only disk; the copy is removed at the end.
 async fn open_backup(
     file: &Path,
     to: &DatabaseLocation,
@@ -190,7 +190,7 @@ async fn open_backup(
     }
 }
 
-/// One snapshot of a database that another process may be writing to.
+/// Opens one snapshot of a database that another process may be writing to.
 async fn open_source(from: &DatabaseLocation) -> Result<Connection, StoreError> {
     let shown = from.to_string();
     let (mut source, migrations) = match from {
@@ -203,7 +203,7 @@ async fn open_source(from: &DatabaseLocation) -> Result<Connection, StoreError> 
     Ok(source)
 }
 
-/// A database that no other process may use while the returned connection and lock live.
+/// Opens a database that no other process may use while the returned connection and lock live.
 async fn lock_source(from: &DatabaseLocation) -> Result<(Connection, Option<File>), StoreError> {
     let shown = from.to_string();
     let (mut source, lock, migrations) = match from {

@@ -1,4 +1,4 @@
-//! The port of files that people send in the local room, where no chat platform keeps them.
+//! The port for files that people send in the local room, since no chat platform stores them.
 
 use std::sync::Arc;
 
@@ -9,71 +9,71 @@ use crate::chat::attachment::Attachment;
 use crate::chat::{ChannelId, MessageId};
 use crate::store::StoreError;
 
-/// The workspace whose files are kept: the local room. The databases' triggers name it, too.
+/// The workspace whose files are stored: the local room. The databases' triggers name it, too.
 pub const UPLOAD_WORKSPACE: &str = "local";
-/// The size of a part of a file, in bytes. A driver reads some hundreds of rows ahead, so none is large.
+/// The size of a part of a file, in bytes. It is small because a driver reads some hundreds of rows ahead.
 pub const PART_BYTES: usize = 128 * 1024;
-/// How long a file is kept that no message is sent with.
+/// How long a file is kept before it is sent with a message.
 pub const UNSENT_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 
-/// How much room files may take.
+/// The quotas for files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// Of those that no message was sent with yet, this many are kept, and this many bytes of them. The oldest give way.
+    /// The maximum number of unsent files, and their maximum total size. The oldest are dropped first.
     pub max_unsent: usize,
     pub max_unsent_bytes: u64,
-    /// Of all files. What would exceed it is not kept.
+    /// The maximum total size of all files. A file that would exceed it is rejected.
     pub max_total_bytes: u64,
 }
 
-/// A change of the files that no message was sent with yet.
+/// A change to the unsent files.
 pub enum UploadChange {
-    /// Keeps a file, if there is room for it.
+    /// Stores a file, if the quota permits.
     Put { upload: Arc<Upload>, limits: UploadLimits },
     /// Drops the file with this id.
     Drop { id: String },
-    /// Drops some that were uploaded before this: not all at once, since they may be large.
+    /// Drops some files that were uploaded before this, but not all at once, since they may be large.
     DropBefore(Timestamp),
 }
 
-/// A file that was uploaded, and that a message may be sent with.
+/// An uploaded file, which can be sent with a message.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Nobody can guess it. It becomes the id of the message's attachment.
+    /// An unguessable id, which becomes the id of the message's attachment.
     pub id: Arc<str>,
     pub name: Arc<str>,
     pub media_type: Arc<str>,
-    /// At least one.
+    /// Not empty.
     pub bytes: Vec<u8>,
     pub at: Timestamp,
 }
 
 impl Upload {
-    /// What a message that is sent with it has of it.
+    /// The attachment of a message that is sent with the file.
     pub fn attachment(&self) -> Attachment {
         Attachment::new(&self.id, &self.name, &self.media_type, self.bytes.len() as u64)
     }
 }
 
-/// Keeps files in two steps: first the file, then the message that is sent with it, which takes it over in its own
-/// transaction. From then on it goes with that message: deleted, forgotten or expired. One that no message takes over is
-/// dropped after [`UNSENT_LIFETIME`].
+/// Stores files in two steps: first the file, and then the message that is sent with it, which takes ownership in its
+/// own transaction. From then on the file is deleted, forgotten or expired with that message. A file without a message
+/// is dropped after [`UNSENT_LIFETIME`].
 #[async_trait]
 pub trait Uploads: Send + Sync {
-    /// Keeps a file. Durable when this returns; wakes no task. Returns whether there was room for it.
+    /// Stores a file. Durable when this returns; wakes no task. Returns whether the quota permitted it.
     async fn put_upload(
         &self,
         upload: Arc<Upload>,
         limits: UploadLimits,
     ) -> Result<bool, StoreError>;
 
-    /// Drops a file that no message was sent with yet. Returns whether there was one.
+    /// Drops an unsent file. Returns whether it existed.
     async fn drop_unsent_upload(&self, id: &str) -> Result<bool, StoreError>;
 
-    /// The files that no message was sent with yet, oldest first.
+    /// The unsent files, oldest first.
     async fn unsent_uploads(&self) -> Result<Vec<Attachment>, StoreError>;
 
-    /// The content of a file of a message of the local room. `None` if the message has no such file.
+    /// The content of a file of a message in the local room. `None` if the message has no such file.
     async fn upload(
         &self,
         channel: &ChannelId,
@@ -81,8 +81,7 @@ pub trait Uploads: Send + Sync {
         id: &str,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// A part of that content, numbered from 0: what is sent on part by part is never held as a whole. `None` behind the
-    /// last part.
+    /// A part of that content, numbered from 0, so that a file can be streamed. `None` after the last part.
     async fn upload_part(
         &self,
         channel: &ChannelId,

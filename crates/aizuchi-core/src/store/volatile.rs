@@ -1,6 +1,5 @@
-//! A store in memory that keeps the same promises while the process lives, for replay and tests. It keeps no
-//! memories and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's
-//! sources.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests. It stores no memories
+//! and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's sources.
 
 mod records;
 mod pending_states;
@@ -95,14 +94,14 @@ impl VolatileStore {
         Self::with_installation("volatile")
     }
 
-    /// A store that keeps at least this many of a channel's newest messages, and forgets those far above them.
+    /// Creates a store that keeps at least this many of a channel's newest messages, and drops much older ones.
     pub fn keeping_newest(messages: usize) -> Self {
         let store = Self::new();
         store.lock().kept_messages = Some(messages);
         store
     }
 
-    /// A store with this installation's post keys.
+    /// Creates a store with this installation's post keys.
     pub fn with_installation(installation: &str) -> Self {
         let state = VolatileState { installation: installation.into(), ..VolatileState::default() };
         let (revisions, erasures) = (watch::Sender::new(0), watch::Sender::new(0));
@@ -122,7 +121,7 @@ impl VolatileStore {
         result
     }
 
-    /// Writes what takes back or hides what could be read before, if it changes anything.
+    /// Applies a write that may take back or hide what was readable, and counts an erasure if it changes anything.
     fn erase<T>(&self, change: impl FnOnce(&mut VolatileState) -> T) -> T {
         self.write(|state| {
             let before = state.revision;
@@ -349,7 +348,7 @@ impl Store for VolatileStore {
         Ok(Vec::new())
     }
 
-    /// Only a memory job asks for these, the sources of a memory.
+    /// Only memory jobs call this, and there are none.
     async fn source_messages(
         &self,
         _workspace: &WorkspaceId,
@@ -415,12 +414,12 @@ impl Store for VolatileStore {
 #[derive(Default)]
 struct VolatileState {
     installation: Arc<str>,
-    /// How many of a channel's newest messages it keeps at least. `None` keeps all.
+    /// The minimum number of a channel's newest messages that are kept. `None` keeps all.
     kept_messages: Option<usize>,
     revision: u64,
     /// As in [`Store::erasures`].
     erasures: u64,
-    /// The sequence of decisions, outbox items and claims.
+    /// The sequence for decisions, outbox items and claims.
     last_number: i64,
     users: HashMap<(WorkspaceId, UserId), User>,
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
@@ -430,14 +429,14 @@ struct VolatileState {
     forgotten_at: HashMap<(WorkspaceId, UserId), Timestamp>,
     conversations: HashMap<ConversationId, ConversationRecord>,
     conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
-    /// The message ids that clients chose.
+    /// The client message ids.
     client_message_ids: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
     /// By workspace and stream.
     cursors: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
     /// Each channel's messages, by time, then id.
     channel_order: HashMap<(WorkspaceId, ChannelId), Vec<MessagePosition>>,
-    /// What search finds in each channel that was searched. It is dropped when more changes than that a message is heard, and
-    /// made again by the next search.
+    /// The search index of each channel that was searched. It is dropped on any change other than a new message, and
+    /// rebuilt by the next search.
     search_indexes: HashMap<(WorkspaceId, ChannelId), SearchIndex>,
     /// The ids of all threads that have a message. Channels are not distinguished, so an id may also name a thread
     /// elsewhere.
@@ -448,53 +447,53 @@ struct VolatileState {
     decisions: BTreeMap<DecisionId, Decision>,
     /// The revision that a decision's judgment was based on.
     judged_revision: HashMap<DecisionId, u64>,
-    /// One for each attempt of a decision.
+    /// One entry for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<ExchangeRecord>>>,
     outbox: BTreeMap<OutboxItemId, OutboxRecord>,
     /// Unsolicited posts, sent or being sent, oldest first.
     unsolicited_posts: Vec<UnsolicitedPostRecord>,
-    /// The messages that were owed an answer before, by their askers.
+    /// The messages that were owed an answer before, by asker.
     once_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), OnceOwed>>,
     /// The time of the newest unsolicited post in each channel.
     last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,
-    /// Tokens and money by hours and days. The empty channel id is the whole workspace.
+    /// Tokens and money by hour and day. The empty channel id is the whole workspace.
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, SpendingSum>>,
-    /// What model calls may cost that are not booked yet, by the tokens of their claims.
+    /// The maximum costs of model calls that are not recorded yet, by the tokens of their claims.
     reservations: BTreeMap<i64, PlannedCall>,
     /// Model calls that belong to no claim.
     unclaimed_calls: Vec<(CallKind, UnclaimedCall)>,
-    /// When a judge was called lately about messages of which this user is the only author.
+    /// The times of recent judge calls about messages with this user as the only author.
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
-    /// What replies have looked up on the web, oldest first.
+    /// The web lookups of replies, oldest first.
     web_calls: Vec<CountedWebCall>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
-    /// Without the standing orders.
+    /// The orders in force, except standing orders.
     orders: HashMap<WorkspaceId, OrdersInForce>,
-    /// In all versions, by number and version.
+    /// All versions, by number and version.
     standing_orders: HashMap<WorkspaceId, Vec<StandingOrder>>,
-    /// The last number of a standing order.
+    /// The last number assigned to a standing order.
     standing_order_numbers: HashMap<WorkspaceId, i64>,
-    /// Reactions to messages that are not known yet.
+    /// Reactions to unknown messages.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
-    /// Until when conversations were reset.
+    /// The times up to which conversations were reset.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
-    /// The parts of a draft that were given up, by their decision.
+    /// The failed parts of a draft, by decision.
     dead_parts: HashMap<DecisionId, Vec<OutboxRecord>>,
-    /// Who read the text of private channels, by hours.
+    /// The reads of private channels, by hour.
     private_reads: Vec<PrivateReads>,
-    /// What somebody ordered, oldest first.
+    /// The journal of orders, oldest first.
     given_orders: Vec<GivenOrder>,
-    /// What somebody is to approve, and what became of it.
+    /// Posts that need approval, open and decided.
     proposals: BTreeMap<ProposalId, ProposalRecord>,
-    /// The newest offer of each channel to speak by itself there.
+    /// The newest trust offer of each channel.
     trust_offers: BTreeMap<(WorkspaceId, ChannelId), TrustOffer>,
-    /// The calls that somebody is to allow, and what became of them.
+    /// Calls that need a user's consent, open and decided.
     consents: BTreeMap<ConsentId, ConsentRecord>,
-    /// What decisions were marked as.
+    /// The marks of decisions.
     marks: BTreeMap<DecisionId, DecisionMark>,
-    /// Of which weeks keepers were told.
+    /// The weeks for which keepers were sent a note.
     weekly_notes: HashMap<NoteKey, StoredNote>,
     /// The files that people send in the local room.
     uploads: HashMap<Arc<str>, UploadRecord>,

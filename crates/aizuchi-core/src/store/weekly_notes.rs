@@ -1,5 +1,5 @@
-//! Which weeks a channel's keeper has been told of: a row for each channel and week, begun before anything is sent. Of
-//! what was told nothing is kept.
+//! The weekly notes to channels' keepers: a row for each channel and week, inserted before anything is sent. The text
+//! of a note is not stored.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::store::StoreError;
 
-/// Rows that are older are dropped.
+/// How long rows are kept.
 pub const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
 
 /// A channel and a week.
@@ -16,21 +16,21 @@ pub const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
 pub struct NoteKey {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
-    /// The date of its end, as 20261123.
+    /// The date of its end, in the form 20261123.
     pub week: i64,
 }
 
-/// How far a note has come.
+/// The state of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum NoteState {
-    /// It may have been sent.
+    /// The note may have been sent.
     Sending,
     Sent,
-    /// There was nothing to tell any more.
+    /// There was nothing left to report.
     Nothing,
-    /// The platform never takes it.
+    /// The platform refuses it permanently.
     Refused,
 }
 
@@ -43,14 +43,14 @@ impl NoteState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredNote {
     pub state: NoteState,
-    /// When it was last begun to be sent.
+    /// When sending it was last begun.
     pub begun: Timestamp,
 }
 
 /// A change of a note's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteChange {
-    /// It is to be sent now: for the first time, or once more if it was last begun `before`.
+    /// Sending begins now: for the first time, or again if it was last begun at `before`.
     Begin {
         now: Timestamp,
         before: Option<Timestamp>,
@@ -62,8 +62,8 @@ pub enum NoteChange {
 pub trait WeeklyNotes: Send + Sync {
     async fn weekly_note(&self, key: &NoteKey) -> Result<Option<StoredNote>, StoreError>;
 
-    /// Changes a note's row. Returns whether it was changed: of two who begin a note one does, and only that one sends it.
-    /// Durable when this returns; wakes no task.
+    /// Changes a note's row. Returns whether it was changed: if two callers begin a note, only one succeeds and sends
+    /// it. Durable when this returns; wakes no task.
     async fn change_weekly_note(
         &self,
         key: NoteKey,

@@ -1,4 +1,4 @@
-//! What happened after the persona's words, silences and proposals.
+//! What happened after the persona's posts, silences and proposals.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What pages and exports read from a database.
+//! The queries behind pages and exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ use crate::store::query::{
 use crate::store::stored_message::StoredMessage;
 use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
-/// The workspaces in which something was heard.
+/// The workspaces in which anything was heard.
 pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {
     let found = query(sql::recall::WORKSPACES).fetch_all(readers).await?;
     let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
@@ -120,7 +120,7 @@ impl Archive for DatabaseStore {
                 let links = MessageLinks { begins: 0.0, parents: BTreeMap::new(), source };
                 found.push((message, links));
             }
-            // What the platform says comes first, and is certain.
+            // The platform's own reply reference comes first, and is certain.
             let Some((_, links)) = found.last_mut().filter(|(_, links)| links.source == source)
             else {
                 continue;

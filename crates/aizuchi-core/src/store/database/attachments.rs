@@ -1,4 +1,4 @@
-//! Keeps what became known of the files of messages, with the messages.
+//! Stores what was read from files, with their messages.
 
 use serde_json::json;
 
@@ -8,8 +8,8 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
 
-/// A message that was deleted or withheld meanwhile, or has lost the file, gets nothing back. The others are the same
-/// messages as before: what their files show changes no draft and no prompt that was made from them.
+/// Skips a message that was deleted or withheld in the meantime, or no longer has the file. Other messages do not count
+/// as changed: the content of their files invalidates no draft or prompt that was made from them.
 pub async fn keep_read(
     connection: &mut Connection,
     conversation: &ConversationId,

@@ -21,7 +21,7 @@ pub enum AttemptOwner<'a> {
 }
 
 impl AttemptOwner<'_> {
-    /// Its workspace, and the id of its channel, which is empty for the whole workspace.
+    /// The workspace, and the id of the channel, which is empty for the whole workspace.
     fn place(&self) -> (&WorkspaceId, &str) {
         match self {
             AttemptOwner::Decision(claim) => {
@@ -100,7 +100,7 @@ pub async fn put_attempt(
     Ok(())
 }
 
-/// Books a model call's usage, whatever its result.
+/// Records a model call's usage, whatever its result.
 async fn record_spending(
     connection: &mut Connection,
     owner: &AttemptOwner<'_>,

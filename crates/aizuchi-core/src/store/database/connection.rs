@@ -16,7 +16,7 @@ use crate::store::StoreError;
 use crate::store::database::dialect::{self, replace_nul};
 use crate::store::database::driver_error;
 
-/// How a snapshot begins on PostgreSQL.
+/// Begins a snapshot on PostgreSQL.
 pub const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Where statements are executed.
@@ -76,7 +76,7 @@ impl Connection {
 
     pub async fn migrate(&mut self, migrator: &Migrator) -> Result<(), MigrateError> {
         match self.driver() {
-            // `run` would do the same, but no task could run it.
+            // `run` would do the same, but its future cannot run in a spawned task.
             DriverConnection::Sqlite(connection) => {
                 migrator.run_direct(None, connection, false).await
             }
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// The rows of a statement one after the other, for those that are too many at once. The statement is made of
+    /// Streams the rows of a statement, for results that are too large to fetch at once. The statement must consist of
     /// names of tables and columns only.
     pub fn stream(&mut self, statement: String) -> BoxStream<'_, Result<Row, StoreError>> {
         let statement = AssertSqlSafe(statement);
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Executes a statement that is made of names of tables and columns, in this database's own dialect.
+    /// Executes a statement that consists of names of tables and columns, in this database's own dialect.
     pub async fn execute_with(
         &mut self,
         statement: String,
@@ -178,7 +178,7 @@ impl Readers {
         }
     }
 
-    /// A connection that sees one snapshot, whatever is written meanwhile.
+    /// A connection that sees one snapshot, whatever is written in the meantime.
     pub async fn snapshot(&self) -> Result<Connection, StoreError> {
         match self {
             Readers::Sqlite(pool) => pool
@@ -212,7 +212,7 @@ impl<'c> From<&'c Readers> for QueryTarget<'c> {
     }
 }
 
-/// The value of a placeholder. `None` is NULL, which both drivers want typed.
+/// The value of a placeholder. `None` is NULL, which needs a type in both drivers.
 pub enum BindValue {
     Number(Option<i64>),
     Text(Option<String>),
@@ -236,7 +236,7 @@ impl Query {
         self
     }
 
-    /// Returns the number of rows changed.
+    /// Executes the statement. Returns the number of rows changed.
     pub async fn execute(self, connection: &mut Connection) -> Result<u64, StoreError> {
         match connection.driver() {
             DriverConnection::Sqlite(connection) => {

@@ -1,4 +1,5 @@
-//! Calls that somebody has to allow: kept with the draft that tells of them, decided and made at most once, and told.
+//! Calls that need a user's consent: stored with the draft that announces them, decided and made at most once, and
+//! reported.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -16,7 +17,7 @@ use crate::store::database::{Counters, hear, rows, sql};
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 
-/// Keeps what a new draft wants to have called.
+/// Stores the calls that a new draft asks consent for.
 pub async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -48,7 +49,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Somebody may be asked now: the draft is posted.
+/// Opens the consents of a posted draft: users may decide them now.
 pub async fn open(
     connection: &mut Connection,
     counters: &Counters,
@@ -59,7 +60,7 @@ pub async fn open(
     Ok(())
 }
 
-/// Whoever wrote these messages has been told, as far as it was known at that revision.
+/// Settles the consents whose outcome was reported, as known at that revision, to the authors of these messages.
 pub async fn mark_told(
     connection: &mut Connection,
     conversation: &ConversationId,
@@ -80,7 +81,7 @@ pub async fn mark_told(
     Ok(())
 }
 
-/// Takes a consent a step further, if that is possible.
+/// Advances the state of a consent, if the transition is valid.
 pub async fn take_step(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -112,7 +113,8 @@ pub async fn find(
     from_row(&found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))?)
 }
 
-/// Owes all who asked an answer about what became of it, unless one is owed. If all questions are gone, nobody is told.
+/// Owes all askers an answer about the outcome, unless one is owed already. If all their messages are gone, no one is
+/// owed anything.
 async fn owe(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -193,7 +195,7 @@ pub fn from_row(row: &Row) -> Result<Consent, StoreError> {
     })
 }
 
-/// Drops those that are settled for as long as the journal is kept.
+/// Drops settled consents past the retention of the journal.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     let drop = query(sql::consents::DROP_OLD_CONSENTS).bind(before.as_millisecond());
@@ -201,7 +203,7 @@ pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// Those that are wanted, as they stand at `now`.
+/// Converts rows to consents with their states at `now`.
 pub fn from_rows(rows: &[Row], now: Timestamp) -> Result<Vec<Consent>, StoreError> {
     rows.iter().map(|row| Ok(from_row(row)?.at(now))).collect()
 }

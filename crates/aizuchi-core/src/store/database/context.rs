@@ -1,4 +1,4 @@
-//! Reads a context with one statement, however many channels there are.
+//! Reads a context with one statement, whatever the number of channels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -161,7 +161,7 @@ fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
     rows.into_iter().map(order).collect()
 }
 
-/// What the open decision has come to so far.
+/// The result of the open decision so far.
 fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
     let verdict: Option<Verdict> = rows::parse_optional(row, "verdict")?;
@@ -179,7 +179,7 @@ struct CircumstancesRow {
     ordered_mode: Option<Mode>,
     intervened_ms: Option<i64>,
     interventions_lately: u64,
-    /// In the channel, and in the whole workspace.
+    /// The posts in the channel, and in the whole workspace.
     posts: (u64, u64),
     spoke_unasked_ms: Option<i64>,
     said_unasked: Vec<Arc<str>>,

@@ -1,4 +1,4 @@
-//! What an operator does with a dead letter: drop it, or have its decision tried again.
+//! The operator's actions on a dead letter: drop it, or retry its decision.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{Counters, rows, sql};
 use crate::store::refusal_reason::RefusalReason;
 
-/// Drops a letter, and the text that could not be posted.
+/// Drops a dead letter, and the text that could not be posted.
 pub async fn drop(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -27,7 +27,8 @@ pub async fn drop(
     erase(connection, &letter).await
 }
 
-/// Opens the letter's decision again, and drops the letter. What users have seen the beginning of goes on where it ended.
+/// Reopens the decision of a dead letter, and drops the letter. If a part was posted already, posting continues with
+/// the next part.
 pub async fn retry(
     connection: &mut Connection,
     counters: &mut Counters,

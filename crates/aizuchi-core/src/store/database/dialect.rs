@@ -58,7 +58,7 @@ fn is_word_char(next: char) -> bool {
     next.is_ascii_alphanumeric() || next == '_'
 }
 
-/// Translates one word, and returns the rest that is still to be translated.
+/// Translates one word. Returns the rest, which is still to be translated.
 fn translate_word<'s>(translated: &mut String, word: &str, rest: &'s str) -> &'s str {
     let aggregate = AGGREGATES.iter().find(|(name, ..)| *name == word);
     if let (Some((_, name, empty)), true) = (aggregate, rest.starts_with('(')) {
@@ -66,12 +66,12 @@ fn translate_word<'s>(translated: &mut String, word: &str, rest: &'s str) -> &'s
         translated.push_str(&format!("coalesce({name}({}), '{empty}')", translate(arguments)));
         return rest;
     }
-    // PostgreSQL chooses indexes by itself.
+    // PostgreSQL has no INDEXED BY; its planner chooses the indexes.
     if word == "INDEXED" {
         let rest = rest.trim_start().strip_prefix("BY").unwrap_or(rest).trim_start();
         return &rest[rest.find(|next| !is_word_char(next)).unwrap_or(rest.len())..];
     }
-    // And the join order. But a join with a list has no condition, so it stays a CROSS JOIN.
+    // It chooses the join order, too. But a join with a list has no condition, so it stays a CROSS JOIN.
     let joined = rest.trim_start().strip_prefix("JOIN").map(str::trim_start);
     if word == "CROSS" && joined.is_some_and(|joined| !joined.starts_with("json_each")) {
         return rest.trim_start();
@@ -85,7 +85,7 @@ fn translate_word<'s>(translated: &mut String, word: &str, rest: &'s str) -> &'s
     rest
 }
 
-/// Splits a text after its leading parenthesis: what is inside, and what follows.
+/// Splits a text after its leading parenthesis into what is inside and what follows.
 fn split_parenthesis(text: &str) -> (&str, &str) {
     let mut depth = 0;
     let mut is_quoted = false;
@@ -124,7 +124,7 @@ pub fn replace_nul(text: String) -> String {
                 storable.push(REPLACEMENT);
                 rest = tail;
             }
-            // A backslash and the character that it escapes.
+            // A backslash and the escaped character.
             None => {
                 let end = rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end);
                 storable.push_str(&rest[..end]);

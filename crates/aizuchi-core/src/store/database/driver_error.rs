@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use crate::store::StoreError;
 use crate::store::refusal_reason::RefusalReason;
 
-/// Why a damaged database cannot be used.
+/// The reason for refusing a damaged database.
 pub const DAMAGED: &str = "the database is damaged";
 
 /// Classifies an error of SQLite.

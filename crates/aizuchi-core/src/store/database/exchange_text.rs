@@ -2,8 +2,8 @@
 
 use crate::store::StoreError;
 
-/// What `exchanges.prompt` says of a compressed exchange. It is empty where the texts were dropped, and a prompt where
-/// an earlier version stored it.
+/// Marks a compressed exchange in `exchanges.prompt`. The column is empty if the texts were dropped, and holds the
+/// prompt itself if an earlier version stored it.
 pub const PACKED: &str = "zstd";
 /// Higher levels take several times as long and save a few percent.
 const COMPRESSION_LEVEL: i32 = 6;
@@ -16,9 +16,9 @@ pub fn pack(prompt: &str, answer: Option<&str>) -> Result<Vec<u8>, StoreError> {
     zstd::bulk::compress(&texts, COMPRESSION_LEVEL).map_err(|error| broken(&error))
 }
 
-/// The prompt and the answer.
+/// Decompresses an exchange to its prompt and answer.
 pub fn unpack(packed: &[u8]) -> Result<(String, Option<String>), StoreError> {
-    // The errors of both libraries may hold text.
+    // The error messages of both libraries may contain chat text.
     let broken = || StoreError::Broken("a stored prompt cannot be read".to_owned());
     let texts = zstd::stream::decode_all(packed).map_err(|_| broken())?;
     serde_json::from_slice(&texts).map_err(|_| broken())

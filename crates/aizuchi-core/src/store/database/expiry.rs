@@ -1,5 +1,5 @@
-//! Erases what is older than messages are kept; see [`crate::store::expiry`]. Memories and memos stay: they are what is
-//! left of old messages.
+//! Erases messages past their retention; see [`crate::store::expiry`]. Memories and memos stay: they are what is left
+//! of old messages.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::store::database::sql::{consents as consents_sql, expiry as sql, forge
 use crate::store::database::{Counters, rows};
 use crate::store::expiry::{self, ExpiredMessages, Expiry, ExpiryProgress};
 
-/// Whether anything from before this time is left.
+/// Whether anything older than this time is left.
 pub async fn has_expired(
     connection: &mut Connection,
     before: Timestamp,
@@ -20,8 +20,8 @@ pub async fn has_expired(
     rows::column(&row, "has_expired")
 }
 
-/// Erases the next page: of the oldest messages first their prompts, then the reasons of decisions about them, in the
-/// end the messages; and then the reasons of old decisions that no message leads to.
+/// Erases the next page. For the oldest messages: first their prompts, then the reasons of decisions about them,
+/// finally the messages. After these, the reasons of old decisions without messages.
 pub async fn expire_next(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -75,7 +75,7 @@ impl Messages {
         json!(self.0).to_string()
     }
 
-    /// Erases them, with what is pending about them.
+    /// Erases the messages, with any pending work about them.
     async fn expire(
         self,
         connection: &mut Connection,
@@ -124,7 +124,7 @@ async fn expire_old_decisions(
     Ok(ExpiryProgress::Working(ExpiredMessages::default()))
 }
 
-/// Erases the reasons of closed decisions, and what was to be said for them.
+/// Erases the reasons of closed decisions, and their drafts.
 async fn expire_decisions(
     connection: &mut Connection,
     counters: &mut Counters,

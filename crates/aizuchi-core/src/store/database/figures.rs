@@ -1,4 +1,4 @@
-//! The figures of a period, one statement each.
+//! The figures of a period, with one statement each.
 
 use jiff::SignedDuration;
 
@@ -111,7 +111,7 @@ pub async fn open_questions(
     by_day(readers, sql::figures::OPEN_QUESTIONS, period).await?.iter().map(question).collect()
 }
 
-/// Whether the decision in a question's row was about the question, and soon.
+/// Whether the decision in a question's row was about the question, and was made soon after it.
 fn is_taken_up(row: &Row) -> Result<bool, StoreError> {
     let (asked, closed) = (rows::column(row, "at_ms")?, rows::optional_time(row, "closed_ms")?);
     let Some(closed) = closed else { return Ok(false) };
@@ -152,7 +152,7 @@ async fn by_day(
     of_period(statement, period).fetch_all(readers).await
 }
 
-/// A statement about a period.
+/// A statement with the bound parameters of a period.
 pub fn of_period(statement: &'static str, period: &WorkspacePeriod) -> Query {
     query(statement)
         .bind(period.workspace.as_str())

@@ -1,5 +1,5 @@
-//! Notices that the files of an open database were removed or replaced. SQLite would go on in the files that it has
-//! open, and what it commits there is gone with the process.
+//! Notices that the files of an open database were removed or replaced. SQLite would continue to use the open files,
+//! and their commits would be lost with the process.
 
 use std::fs::{canonicalize, metadata};
 use std::io::{Error, ErrorKind};
@@ -11,13 +11,13 @@ use crate::store::StoreError;
 /// The files of an open database, as they were when it was opened.
 pub struct DatabaseFiles(Vec<(PathBuf, FileId)>);
 
-/// A file's device and number.
+/// A file's device and inode number.
 type FileId = (u64, u64);
 
 impl DatabaseFiles {
-    /// The database's file and its write-ahead log, which must be open.
+    /// Finds the database file and its write-ahead log, which must be open.
     pub fn find(path: &Path) -> Result<Self, StoreError> {
-        // SQLite puts the log beside the file that a link leads to.
+        // SQLite puts the log beside the target of a symbolic link.
         let real = canonicalize(path).map_err(|error| cannot_look_up(path, &error))?;
         let mut log = real.into_os_string();
         log.push("-wal");
@@ -26,7 +26,7 @@ impl DatabaseFiles {
         Ok(Self(files.collect::<Result<_, _>>()?))
     }
 
-    /// Fails if one of them is not the file that it was.
+    /// Fails if one of the files was removed or replaced.
     pub fn check(&self) -> Result<(), StoreError> {
         for (path, id) in &self.0 {
             if file_id(path)? != *id {

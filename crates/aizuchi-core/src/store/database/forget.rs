@@ -1,6 +1,6 @@
 //! Forgets a user: their messages, the memories of them, the prompts and answers about them, and what the persona said
-//! to them. The order is one small transaction, after which nobody reads their messages any more. A [`ForgettingJob`]
-//! then erases everything in many small steps, so that others are heard meanwhile, and goes on where a crash left it.
+//! to them. The order is one small transaction. A [`ForgettingJob`] then hides the user's messages and erases
+//! everything in many small steps, so that hearing is not blocked, and resumes after a crash.
 
 pub mod position;
 pub mod write;
@@ -27,40 +27,40 @@ use crate::store::database::{Counters, order_journal, rows, sql as flow_sql, sta
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
 
-/// How many messages are hidden with the order itself.
+/// How many messages are hidden in the transaction of the order.
 const HIDDEN_AT_ONCE: i64 = 50;
 
-/// How much was forgotten.
+/// What was forgotten, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForgetReport {
     pub messages: usize,
-    /// The persona's own messages that answered the user, were made from their messages, or quoted them.
+    /// The persona's own messages that answered the user, were made from the user's messages, or quoted them.
     pub own_messages: usize,
     pub memos: usize,
-    /// Memories that are rewritten without the user.
+    /// Memories that will be rewritten without the user.
     pub memories: usize,
 }
 
-/// Who is to be forgotten, and how.
+/// A request to forget a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgetOrder {
     pub workspace: WorkspaceId,
     pub user: UserId,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked: Timestamp,
     pub by: ForgetOrderer,
 }
 
-/// Who orders that a user is forgotten.
+/// Who requested that a user is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgetOrderer {
-    /// The user, who is still there: the name stays, and once an hour is enough.
+    /// The user, who remains a member: the name is kept, and requests are limited to one per hour.
     User,
     Operator,
 }
 
 impl ForgetOrderer {
-    /// How the journal of orders names them: whoever was forgotten has no name.
+    /// The orderer's name in the journal of orders. A forgotten user has no name.
     fn signature(self) -> &'static str {
         match self {
             ForgetOrderer::User => FORGOTTEN_USER_ID,
@@ -69,18 +69,18 @@ impl ForgetOrderer {
     }
 }
 
-/// Somebody who is being forgotten.
+/// A user who is being forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgetting {
     pub workspace: WorkspaceId,
     pub user: UserId,
-    /// What was heard up to this revision is forgotten.
+    /// Messages heard up to this revision are forgotten.
     pub until: i64,
     pub position: ForgetPosition,
 }
 
 impl Forgetting {
-    /// The first one that is not done.
+    /// The first forgetting that is not done.
     pub async fn next(connection: &mut Connection) -> Result<Option<Self>, StoreError> {
         let row = query(sql::NEXT_FORGETTING).fetch_optional(connection).await?;
         row.as_ref().map(Self::from_row).transpose()
@@ -105,7 +105,7 @@ pub async fn find_users(
     found.iter().map(rows::user_from_row).collect()
 }
 
-/// When each of these users was last forgotten, of those who were.
+/// When the listed users were last forgotten, for those who were.
 pub async fn forgotten_at(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -129,8 +129,8 @@ pub async fn forgotten_at(
     Ok(users.iter().filter_map(|user| Some((user.clone(), last(user)?))).collect())
 }
 
-/// Begins to forget a user: notes it, closes what is owed to them, and hides their newest messages. The first step of
-/// the job hides the others.
+/// Begins to forget a user: records the forgetting, closes what is owed to them, and hides their newest messages. The
+/// first phase of the job hides the others.
 pub async fn begin(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -197,13 +197,13 @@ async fn was_forgotten_since(
     Ok(begun.is_some_and(|begun| begun > since.as_millisecond()))
 }
 
-/// Rewrites the whole database, during which nothing else can be done. A file gets smaller, and nothing deleted remains
-/// in a server's files either.
+/// Rewrites the whole database, which blocks everything else. A file shrinks, and a server's files no longer contain
+/// deleted data either.
 pub async fn rewrite(connection: &mut Connection) -> Result<(), StoreError> {
     without_time_limit(connection, sql::VACUUM).await
 }
 
-/// Removes what is deleted from a server's tables. Its files hold it until the space is used again.
+/// Vacuums a server's tables. Its files contain the deleted data until the space is reused.
 pub async fn vacuum_dead_rows(connection: &mut Connection) -> Result<(), StoreError> {
     without_time_limit(connection, sql::VACUUM_DEAD_ROWS).await
 }
@@ -214,31 +214,32 @@ async fn without_time_limit(
 ) -> Result<(), StoreError> {
     query(sql::UNLIMIT_TIME).execute(&mut *connection).await?;
     let done = query(statement).execute(&mut *connection).await;
-    // Also after a failure: the session goes on to write.
+    // Even after a failure: the session is used for further writes.
     query(sql::LIMIT_TIME).execute(&mut *connection).await?;
     done.map(|_| ())
 }
 
-/// Truncates the write-ahead log of a file, which holds what was deleted lately. Returns whether it did; it cannot
-/// while anybody reads an older state.
+/// Truncates the write-ahead log of a file, which contains recently deleted data. Returns whether it succeeded; it
+/// cannot while a reader uses an older snapshot.
 pub async fn truncate_log(connection: &mut Connection) -> Result<bool, StoreError> {
     if connection.is_postgres() {
         return Ok(true);
     }
-    // Nothing could be written while it waited for a reader, and it is tried again.
+    // Without a timeout: waiting for a reader would block all writes, and the truncation is retried anyway.
     query(flow_sql::SET_NO_BUSY_TIMEOUT).execute(&mut *connection).await?;
     let truncated = query(flow_sql::TRUNCATE_WAL).fetch_one(&mut *connection).await;
     query(flow_sql::SET_BUSY_TIMEOUT).execute(&mut *connection).await?;
     Ok(rows::column::<i64>(&truncated?, "busy")? == 0)
 }
 
-/// Notes that nothing of forgotten users is left. If the process dies before this, the scrub is repeated.
+/// Records that nothing of forgotten users is left. If the process dies before this, the scrub is repeated.
 pub async fn clear_scrub_due(connection: &mut Connection) -> Result<(), StoreError> {
     query(sql::CLEAR_SCRUB_DUE).execute(connection).await?;
     Ok(())
 }
 
-/// Since when text of forgotten users is only in the index and the log. Before this was noted, it was 1.
+/// Since when text of forgotten users remains only in the index and the log. Versions that did not record the time
+/// stored 1.
 pub async fn scrub_due_since(connection: &mut Connection) -> Result<Option<Timestamp>, StoreError> {
     let due = query(sql::SCRUB_DUE_SINCE).fetch_one(connection).await?;
     rows::column::<Option<i64>>(&due, "due")?.map(rows::to_timestamp).transpose()

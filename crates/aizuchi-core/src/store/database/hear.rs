@@ -1,4 +1,4 @@
-//! Hears many messages in one transaction, with one set-based statement per table.
+//! Hears a batch of messages in one transaction, with one set-based statement per table.
 
 pub mod edits;
 
@@ -22,7 +22,7 @@ use crate::store::database::reply_delays::LearnedDelays;
 use crate::store::database::{Counters, memory, rows, sql};
 use crate::store::{HearReceipt, InboxEntry, StoreError};
 
-/// The effects of new messages besides moved steps, collected for one statement per table.
+/// The effects of new messages other than moved steps, collected for one statement per table.
 #[derive(Default)]
 struct ArrivalEffects {
     opened: Vec<Value>,
@@ -97,7 +97,7 @@ impl ArrivalEffects {
     }
 }
 
-/// Owes an answer to a message once more, unless one is owed.
+/// Owes an answer to a message again, unless one is owed already.
 pub async fn owe_again(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -173,7 +173,7 @@ pub async fn hear_messages(
         messages.iter().enumerate()
     {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
-        // What is known was read before this group, which may hold a message twice.
+        // `known` was read before this batch, which may contain a message twice.
         let is_known = known.contains(&index)
             || !seen_ids.insert((channel, message.id.as_str()))
             || client_message_id.is_some_and(|client_message_id| {
@@ -250,7 +250,7 @@ pub async fn hear_channel(
     let put = put.execute(&mut *connection).await?;
     counters.erasures += u64::from(put > 0 && is_known);
     let receipt = counters.change_receipt(put > 0);
-    // Not the other way: what was said in a private channel stays private when it is opened.
+    // Only in this direction: messages of a private channel stay private when it becomes public.
     if was_public && channel.visibility != Visibility::Public {
         memory::make_channel_private(connection, counters, &channel.workspace, &channel.id, now)
             .await?;
@@ -285,7 +285,7 @@ pub async fn hear_user(
     Ok(counters.change_receipt(put > 0))
 }
 
-/// Nothing waits for a cursor, so it does not raise the revision.
+/// Stores a cursor. No task waits for one, so the revision stays the same.
 pub async fn put_cursor(connection: &mut Connection, cursor: &Cursor) -> Result<(), StoreError> {
     let put = query(sql::PUT_CURSOR)
         .bind(cursor.workspace.as_str())
@@ -295,7 +295,7 @@ pub async fn put_cursor(connection: &mut Connection, cursor: &Cursor) -> Result<
     Ok(())
 }
 
-/// Stores a reaction; nothing follows from it. A reaction to an unknown message is stored hidden until the message
+/// Stores a reaction, which has no further effects. A reaction to an unknown message is stored hidden until the message
 /// arrives.
 pub async fn hear_reaction(
     connection: &mut Connection,
@@ -329,14 +329,15 @@ pub async fn hear_reaction(
     Ok(counters.change_receipt(marked > 0))
 }
 
-/// The rows of `links` for the message `id` of the same conversation as `heard`, in the order of [`sql::messages::PUT_LINKS`].
+/// The rows of `links` for the message `id` of the same conversation as `heard`, in the order of
+/// [`sql::messages::PUT_LINKS`].
 fn link_rows(heard: &Message, id: &MessageId, links: &MessageLinks) -> impl Iterator<Item = Value> {
     let ConversationId { workspace, channel, .. } = &heard.conversation;
     let beginning = ("", links.begins);
     let parents = links.parents.iter().map(|(parent, probability)| (parent.as_str(), *probability));
     let rows = [beginning].into_iter().chain(parents).filter(|(_, probability)| *probability > 0.0);
     rows.map(move |(parent, probability)| {
-        // Three digits tell all of it, and are written as such.
+        // Three decimals are precise enough, and are written as such.
         let probability = (f64::from(probability) * 1000.0).round() / 1000.0;
         json!([workspace, channel, id, links.source.version(), parent, probability])
     })
@@ -370,7 +371,7 @@ fn message_values(
     ])
 }
 
-/// Stores one of the persona's own messages, as [`hear_messages`] does for others' messages.
+/// Stores one of the persona's own messages, as [`hear_messages`] stores those of others.
 pub async fn put_own_message(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -384,7 +385,7 @@ pub async fn put_own_message(
             .to_string();
     query(sql::messages::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
     if gate == Gate::Command {
-        // The platform may have delivered it first, when its kind was not known.
+        // The platform may have delivered it earlier, before its kind was known.
         let conversation = &message.conversation;
         query(sql::messages::SETTLE_OWN_MESSAGE)
             .bind(conversation.workspace.as_str())

@@ -1,4 +1,4 @@
-//! The journal of what changed memories and memos.
+//! The journal of changes to memories and memos.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,24 +12,24 @@ use crate::store::database::memory_rows::{self, bind_key};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, rows};
 
-/// The journal is kept for this long.
+/// How long journal entries are kept.
 const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// The scope of a memo in the journal.
 const MEMO: &str = "memo";
 
-/// What was changed.
+/// The changed memory or memo.
 #[derive(Clone, Copy)]
 pub enum JournalKey<'a> {
     Memory(&'a MemoryKey),
-    /// In the channel to which it belongs, or everywhere.
+    /// A memo of a channel, or of the whole workspace.
     Memo(&'a WorkspaceId, Option<&'a ChannelId>),
 }
 
-/// A change that is to be recorded.
+/// A change to be recorded.
 pub struct RecordedChange<'a> {
     pub kind: JournalKind,
     pub by: &'a str,
-    /// The version before it and the one that it made.
+    /// The versions before and after the change.
     pub versions: (Option<MemoryId>, MemoryId),
     pub decision: Option<DecisionId>,
 }
@@ -41,7 +41,7 @@ impl<'a> RecordedChange<'a> {
     }
 }
 
-/// Records a change. What is old enough is dropped, with what memos were before.
+/// Records a change. Drops entries past their retention, with the old versions of memos.
 pub async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -70,7 +70,7 @@ pub async fn put(
     drop_old(connection, now).await
 }
 
-/// Drops the changes that are old enough, with what memos were before.
+/// Drops changes past their retention, with the old versions of memos.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(RETENTION).unwrap_or(Timestamp::MIN);
     for statement in [sql::DROP_SOURCES_OF_OLD_MEMOS, sql::DROP_OLD_MEMOS, sql::DROP_MEMORY_CHANGES]
@@ -80,7 +80,7 @@ pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// The newest changes before one of them, newest first.
+/// The newest changes before a given one, newest first.
 pub async fn read(
     readers: &Readers,
     workspace: &WorkspaceId,

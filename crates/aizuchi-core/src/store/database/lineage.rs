@@ -1,5 +1,5 @@
-//! What texts and memories were made from: whether that has changed since, who may know it, and which prompts go
-//! with it.
+//! The lineage of texts and memories: whether it has changed since, its visibility, and which prompts have to be
+//! dropped with it.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::sql::memory as memory_sql;
 use crate::store::database::{Counters, rows, sql};
 
-/// See [`crate::store::Store::has_changed_since`]. `None` as the channel is the whole workspace.
+/// See [`crate::store::Store::has_changed_since`]. No channel means the whole workspace.
 pub async fn has_changed_since(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -39,7 +39,7 @@ pub async fn has_changed_since(
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
-/// Whether one of the standing orders is not on record any more: whoever gave it was forgotten or has opted out.
+/// Whether one of the standing orders is gone, since its author was forgotten or has opted out.
 async fn is_order_gone(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -63,7 +63,7 @@ async fn has_memory_changed_since(
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
-/// Public only if all of these messages are: a memory must not reveal a private message.
+/// Returns public only if all of these messages are: a memory must not reveal a private message.
 pub async fn visibility_of_messages(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -77,7 +77,7 @@ pub async fn visibility_of_messages(
     Ok(if is_public { Visibility::Public } else { Visibility::Private })
 }
 
-/// Drops the prompts that held a memory or memo that has changed, and what models wrote about them.
+/// Drops the prompts that held one of these changed memories or memos, and what models wrote about them.
 pub async fn forget_prompts(
     connection: &mut Connection,
     counters: &Counters,

@@ -1,4 +1,4 @@
-//! Where a database is: in a file, or on a server. `store/open.rs` opens it.
+//! The location of a database: a file, or a server. `store/open.rs` opens it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct PostgresUrl {
     redacted: String,
 }
 
-/// The query parameters that a URL may have.
+/// The query parameters allowed in a URL.
 const URL_PARAMETERS: &[&str] = &[
     "sslmode",
     "sslrootcert",
@@ -52,7 +52,7 @@ const URL_PARAMETERS: &[&str] = &[
 ];
 
 impl PostgresUrl {
-    /// `None` if it is not a valid PostgreSQL URL.
+    /// Parses a PostgreSQL URL. `None` if it is invalid.
     pub fn parse(url: &str) -> Option<Self> {
         let has_scheme = url.starts_with("postgres://") || url.starts_with("postgresql://");
         // The driver logs unknown parameters with their values, so it only sees URLs whose parameters are all known.
@@ -66,7 +66,7 @@ impl PostgresUrl {
         }
         let options: PgConnectOptions = url.parse().ok()?;
         let database = options.get_database().unwrap_or_default();
-        // An unescaped character of the password was taken for the end of the host.
+        // An unescaped character in the password was taken for the end of the host.
         if database.contains(['@', '/', ':']) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What people mark decisions as.
+//! The marks that people put on decisions.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::{Counters, rows, sql};
 use crate::store::refusal_reason::RefusalReason;
 
-/// Marks a closed decision, or takes its mark back.
+/// Marks a closed decision, or removes its mark.
 pub async fn apply(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -34,7 +34,7 @@ pub async fn apply(
     Ok(())
 }
 
-/// Marks a decision, also one that is open again.
+/// Marks a decision, even one that was reopened.
 pub async fn put(
     connection: &mut Connection,
     workspace: &WorkspaceId,

@@ -1,4 +1,4 @@
-//! Memories: their jobs are claimed and completed, versions are stored, and what was deleted is forgotten.
+//! Memories: claims and completes their jobs, stores versions, and forgets what was made from deleted messages.
 
 use std::collections::HashSet;
 
@@ -96,7 +96,7 @@ pub async fn claim_jobs(
     Ok(jobs)
 }
 
-/// A row of `chores`, as it was before it was claimed.
+/// Converts a row of `chores`, with its values before the claim.
 fn job_from_row(row: &Row) -> Result<MemoryJob, StoreError> {
     Ok(MemoryJob {
         key: key_from_row(row)?,
@@ -157,7 +157,7 @@ pub async fn complete_job(
                 // A source has changed while the model was working.
                 return postpone_job(connection, key, now + REWRITE_DELAY, true).await;
             }
-            // What people decided in the meantime holds too.
+            // Changes that people made in the meantime apply, too.
             let current = current_version(connection, key).await?;
             let (new, removed) = match &current {
                 Some(current) => {
@@ -189,7 +189,7 @@ fn lineage(new: &NewMemory) -> Lineage {
     Lineage { messages: messages.collect(), memories, ..Lineage::default() }
 }
 
-/// Removes a job, unless it was scheduled again meanwhile.
+/// Removes a job, unless it was scheduled again in the meantime.
 async fn finish_job(connection: &mut Connection, key: &MemoryKey) -> Result<(), StoreError> {
     for statement in [sql::FINISH_MEMORY_JOB, sql::REPEAT_MEMORY_JOB] {
         bind_key(query(statement), key).execute(&mut *connection).await?;
@@ -219,11 +219,11 @@ async fn postpone_job(
     Ok(())
 }
 
-/// A version of a memory that is to be stored.
+/// A version of a memory to be stored.
 pub struct NewVersion<'a> {
     pub key: &'a MemoryKey,
     pub new: NewMemory,
-    /// What people removed.
+    /// The entries that people removed.
     pub removed: &'a [MemoryEntry],
     pub versions_kept: usize,
 }
@@ -268,15 +268,15 @@ pub async fn save_version(
     Ok((id, entries.iter().any(MemoryEntry::is_public)))
 }
 
-/// All versions that are kept of a memory, oldest first.
+/// All stored versions of a memory, oldest first.
 pub async fn versions(readers: &Readers, key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
     let versions = bind_key(query(sql::MEMORY_VERSIONS), key).fetch_all(readers).await?;
     versions.iter().map(memory_from_row).collect()
 }
 
 /// Forgets edited, deleted or withheld messages, each with its time: drops the entries made from them from all
-/// versions, and schedules the memories to be rewritten from the entries' other messages. Returns whether anything was made
-/// from them.
+/// versions, and schedules a rewrite of the memories from the entries' other messages. Returns whether anything was
+/// made from them.
 pub async fn forget_messages(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -306,7 +306,7 @@ pub async fn forget_messages(
     Ok(has_memos || !memories.is_empty())
 }
 
-/// Records that something behind a memory is gone.
+/// Records that something in the lineage of a memory is gone.
 async fn put_forgotten(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -319,7 +319,7 @@ async fn put_forgotten(
     journal::put(connection, counters, JournalKey::Memory(key), change, now).await
 }
 
-/// Nothing is made from these messages any more.
+/// Removes messages as sources of memories.
 pub async fn forget_sources(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -332,8 +332,8 @@ pub async fn forget_sources(
     Ok(())
 }
 
-/// A public channel turned private: its messages, orders, memories and memos become private, and what other channels made
-/// from them is dropped.
+/// Makes a channel private: its messages, orders, memories and memos become private, and what other channels made from
+/// them is dropped.
 pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
@@ -398,7 +398,7 @@ async fn forget_prompts_of_channel(
 }
 
 /// Changes every version of a memory, and drops the prompts since then that held any of them, since versions that are
-/// no longer stored may have held the same. Returns whether the current version has changed.
+/// no longer stored may have held the same entries. Returns whether the current version has changed.
 async fn change_versions(
     connection: &mut Connection,
     counters: &Counters,

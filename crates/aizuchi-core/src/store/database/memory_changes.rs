@@ -1,4 +1,4 @@
-//! People's changes of memories and memos.
+//! People's changes to memories and memos.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -19,10 +19,10 @@ use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memos};
 use crate::store::refusal_reason::RefusalReason;
 
-/// People's changes push no version out.
+/// People's changes evict no old versions.
 const KEEP_ALL: usize = 1 << 30;
 
-/// Changes a memory as somebody wants it. Refused if it is not in this version any more.
+/// Applies a person's change to a memory. Refused unless this is still the current version.
 pub async fn change_memory(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -73,7 +73,7 @@ pub async fn change_memory(
     }
 }
 
-/// Changes what says the same in the workspace's other memories, those of threads included.
+/// Changes the same entries in the workspace's other memories, including those of threads.
 async fn change_elsewhere(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -96,7 +96,7 @@ async fn change_elsewhere(
     Ok(())
 }
 
-/// Stores what somebody made of the current version. What models write at this moment with the old one is stale.
+/// Stores a person's change of the current version as a new version. Model output based on the old one becomes stale.
 async fn replace(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -174,7 +174,7 @@ pub async fn change_memo(
         .await
 }
 
-/// Makes a memo what it was in an earlier version, also one that was removed. Refused if the version is gone.
+/// Restores an earlier version of a memo, even if the memo was removed. Refused if the version is gone.
 pub async fn revert_memo(
     connection: &mut Connection,
     counters: &mut Counters,

@@ -1,4 +1,4 @@
-//! Memories as rows: their keys, and their entries with what people removed.
+//! Conversions between memories and their rows: keys, entries, and removed entries.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::rows;
 use crate::store::database::sql::memory as sql;
 
-/// A memory as it stands.
+/// The current version of a memory.
 pub async fn current_version(
     connection: &mut Connection,
     key: &MemoryKey,
@@ -20,7 +20,7 @@ pub async fn current_version(
     versions.last().map(memory_from_row).transpose()
 }
 
-/// An entry as it is stored.
+/// An entry in its stored form.
 #[derive(Serialize, Deserialize)]
 struct StoredEntry<E> {
     #[serde(flatten)]
@@ -29,14 +29,14 @@ struct StoredEntry<E> {
     removed: bool,
 }
 
-/// What people removed is beside the entries, so that it is forgotten as they are.
+/// Removed entries are stored with the others, so that they are forgotten in the same way.
 pub fn entries_column(entries: &[MemoryEntry], removed: &[MemoryEntry]) -> String {
     let entries = entries.iter().map(|entry| StoredEntry { entry, removed: false });
     let removed = removed.iter().map(|entry| StoredEntry { entry, removed: true });
     json!(entries.chain(removed).collect::<Vec<_>>()).to_string()
 }
 
-/// A memory from a row with its key, entries and times.
+/// Converts a row with a memory's key, entries and times.
 pub fn memory_from_row(row: &Row) -> Result<Memory, StoreError> {
     let stored: Vec<StoredEntry<MemoryEntry>> =
         rows::parse_json(&rows::column::<String>(row, "entries")?)?;

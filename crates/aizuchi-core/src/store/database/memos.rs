@@ -15,7 +15,7 @@ use crate::store::database::journal::{self, JournalKey, RecordedChange};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, lineage, rows};
 
-/// All memos that are visible from a channel.
+/// All memos visible from a channel.
 pub async fn read_visible(
     readers: &Readers,
     workspace: &WorkspaceId,
@@ -35,7 +35,7 @@ pub async fn read_all(
     memos.iter().map(memo_from_row).collect()
 }
 
-/// These versions of memos, as far as they are kept.
+/// The listed versions of memos that are still stored.
 pub async fn read_versions(
     readers: &Readers,
     workspace: &WorkspaceId,
@@ -46,8 +46,8 @@ pub async fn read_versions(
     memos.iter().map(memo_from_row).collect()
 }
 
-/// Applies a reply's memo changes, and records them. In the draft's lineage the changed memos are then replaced by their
-/// source messages; otherwise the draft would become stale by its own changes.
+/// Applies a reply's memo changes, and records them. In the draft's lineage, the changed memos are then replaced by
+/// their source messages; otherwise the draft would be made stale by its own changes.
 pub async fn apply_changes(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -117,7 +117,7 @@ pub async fn apply_changes(
     Ok(())
 }
 
-/// How the journal names who wrote the message that a reply is owed to. Empty: nobody asked.
+/// The name in the journal of the author whose message the reply is owed to. Empty if the reply is not owed.
 async fn asker(
     connection: &mut Connection,
     conversation: &ConversationId,
@@ -133,7 +133,7 @@ async fn asker(
     Ok(sign(&user, rows::to_timestamp(rows::column(&author, "at_ms")?)?))
 }
 
-/// Whether a reply was made from public messages, memories and memos only.
+/// Returns public if a reply was made from public messages, memories and memos only.
 async fn source_visibility(
     connection: &mut Connection,
     conversation: &ConversationId,
@@ -151,7 +151,7 @@ async fn source_visibility(
     Ok(if has_shown { Visibility::Private } else { Visibility::Public })
 }
 
-/// Imports a memo, unless there is one of its name.
+/// Imports a memo, unless its name is taken.
 pub async fn import(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -168,7 +168,7 @@ pub async fn import(
     put(connection, counters, workspace, id, memo.clone()).await
 }
 
-/// The names of all memos of a scope but one.
+/// The names of all memos of a scope except one.
 async fn other_names(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -208,7 +208,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Keeps what a memo is before it is changed or removed, with the messages behind it.
+/// Stores the current version of a memo with its source messages, before the memo is changed or removed.
 pub async fn keep_version(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -230,7 +230,7 @@ pub async fn keep_version(
     Ok(version)
 }
 
-/// The channel in whose journal a memo's changes stand: all of them are the workspace's.
+/// The channel whose journal lists a memo's changes. The workspace's journal lists all of them.
 pub fn journaled_channel(memo: &Memo) -> Option<&ChannelId> {
     match memo.visibility {
         Visibility::Public => None,
@@ -238,7 +238,7 @@ pub fn journaled_channel(memo: &Memo) -> Option<&ChannelId> {
     }
 }
 
-/// Has another memo or version depend on the same messages, too.
+/// Copies the source messages of a memo or version to another one.
 pub async fn copy_sources(
     connection: &mut Connection,
     from: MemoryId,
@@ -248,14 +248,14 @@ pub async fn copy_sources(
     Ok(())
 }
 
-/// Removes a memo. The prompts that held it know the messages behind it.
+/// Removes a memo. In the lineage of prompts that held it, it is replaced by its source messages.
 pub async fn remove_for_good(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
     query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
     remove(connection, id).await?;
     Ok(())
 }
 
-/// Removes a memo, or what one was before. Returns whether it was a memo.
+/// Removes a memo, or an old version of one. Returns whether it was a memo.
 pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<bool, StoreError> {
     let removed = query(sql::REMOVE_MEMO).bind(id.0).execute(&mut *connection).await?;
     for statement in [sql::REMOVE_OLD_MEMO, sql::REMOVE_MEMO_SOURCES] {
@@ -264,8 +264,8 @@ pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<bool, S
     Ok(removed > 0)
 }
 
-/// Forgets edited, deleted or withheld messages, a JSON list: removes the memos made from them, with all that these were
-/// before, and the prompts that held them. Returns whether there were any.
+/// Forgets edited, deleted or withheld messages (a JSON list): removes the memos made from them, with all old versions,
+/// and the prompts that held them. Returns whether there were any.
 pub async fn forget_messages(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -289,8 +289,7 @@ pub async fn forget_messages(
     Ok(!memos.is_empty())
 }
 
-/// A public channel turned private: its memos become private to it. What they were before is dropped, as far as others
-/// could see it.
+/// Makes the memos of a channel that turned private visible only there. Old versions that others could see are dropped.
 pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
@@ -337,7 +336,7 @@ pub async fn find(
     Ok(memo.transpose()?.map(|memo| (id, memo)))
 }
 
-/// What a memo was in one of its versions, if that is still kept.
+/// An old version of a memo, if it is still stored.
 pub async fn find_version(
     connection: &mut Connection,
     workspace: &WorkspaceId,

@@ -10,7 +10,7 @@ use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{rows, sql};
 use crate::store::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
 
-/// Records an order. What is old enough is dropped.
+/// Records an order. Drops orders past their retention.
 pub async fn put(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -35,15 +35,15 @@ pub async fn put(
     drop_old(connection, now).await
 }
 
-/// Drops the orders that are old enough.
+/// Drops orders past their retention.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     query(sql::orders::DROP_GIVEN_ORDERS).bind(before.as_millisecond()).execute(connection).await?;
     Ok(())
 }
 
-/// Whether a command of the chat is recorded already: it is carried out again if the process ended before its message
-/// was stored.
+/// Whether a chat command is recorded already: it is carried out again if the process ended before its message was
+/// stored.
 async fn has_command(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -55,7 +55,7 @@ async fn has_command(
     Ok(known.is_some())
 }
 
-/// The newest orders before one of them, newest first.
+/// The newest orders before a given one, newest first.
 pub async fn read(
     readers: &Readers,
     OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,

@@ -1,4 +1,4 @@
-//! The orders of users, and the orders in force.
+//! Carries out users' orders, and reads the orders in force.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::store::order::{Mute, Order, OrdersInForce};
 use crate::store::private_reads::PrivateRead;
 use crate::store::{LOOK, PRIVATE_READ_RETENTION, StoreError};
 
-/// Carries out an order. One that is signed is recorded with it.
+/// Carries out an order. A signed order is also recorded.
 pub async fn apply(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -30,7 +30,7 @@ pub async fn apply(
     carry_out(connection, counters, order, now).await
 }
 
-/// Before it is carried out, since a dead letter is gone afterwards.
+/// Records an order in the journal. This happens before it is carried out, since a dead letter is gone afterwards.
 async fn record(
     connection: &mut Connection,
     order: &Order,
@@ -141,7 +141,7 @@ async fn carry_out(
         | Order::Redact { .. }
         | Order::Reset { .. }
         | Order::NoteModelChoice { .. } => counters.revision += 1,
-        // Taken apart before.
+        // Unwrapped by the caller.
         Order::Signed { .. } => return Ok(()),
     }
     if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = order {
@@ -209,7 +209,7 @@ async fn carry_out(
     Ok(())
 }
 
-/// Imports a memory, unless there is one already.
+/// Imports a memory, unless there is one for this key already.
 async fn import_memory(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -234,7 +234,7 @@ async fn import_memory(
     memory::save_version(connection, counters, version, now).await.map(|_| ())
 }
 
-/// Drops the reads of private channels that are old enough.
+/// Drops reads of private channels past their retention.
 pub async fn drop_old_private_reads(
     connection: &mut Connection,
     now: Timestamp,
@@ -247,7 +247,7 @@ pub async fn drop_old_private_reads(
     Ok(())
 }
 
-/// Counts a look in its hour. Reads that are old enough are dropped.
+/// Counts a read in its hour. Drops reads past their retention.
 async fn note_private_read(
     connection: &mut Connection,
     read: &PrivateRead,
@@ -265,7 +265,7 @@ async fn note_private_read(
     Ok(())
 }
 
-/// Withholds what a user has written so far, and closes what they are owed.
+/// Withholds what a user has written so far, and closes the answers owed to them.
 async fn redact_user(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -283,7 +283,7 @@ async fn redact_user(
     Ok(())
 }
 
-/// Withholds what was written in a conversation until then, and closes what is owed there.
+/// Withholds the messages of a conversation up to a time, and closes the answers owed there.
 async fn reset_conversation(
     connection: &mut Connection,
     counters: &mut Counters,

@@ -1,4 +1,4 @@
-//! New rows of the outbox.
+//! Inserts rows into the outbox.
 
 use serde_json::json;
 
@@ -8,11 +8,11 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
 
-/// What a new row belongs to.
+/// The owner of a new row.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemOwner {
     pub decision: DecisionId,
-    /// Whether a user waits for it.
+    /// Whether a user waits for the post.
     pub is_owed: bool,
 }
 

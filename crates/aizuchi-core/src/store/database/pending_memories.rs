@@ -1,4 +1,4 @@
-//! The memories that wait to be made, each with how the calls for it went.
+//! The pending memory jobs, each with the failures of its calls.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::store::database::rows;
 use crate::store::database::sql::memory as sql;
 use crate::store::pending_memories::{MemoryFailure, PendingMemory};
 
-/// Those of a workspace, the first due ones.
+/// The pending jobs of a workspace, the first due ones first.
 pub async fn read(
     readers: &Readers,
     workspace: &WorkspaceId,

@@ -1,5 +1,5 @@
-//! The pending states of conversations: read for a whole batch at once, changed by the rules, and written back where
-//! they differ.
+//! The pending states of conversations: read for a whole batch at once, changed by the rules, and written back if
+//! changed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
 
-/// Pending states, as they were read and as they are now.
+/// Pending states as they were read, and in their current form.
 pub struct PendingStates(HashMap<ConversationId, (PendingState, PendingState)>);
 
 impl PendingStates {
@@ -24,8 +24,8 @@ impl PendingStates {
             .map(|(pending_states, _)| pending_states)
     }
 
-    /// Reads the pending states, and the indexes of those messages that are stored already. A message comes with
-    /// its client message id.
+    /// Reads the pending states, and the indexes of the messages that are stored already. Each message comes with its
+    /// client message id.
     pub async fn read_with_known(
         connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
@@ -61,7 +61,7 @@ impl PendingStates {
         &mut self.0.entry(conversation.clone()).or_default().1
     }
 
-    /// Writes what has changed since the states were read.
+    /// Writes the states that changed since they were read.
     pub async fn write(self, connection: &mut Connection, now_ms: i64) -> Result<(), StoreError> {
         let changed = || self.0.iter().filter(|(_, (before, after))| before != after);
         let steps: Vec<Value> = changed()
@@ -101,7 +101,7 @@ impl PendingStates {
     }
 }
 
-/// The owed rows that `these` has and `those` does not.
+/// The owed rows that are in `these` and not in `those`.
 fn owed_rows(
     conversation: &ConversationId,
     these: &PendingState,

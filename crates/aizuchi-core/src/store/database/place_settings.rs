@@ -1,4 +1,4 @@
-//! The settings that people ordered for workspaces, channels and threads.
+//! The settings that users ordered for workspaces, channels and threads.
 
 use crate::chat::WorkspaceId;
 use crate::rules::setting_override::{
@@ -37,7 +37,7 @@ pub async fn change(
     Ok(())
 }
 
-/// Those in force in a workspace.
+/// The settings in force in a workspace.
 pub async fn read(
     readers: &Readers,
     workspace: &WorkspaceId,
@@ -51,7 +51,7 @@ pub async fn read(
     Ok(settings)
 }
 
-/// `None`: a setting that this version does not know.
+/// Converts a row. `None` for a setting that this version does not know.
 fn from_row(row: &Row) -> Result<Option<SettingOverride>, StoreError> {
     let text = |column: &str| rows::column::<String>(row, column);
     let (kind, value) = (SettingKind::from_name(&text("setting")?), text("value")?);

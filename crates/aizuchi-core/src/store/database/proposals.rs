@@ -1,4 +1,4 @@
-//! Words that somebody approves before they are said: kept, decided exactly once, and read.
+//! Proposals, which need approval before they are posted: stores them, decides each exactly once, and reads them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{Counters, marks, rows, sql, trust};
 use crate::store::refusal_reason::RefusalReason;
 
-/// What is read of a proposal to decide it.
+/// The part of a proposal that is needed to decide it.
 struct StoredProposal {
     id: ProposalId,
     decision: DecisionId,
@@ -29,7 +29,7 @@ struct StoredProposal {
     expires: Timestamp,
 }
 
-/// Keeps new rows of the outbox until somebody decides. What is overdue lapses with it.
+/// Holds the new rows of a draft in the outbox until a person decides. Also lapses overdue proposals.
 pub async fn put(
     connection: &mut Connection,
     claim: &Claim,
@@ -58,7 +58,7 @@ pub async fn put(
     Ok(())
 }
 
-/// What nobody has decided in time cannot be approved any more, and its words are gone.
+/// Lapses proposals that were not decided in time: they cannot be approved any more, and their text is erased.
 pub async fn lapse(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
         query(statement).bind(now.as_millisecond()).execute(&mut *connection).await?;
@@ -66,7 +66,7 @@ pub async fn lapse(connection: &mut Connection, now: Timestamp) -> Result<(), St
     Ok(())
 }
 
-/// Decides a proposal, once: the first choice counts.
+/// Decides a proposal once: the first choice counts.
 pub async fn decide(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -93,8 +93,8 @@ pub async fn decide(
         | ProposalState::Declined
         | ProposalState::Never => return refused(RefusalReason::ProposalDecided),
     }
-    // It stays open in the table until something has overdue ones lapse. An edit or deletion behind it has erased its
-    // words.
+    // An overdue proposal stays open in the table until the next `lapse`. If a message behind it was edited or deleted,
+    // its text has been erased.
     let is_overdue = proposal.expires.as_millisecond() <= now.as_millisecond();
     if is_overdue || items.is_empty() || items.iter().any(|item| item.text.is_empty()) {
         return refused(RefusalReason::ProposalLapsed);
@@ -130,7 +130,7 @@ pub async fn decide(
     trust::after_click(connection, click, now).await
 }
 
-/// Opens the decision again, and has its words posted next.
+/// Reopens the decision, and makes posting its text the next step.
 async fn approve(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -186,7 +186,7 @@ fn stored_proposal(row: &Row) -> Result<StoredProposal, StoreError> {
     })
 }
 
-/// A proposal as it stands at `now`.
+/// Converts a row to a proposal with its state at `now`.
 pub fn from_row(row: &Row, now: Timestamp) -> Result<Proposal, StoreError> {
     let stored = stored_proposal(row)?;
     let texts: Vec<String> = rows::parse_json(&rows::column::<String>(row, "texts")?)?;

@@ -35,8 +35,8 @@ impl ReadOnlyDatabase {
         }
     }
 
-    /// Opens one that an earlier version may be using, too: of its file, a copy is made in `folder`, which has to stay as
-    /// long as the database is read, and is brought up to date.
+    /// Opens a database that an earlier version may still be using. If it is a file, it is copied to `folder`, and the
+    /// copy is migrated; `folder` must exist as long as the database is read.
     pub async fn open_any_version(
         location: &DatabaseLocation,
         folder: &Path,
@@ -54,7 +54,7 @@ impl ReadOnlyDatabase {
         Self::open(&DatabaseLocation::Sqlite(copy)).await
     }
 
-    /// The same as a store without a writer.
+    /// Converts it to a store without a writer.
     pub fn into_store(self) -> DatabaseStore {
         DatabaseStore::from_readers(self.readers)
     }
@@ -68,7 +68,7 @@ impl ReadOnlyDatabase {
         rows.await?.iter().map(rows::channel_from_row).collect()
     }
 
-    /// The channels with this id, or with this name, with or without a leading `#`.
+    /// The channels with this id or name, with or without a leading `#`.
     pub async fn find_channels(
         &self,
         name_or_id: &str,
@@ -99,7 +99,7 @@ impl ReadOnlyDatabase {
         Ok(message.fetch_optional(&self.readers).await?.is_some())
     }
 
-    /// How many messages are older than this and not erased yet.
+    /// The number of messages older than this that are not erased yet.
     pub async fn count_messages_before(&self, before: Timestamp) -> Result<u64, StoreError> {
         let count = query(sql::expiry::COUNT_EXPIRED).bind(before.as_millisecond());
         rows::to_unsigned(rows::column(&count.fetch_one(&self.readers).await?, "n")?)

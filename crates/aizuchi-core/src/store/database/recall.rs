@@ -1,5 +1,5 @@
-//! Full-text search in a database: in the index first, then in the messages that are not indexed yet. Both only
-//! choose candidates, which are then ranked by their current text.
+//! Full-text search in a database: first in the index, then in the messages that are not indexed yet. Both only select
+//! candidates, which are then ranked by their current text.
 
 mod candidates;
 pub mod index;
@@ -16,7 +16,7 @@ use crate::store::database::recall::candidates::{CANDIDATE_BATCH, IndexPartition
 use crate::store::database::rows;
 use crate::store::database::sql::recall as sql;
 
-/// The most unindexed messages that are searched one by one. There are more only while an old database is being
+/// The maximum number of unindexed messages that are scanned. There are more only while an old database is being
 /// indexed.
 pub const MAX_UNINDEXED: i64 = 20_000;
 
@@ -66,7 +66,7 @@ struct UnindexedMessage {
     terms: Vec<String>,
 }
 
-/// The index partitions that may be searched.
+/// The index partitions that the query may search.
 async fn read_partitions(
     connection: &mut Connection,
     filter: &RecallQuery,

@@ -1,6 +1,6 @@
-//! Withholds what opted-out users wrote, and what stood in a conversation that was reset. The newest messages are
-//! withheld with the order, the others page by page, so that others are heard meanwhile. So are the prompts erased that
-//! held a standing order of somebody who opted out or was forgotten.
+//! Withholds the messages of opted-out users and of conversations that were reset. The newest messages are withheld
+//! with the order, the others page by page, so that hearing is not blocked. In the same way, prompts are erased that
+//! held a standing order of a user who opted out or was forgotten.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::sql::redaction as sql;
 use crate::store::database::{Counters, forget, memory, rows, sql as flow_sql};
 
-/// How many messages are withheld with the order, and then in each transaction: each takes its links along.
+/// How many messages are withheld with the order, and then in each transaction: the links of each are removed with it.
 const PAGE_AT_ONCE: usize = 50;
 const PAGE: usize = 25;
 /// How many prompts are erased in each transaction: each can be tens of kilobytes long.
 const PROMPTS: i64 = 10;
-/// How many messages are looked through for a page, since some may be withheld already.
+/// How many messages are read to fill a page, since some may be withheld already.
 const CANDIDATES: i64 = 500;
 
-/// Whose or which messages are withheld. Without a user it is a conversation.
+/// The scope of a redaction: a user, or else a conversation.
 struct RedactionTask {
     workspace: String,
     user: String,
@@ -31,23 +31,24 @@ struct RedactionTask {
     position: RedactionPosition,
 }
 
-/// Everything before it is still to be withheld, newest first: a revision, or a time and an id.
+/// The position of a redaction: messages before it are still to be withheld, newest first. It is a revision, or a time
+/// and an id.
 struct RedactionPosition {
     before: i64,
     before_id: String,
 }
 
-/// What one page has done.
+/// The result of one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedactionProgress {
-    /// Nothing is to be withheld.
+    /// There is nothing to withhold.
     Idle,
     Working,
-    /// Something is withheld as a whole.
+    /// A redaction is complete.
     Done(WorkspaceId),
 }
 
-/// Begins to withhold what a user has written so far.
+/// Starts to withhold what a user has written so far.
 pub async fn begin_for_user(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -66,7 +67,7 @@ pub async fn begin_for_user(
     begin(connection, counters, redaction, Vec::new(), now).await
 }
 
-/// Begins to withhold what was written in a conversation until then, and the parent message of a thread.
+/// Starts to withhold the messages of a conversation up to a time, and the parent message of a thread.
 pub async fn begin_for_conversation(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -119,7 +120,7 @@ pub async fn is_pending(connection: &mut Connection) -> Result<bool, StoreError>
     Ok(false)
 }
 
-/// Erases the next prompts that held an order of somebody who was forgotten or opted out, or what is left of these
+/// Erases the next prompts that held an order of a user who was forgotten or opted out, or the remaining rows of these
 /// orders. Returns whether there was anything to erase.
 async fn erase_next_prompts(
     connection: &mut Connection,
@@ -188,14 +189,14 @@ async fn withhold(
         let message = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
         messages.push((message, rows::to_timestamp(rows::column(row, "at_ms")?)?));
     }
-    // Whoever pages through revisions sees the oldest one first.
+    // Readers that page through revisions get the oldest message first.
     messages.sort_by(|(one, one_at), (other, other_at)| (one_at, one).cmp(&(other_at, other)));
     let revised = messages.iter().map(|(MessageRef(channel, id), _)| {
         counters.revision += 1;
         json!([channel, id, counters.revision])
     });
     let revised = revised.collect::<Value>().to_string();
-    // Only now: reasons that rested on a memory go with a revision that nobody was told yet.
+    // Must come after the loop: erasing reasons that depend on a memory needs a revision that no reader has seen yet.
     memory::forget_messages(connection, counters, workspace, &messages, now).await?;
     let withhold = query(sql::WITHHOLD_MESSAGES).bind(workspace.as_str()).bind(revised);
     withhold.execute(connection).await?;

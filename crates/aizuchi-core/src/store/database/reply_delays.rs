@@ -1,5 +1,5 @@
 //! How long users take to answer: read for the channels of a whole batch at once, updated with each message, and
-//! written back where it differs.
+//! written back if changed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
 use crate::store::{REPLY_DELAY_LOOKBACK, StoreError};
 
-/// The reply delays of the channels with new messages by humans.
+/// The reply delays of the channels with new messages from humans.
 #[derive(Default)]
 pub struct LearnedDelays {
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
@@ -54,7 +54,7 @@ impl LearnedDelays {
         Ok(learned)
     }
 
-    /// Records the next message of its conversation.
+    /// Records the next message of a conversation.
     pub fn hear(&mut self, message: &Message) {
         let Some(previous) = PreviousMessage::from_message(message) else { return };
         let channel =

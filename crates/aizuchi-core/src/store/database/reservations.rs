@@ -1,5 +1,5 @@
-//! Reserves what model calls may cost. The writer applies one call at a time, so calls that are planned at once count
-//! each other. What counts no more is dropped by the calls that follow.
+//! Reserves the maximum cost of model calls. The writer applies one call at a time, so concurrent calls count each
+//! other. Expired entries are dropped by the calls that follow.
 
 use jiff::Timestamp;
 
@@ -21,7 +21,7 @@ pub async fn reserve(
 ) -> Result<ReservationResult, StoreError> {
     let (mut usage, has_lapsed) = read_usage(connection, call, now).await?;
     if has_lapsed {
-        // First: what processes that died may have spent counts for this call, too.
+        // First, so that what dead processes may have spent counts for this call, too.
         book_lapsed(connection, call, now).await?;
         (usage, _) = read_usage(connection, call, now).await?;
     }
@@ -45,7 +45,7 @@ pub async fn reserve(
     Ok(admission)
 }
 
-/// What the limits count, and whether reservations have lapsed that are not booked yet.
+/// The usage that the limits count, and whether there are lapsed reservations that are not recorded yet.
 async fn read_usage(
     connection: &mut Connection,
     call: &PlannedCall,
@@ -64,7 +64,7 @@ async fn read_usage(
     Ok((usage, rows::column::<i64>(&row, "lapsed")? > 0))
 }
 
-/// Books what was reserved by processes that died during a call.
+/// Records the reservations of processes that died during a call as usage.
 async fn book_lapsed(
     connection: &mut Connection,
     call: &PlannedCall,
@@ -82,7 +82,7 @@ async fn book_lapsed(
     Ok(())
 }
 
-/// Counts a judge call about one user, unless they were forgotten after it was read what they wrote.
+/// Counts a judge call about one user, unless they were forgotten after their messages were read.
 async fn put_judge_call(
     connection: &mut Connection,
     call: &PlannedCall,
@@ -104,7 +104,7 @@ async fn put_judge_call(
     Ok(())
 }
 
-/// Books what calls cost that have no claim, in the place of what was reserved for them.
+/// Records the cost of calls without a claim, and releases the reservation for them.
 pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(), StoreError> {
     if let Some(token) = call.reservation {
         release(&mut *connection, token).await?;
@@ -136,7 +136,7 @@ pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(
     Ok(())
 }
 
-/// Gives back what a claim has reserved: its calls are booked.
+/// Releases the reservation of a claim, since its calls are recorded.
 pub async fn release(connection: &mut Connection, token: i64) -> Result<(), StoreError> {
     query(sql::spending::DROP_RESERVATION).bind(token).execute(connection).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Conversions between rows of the database and the types of `chat`, `event`, `decision` and `memory`.
+//! Conversions between database rows and the types of `chat`, `event`, `decision` and `memory`.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::store::stored_message::{ReactionGroup, StoredMessage};
 
 type RowResult<T> = Result<T, StoreError>;
 
-/// The column `thread` of a conversation.
+/// The value of a conversation's `thread` column.
 pub fn thread_column(conversation: &ConversationId) -> &str {
     conversation.thread.as_ref().map_or("", |thread| thread.as_str())
 }
@@ -43,7 +43,7 @@ pub fn conversation_from_row(row: &Row) -> RowResult<ConversationId> {
     Ok(in_thread(workspace, channel, column(row, "thread")?))
 }
 
-/// The conversation with these three columns.
+/// The conversation with these column values.
 fn in_thread(workspace: WorkspaceId, channel: ChannelId, thread: String) -> ConversationId {
     let thread = (!thread.is_empty()).then(|| MessageId::new(thread));
     ConversationId { workspace, channel, thread }
@@ -92,7 +92,7 @@ fn reactions_from_row(row: &Row) -> RowResult<Vec<ReactionGroup>> {
     })))
 }
 
-/// A list of messages as [`super::sql::recall::RECALLED_BY_NUMBER`] returns it.
+/// Parses a list of messages as returned by [`super::sql::recall::RECALLED_BY_NUMBER`].
 pub fn parse_recalled(json: &str) -> RowResult<Vec<RecalledMessage>> {
     let rows: Vec<RecalledRow> = parse_json(json)?;
     rows.into_iter().map(RecalledRow::into_recalled).collect()
@@ -115,7 +115,7 @@ pub fn cursor_from_row(row: &Row) -> RowResult<Cursor> {
     })
 }
 
-/// A thread, and the time of its newest message.
+/// Converts a row with a thread and the time of its newest message.
 pub fn thread_activity_from_row(row: &Row) -> RowResult<(MessageId, Timestamp)> {
     Ok((MessageId::new(column::<String>(row, "thread")?), to_timestamp(column(row, "at_ms")?)?))
 }
@@ -130,13 +130,13 @@ pub fn user_from_row(row: &Row) -> RowResult<User> {
     })
 }
 
-/// A list of steps as [`super::sql::steps::STEPS`] returns it.
+/// Parses a list of steps as returned by [`super::sql::steps::STEPS`].
 pub fn parse_steps(json: &str) -> RowResult<Vec<Step>> {
     let rows: Vec<StepRow> = parse_json(json)?;
     rows.into_iter().map(StepRow::into_step).collect()
 }
 
-/// A list of open owed answers as [`super::sql::steps::PENDING_STATES`] returns it.
+/// Parses a list of open owed answers as returned by [`super::sql::steps::PENDING_STATES`].
 pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
     let rows: Vec<OwedRow> = parse_json(json)?;
     rows.into_iter().map(OwedRow::into_owed).collect()
@@ -170,7 +170,7 @@ pub fn step_values(step: &Step) -> Value {
     ])
 }
 
-/// A row of `outbox`.
+/// Converts a row of `outbox`.
 pub fn outbox_item_from_row(row: &Row) -> RowResult<OutboxItem> {
     Ok(OutboxItem {
         id: OutboxItemId(column(row, "id")?),
@@ -225,7 +225,7 @@ fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
 pub fn judged_moment_from_row(row: &Row) -> RowResult<JudgedMoment> {
     let judgment: Judgment = parse_json(&column::<String>(row, "judgment")?)?;
     let mut moment: MomentFeatures = parse_json(&column::<String>(row, "moment")?)?;
-    // After a second look, another model than that of the first may have had the last word.
+    // A second look may have been decided by another model than the first.
     if let Some(judge) = column::<Option<String>>(row, "judge")? {
         moment.judge = judge.into();
     }
@@ -241,17 +241,17 @@ fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {
     }))
 }
 
-/// A nullable JSON column.
+/// Reads a nullable JSON column.
 pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<Option<T>> {
     column::<Option<String>>(row, name)?.map(|json| parse_json(&json)).transpose()
 }
 
-/// A row of [`super::sql::decisions::EXCHANGES`].
+/// Converts a row of [`super::sql::decisions::EXCHANGES`].
 pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
     let (prompt, answer) = match column::<Option<Vec<u8>>>(row, "packed")? {
         Some(packed) => unpack(&packed)?,
-        // An earlier version stored it.
+        // Stored uncompressed by an earlier version.
         None => (prompt, column(row, "answer")?),
     };
     let messages: Vec<String> = parse_json(&column::<String>(row, "lines")?)?;
@@ -292,7 +292,7 @@ pub fn to_unsigned(value: i64) -> RowResult<u64> {
         .map_err(|_| StoreError::Broken(format!("{value} where no negative number can be")))
 }
 
-/// A column of milliseconds that may be empty.
+/// Reads a nullable column of milliseconds.
 pub fn optional_time(row: &Row, name: &str) -> RowResult<Option<Timestamp>> {
     column::<Option<i64>>(row, name)?.map(to_timestamp).transpose()
 }
@@ -302,7 +302,7 @@ pub fn to_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
         .map_err(|_| StoreError::Broken(format!("{milliseconds} is not a time in milliseconds")))
 }
 
-/// The end of an order; the greatest timestamp stands for never.
+/// Converts the end of an order; the greatest timestamp means never.
 pub fn to_end_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
     if milliseconds >= Timestamp::MAX.as_millisecond() {
         return Ok(Timestamp::MAX);
@@ -315,7 +315,7 @@ pub fn parse_json<T: DeserializeOwned>(json: &str) -> RowResult<T> {
         .map_err(|error| StoreError::Broken(format!("a JSON column: {error}")))
 }
 
-/// An enum variant by its serde name.
+/// Parses an enum variant by its serde name.
 pub fn parse_name<T: DeserializeOwned>(name: &str) -> RowResult<T> {
     serde_json::from_value(Value::String(name.to_owned())).map_err(|error| {
         StoreError::Broken(format!("a column with a fixed list of words: {error}"))

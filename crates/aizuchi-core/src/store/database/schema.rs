@@ -1,4 +1,4 @@
-//! The schema of a database: its version, and how it is migrated.
+//! The schema of a database: its version and its migrations.
 
 use std::borrow::Cow;
 
@@ -33,11 +33,11 @@ pub async fn migrate(
     })
 }
 
-/// Stands among the migrations of a database that was moved elsewhere. No program knows a migration with this number,
-/// so those of every version refuse the database.
+/// Marks a database as moved, among its migrations. No program knows a migration with this number, so every version
+/// refuses the database.
 const MOVED: i64 = 9_000_000_000;
 
-/// Where a database was moved to, if it was.
+/// The new location of a database that was moved.
 pub async fn moved_to(connection: &mut Connection) -> Result<Option<String>, StoreError> {
     if query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_none() {
         return Ok(None);
@@ -46,7 +46,7 @@ pub async fn moved_to(connection: &mut Connection) -> Result<Option<String>, Sto
     moved.map(|row| rows::column(&row, "description")).transpose()
 }
 
-/// From now on, every process refuses to open the database, and says where it was moved.
+/// Marks the database as moved: from now on, every process refuses to open it and reports the new location.
 pub async fn set_moved_to(connection: &mut Connection, place: &str) -> Result<(), StoreError> {
     let mark = query(sql::SET_MOVED_TO).bind(MOVED).bind(place).bind(Some(Vec::new()));
     mark.execute(connection).await.map(|_| ())
@@ -63,7 +63,7 @@ pub fn moved_error(shown: &str, moved_to: &str) -> StoreError {
     ))
 }
 
-/// Fails unless all these migrations, and no others, were applied.
+/// Fails unless exactly these migrations were applied.
 pub async fn expect_newest(
     shown: &str,
     migrations: &[SchemaMigration],

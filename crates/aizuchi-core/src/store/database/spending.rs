@@ -1,4 +1,4 @@
-//! Books what model calls have cost: to their channel and to its workspace, by the hour and by the day.
+//! Records the cost of model calls: for their channel and its workspace, by hour and by day.
 
 use jiff::Timestamp;
 
@@ -10,14 +10,14 @@ use crate::store::database::sql;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// What one call has cost.
+/// The cost of one call.
 pub struct Expense<'a> {
     pub workspace: &'a WorkspaceId,
     /// The channel's id; empty for the whole workspace.
     pub channel: &'a str,
     pub at: Timestamp,
     pub cost: CallCost,
-    /// Whether the price of its model is known.
+    /// Whether the price of the model is known.
     pub is_priced: bool,
     /// Whether no user waited for the result.
     pub is_unsolicited: bool,

@@ -1,7 +1,7 @@
-//! Every statement for the two databases, as constants. A test prepares each of them.
+//! The statements for both databases, as constants. A test prepares each of them.
 //!
-//! `LIMIT +?1` instead of `LIMIT ?1`: SQLite peeks at a bare placeholder while planning and replans for each new
-//! value, which takes longer than most statements run.
+//! `LIMIT +?1` instead of `LIMIT ?1`: SQLite peeks at a bare placeholder while planning and replans for each new value,
+//! which takes longer than most statements run.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
@@ -12,7 +12,7 @@ macro_rules! statements {
     };
 }
 
-/// The models' usage that is booked, at `$now`; the channel is '' for all channels.
+/// The recorded usage of the models at `$now`; the channel '' stands for all channels.
 macro_rules! spent {
     ($channel:literal, $now:literal) => {
         concat!(
@@ -28,7 +28,7 @@ macro_rules! spent {
     };
 }
 
-/// What the files of a message take. Only those of the local room are kept.
+/// The size of a message's files. They are stored only for the local room.
 macro_rules! upload_bytes {
     () => {
         "CASE WHEN messages.workspace = 'local' AND messages.attachments <> '[]' THEN
@@ -98,24 +98,24 @@ statements! {
     COUNTERS = "SELECT revision, last_number, installation, copied_ms, restored_ms FROM counters";
     INSTALLATION = "SELECT installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
-    /// In a backup: when it was made.
+    /// Recorded in a backup: when it was made.
     NOTE_COPIED = "UPDATE counters SET copied_ms = ?1, restored_ms = NULL, backed_up_ms = ?1";
-    /// In the database of which a backup was made.
+    /// Recorded in the database that was backed up.
     NOTE_BACKED_UP = "UPDATE counters SET backed_up_ms = ?1 WHERE coalesce(backed_up_ms, 0) < ?1";
     LAST_BACKUP = "SELECT backed_up_ms FROM counters";
-    /// A copy that was made with other tools does not tell when, though it may say so of an earlier one; it knows what was
-    /// heard before.
+    /// A copy that was made with other tools does not know its time, though it may hold the time of an earlier copy;
+    /// the newest message before the restore replaces it.
     NOTE_RESTORED = "
         UPDATE counters SET restored_ms = ?1,
             copied_ms = coalesce(CASE WHEN restored_ms IS NULL THEN copied_ms END, (SELECT max(at_ms) FROM messages WHERE at_ms <= ?1), 0)";
-    /// No number that was given out in the time that is missing comes again: a question with buttons may still stand in a
-    /// chat and name one. More than a thousand a second are not given out for long.
+    /// Skips the numbers that may have been assigned in the lost time span: a question with buttons in a chat may still
+    /// refer to one. More than a thousand per second are not assigned for long.
     SKIP_LOST_NUMBERS = "
         UPDATE counters SET last_number = last_number + 1000000
             + CASE WHEN copied_ms > 0 AND copied_ms < restored_ms THEN restored_ms - copied_ms ELSE 0 END";
     WEEKLY_NOTE = "
         SELECT state, begun_ms FROM weekly_notes WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
-    /// ?6 is when the row was last begun, for whoever begins it again.
+    /// ?6 is the expected `begun_ms` of a row that is begun again.
     BEGIN_WEEKLY_NOTE = "
         INSERT INTO weekly_notes (workspace, channel, week, state, begun_ms) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (workspace, channel, week) DO UPDATE SET begun_ms = excluded.begun_ms
@@ -123,18 +123,18 @@ statements! {
     END_WEEKLY_NOTE = "
         UPDATE weekly_notes SET state = ?4 WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
     DROP_WEEKLY_NOTES = "DELETE FROM weekly_notes WHERE begun_ms < ?1";
-    /// Changes a byte: SQLite writes nothing where nothing changes.
+    /// Changes a byte: SQLite writes nothing if nothing changes.
     PROBE = "UPDATE counters SET probes = probes + 1";
     PUT_CURSOR = "
         INSERT INTO bookmarks (workspace, place, value) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, place) DO UPDATE SET value = excluded.value WHERE bookmarks.value <> excluded.value";
     CURSORS = "
         SELECT workspace, place, value FROM bookmarks WHERE workspace = ?1 ORDER BY place";
-    /// Only a server chooses its plans by statistics; SQLite is told which index to use.
+    /// Only a server chooses plans by statistics; for SQLite the statements name the index.
     ANALYZE = "SELECT 'nothing to analyze'";
     /// Waits for readers as long as for a lock.
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
-    /// How long to wait for a lock.
+    /// The timeout for a lock.
     SET_BUSY_TIMEOUT = "PRAGMA busy_timeout = 2000";
     SET_NO_BUSY_TIMEOUT = "PRAGMA busy_timeout = 0";
     DATABASE_SIZE = "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()";

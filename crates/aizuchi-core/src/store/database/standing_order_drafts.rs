@@ -1,4 +1,4 @@
-//! Drafts of standing orders. No prompt holds one, so a draft that is discarded leaves nothing behind.
+//! Drafts of standing orders. No prompt holds one, so discarding a draft leaves no traces.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::store::database::standing_orders::{
 use crate::store::database::{Counters, sql};
 use crate::store::refusal_reason::RefusalReason;
 
-/// Drafts an order. A command of the chat that is carried out again drafts nothing.
+/// Drafts an order. Idempotent for a chat command that is carried out again.
 pub async fn draft(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -52,7 +52,7 @@ pub async fn draft(
     put(connection, counters, workspace, &draft).await
 }
 
-/// Puts a draft in force, in the place of what it changes.
+/// Puts a draft in force, replacing the order that it changes.
 pub async fn keep(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -75,7 +75,7 @@ pub async fn keep(
     Ok(())
 }
 
-/// Discards a draft that somebody wants no more.
+/// Discards a draft.
 pub async fn drop(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -89,7 +89,7 @@ pub async fn drop(
     discard_draft(connection, workspace, number).await
 }
 
-/// Neither the orders of a scope nor the drafts for it may be too many.
+/// Checks that neither the orders of a scope nor the drafts for it exceed their maximum.
 async fn check_place(
     connection: &mut Connection,
     workspace: &WorkspaceId,

@@ -1,4 +1,4 @@
-//! Standing orders: those in force, and what they were before.
+//! Standing orders: those in force, and their earlier versions.
 
 use jiff::Timestamp;
 
@@ -13,8 +13,8 @@ use crate::store::database::{Counters, rows, sql};
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 
-/// Gives an order. A command of the chat is carried out again if the process ended before its message was stored, and
-/// gives nothing then.
+/// Gives an order. Idempotent for a chat command, which is carried out again if the process ended before its message
+/// was stored.
 pub async fn give(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -44,7 +44,7 @@ pub async fn give(
     put(connection, counters, workspace, &order).await
 }
 
-/// Puts a new version in the place of an order.
+/// Replaces an order with a new version.
 pub async fn change(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -91,7 +91,7 @@ pub async fn drop(
     end(connection, workspace, number, now).await
 }
 
-/// Revokes what a user ordered, and erases its words in all versions. The prompts that held them are erased page by
+/// Revokes a user's orders, and erases the text of all their versions. The prompts that held them are erased page by
 /// page: see [`super::redaction`].
 pub async fn withdraw_all_of(
     connection: &mut Connection,
@@ -106,7 +106,7 @@ pub async fn withdraw_all_of(
     Ok(())
 }
 
-/// Whether an order was given by this command of the chat.
+/// Whether an order was given by this chat command.
 pub(super) async fn was_given(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -119,7 +119,7 @@ pub(super) async fn was_given(
     Ok(given.fetch_optional(connection).await?.is_some())
 }
 
-/// Who may read an order that is given now.
+/// The visibility of an order that is given now.
 pub(super) async fn visibility(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -132,7 +132,7 @@ pub(super) async fn visibility(
     Ok(channel.map_or(Visibility::Private, |channel| channel.visibility))
 }
 
-/// How many orders, or drafts, there are in a scope.
+/// The number of orders, or drafts, in a scope.
 pub(super) async fn count(
     connection: &mut Connection,
     statement: &'static str,
@@ -144,7 +144,7 @@ pub(super) async fn count(
     rows::column(&count.fetch_one(connection).await?, "n")
 }
 
-/// A number that no order has had.
+/// Allocates an unused order number.
 pub(super) async fn next_number(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -153,7 +153,7 @@ pub(super) async fn next_number(
     rows::column(&next.fetch_one(connection).await?, "number")
 }
 
-/// The order in force, or the draft, of a number.
+/// The order in force, or the draft, with this number.
 pub(super) async fn find(
     connection: &mut Connection,
     statement: &'static str,
@@ -164,7 +164,7 @@ pub(super) async fn find(
     found.fetch_optional(connection).await?.as_ref().map(from_row).transpose()
 }
 
-/// Drops what was revoked long ago, and drafts that have lapsed.
+/// Drops revoked orders past their retention, and lapsed drafts.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     let drop = query(sql::orders::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
@@ -184,7 +184,7 @@ pub(super) async fn discard_draft(
     Ok(())
 }
 
-/// Discards what a user drafted.
+/// Discards a user's drafts.
 async fn discard_drafts_of(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -197,7 +197,7 @@ async fn discard_drafts_of(
     Ok(())
 }
 
-/// Discards what nobody has kept.
+/// Discards drafts that were not kept in time.
 async fn drop_lapsed_drafts(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
     let drop = query(sql::orders::DROP_LAPSED_STANDING_ORDER_DRAFTS).bind(before.as_millisecond());
@@ -239,7 +239,7 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// The orders that one of the statements finds.
+/// The orders that a statement returns.
 pub async fn read(
     readers: &Readers,
     statement: &'static str,

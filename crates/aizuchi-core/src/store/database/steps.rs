@@ -79,7 +79,7 @@ pub async fn complete(
     };
     let mut outcome = if is_stale { outcome.without_text() } else { outcome };
     if !outcome.attempts.is_empty() {
-        // What the calls really cost is booked below, in place of the estimate.
+        // The actual cost of the calls is recorded below, in place of the estimate.
         reservations::release(connection, claim.token).await?;
     }
     for attempt in std::mem::take(&mut outcome.attempts) {
@@ -90,9 +90,9 @@ pub async fn complete(
         )
         .await?;
     }
-    // The files were read, whatever becomes of the text.
+    // The files were read, even if the text is discarded.
     attachments::keep_read(connection, conversation, &outcome.read_attachments).await?;
-    // Of a superseded step only its model calls and its post are recorded: both have happened.
+    // Only the model calls and the post of a superseded step are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
         if let Some(evaluation) = &outcome.evaluation {
@@ -142,7 +142,7 @@ async fn record_evaluation(
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
         .bind(evaluation.conversation_state.map(|state| state.name()))
-        // As JSON values they would be doubles with many digits.
+        // As JSON values they would become doubles with many digits.
         .bind(evaluation.moment.as_ref().and_then(|moment| serde_json::to_string(moment).ok()));
     put.execute(connection).await?;
     Ok(())
@@ -167,7 +167,7 @@ async fn record_posted(
     put_own_message(connection, counters, &message, item.message_gate()).await
 }
 
-/// The newest messages of the decision that the draft had considered, and had not.
+/// The times of the decision's newest message that the draft had considered, and of the newest that it had not.
 async fn newest_seen_and_unseen(
     connection: &mut Connection,
     claim: &Claim,
@@ -296,7 +296,7 @@ async fn end_outbox_items(
         }
         UnsentOutcome::DeadLettered => {
             if !item.is_sending() {
-                // The platform has refused it, so it is known not to be there.
+                // The platform has refused it, so it was certainly not posted.
                 let undispatch = query(sql::steps::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0);
                 undispatch.execute(&mut *connection).await?;
             }
@@ -328,7 +328,7 @@ async fn put_dead_letter(
     Ok(())
 }
 
-/// Opens the decision that follows the claim's decision, and moves its messages to it.
+/// Opens the successor of the claim's decision, and moves its messages there.
 async fn open_next_decision(
     connection: &mut Connection,
     counters: &mut Counters,

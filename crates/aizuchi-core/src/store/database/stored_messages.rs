@@ -10,7 +10,7 @@ use crate::store::database::{DatabaseStore, rows, sql};
 use crate::store::query::{FilteredMessages, MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
 
-/// Without a beginning, from the first message on.
+/// Without a start, everything from the first message on.
 pub(super) fn to_begin_ms(from: Option<Timestamp>) -> i64 {
     from.map_or(i64::MIN, |from| from.as_millisecond())
 }
@@ -42,7 +42,7 @@ impl DatabaseStore {
                     None => Ok(Vec::new()),
                 }
             }
-            // Greater than every id.
+            // Sorts after every id.
             MessageRange::AfterTime(at) => {
                 self.messages_after(&query, at.as_millisecond(), "\u{10ffff}").await
             }

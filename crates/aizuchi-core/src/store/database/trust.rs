@@ -1,4 +1,5 @@
-//! Offers to speak by itself from some confidence on: made and withdrawn by clicks, and answered once.
+//! Trust offers, to post without approval above some confidence: made and withdrawn as people decide proposals, and
+//! answered once.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::store::database::connection::{BindValue, Connection, Readers, Row, qu
 use crate::store::database::{Counters, rows, sql};
 use crate::store::refusal_reason::RefusalReason;
 
-/// Changes a channel's offer by a click that is stored already.
+/// Updates a channel's offer after a decided proposal, which is stored already.
 pub async fn after_click(
     connection: &mut Connection,
     (workspace, channel, id): (&WorkspaceId, &ChannelId, ProposalId),
@@ -36,7 +37,7 @@ pub async fn after_click(
     }
 }
 
-/// Answers an open offer of this confidence. Accepted, it orders the mode.
+/// Answers an open offer of this confidence. Accepting it also orders the mode.
 pub async fn answer(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -59,7 +60,7 @@ pub async fn answer(
     put(connection, &offer.answered(choice.state(), by.into(), now)).await
 }
 
-/// Withdraws a channel's open offer if another mode is ordered there than before.
+/// Withdraws a channel's open offer if a different mode is ordered there.
 pub async fn after_mode(
     connection: &mut Connection,
     (workspace, channel): (&WorkspaceId, &ChannelId),
@@ -134,7 +135,7 @@ fn from_row(row: &Row) -> Result<TrustOffer, StoreError> {
     })
 }
 
-/// A proposal that somebody has decided, with its channel.
+/// Converts a row to a decided proposal with its channel.
 pub fn label_from_row(row: &Row) -> Result<(ChannelId, ProposalLabel), StoreError> {
     let state: ProposalState = rows::parse_name(&rows::column::<String>(row, "state")?)?;
     let label = ProposalLabel {

@@ -1,4 +1,4 @@
-//! The files that people send in the local room.
+//! Files that people send in the local room.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::store::uploads::{
     PART_BYTES, UNSENT_LIFETIME, Upload, UploadChange, UploadLimits, Uploads,
 };
 
-/// How many bytes of files that were never sent are dropped in one transaction. One file is, however large.
+/// How many bytes of unsent files are dropped in one transaction. At least one file is, whatever its size.
 const SWEEP_BYTES: i64 = 50_000_000;
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl Uploads for DatabaseStore {
 }
 
 impl DatabaseStore {
-    /// Drops all files that no message was sent with in time, some in each transaction.
+    /// Drops all files that were not sent with a message in time, in several transactions.
     pub(super) async fn drop_unsent_uploads(&self, now: Timestamp) -> Result<(), StoreError> {
         let before = now.checked_sub(UNSENT_LIFETIME).unwrap_or(Timestamp::MIN);
         while self.change_uploads(UploadChange::DropBefore(before)).await? {}
@@ -85,7 +85,7 @@ impl DatabaseStore {
     }
 }
 
-/// Returns what the change tells; see [`Uploads`].
+/// Applies a change. Returns whether it took effect; see [`Uploads`].
 pub async fn change(
     connection: &mut Connection,
     change: &UploadChange,
@@ -103,7 +103,7 @@ pub async fn change(
     }
 }
 
-/// No other write comes between looking for room and taking it: one task writes.
+/// Only one task writes, so no other write comes between checking the quota and using it.
 async fn put(
     connection: &mut Connection,
     upload: &Upload,
@@ -125,7 +125,7 @@ async fn put(
     Ok(true)
 }
 
-/// Eight in one statement, where there are as many: a server may be far away.
+/// Up to eight parts in one statement, since a server may be far away.
 async fn put_parts(connection: &mut Connection, upload: &Upload) -> Result<(), StoreError> {
     let parts: Vec<&[u8]> = upload.bytes.chunks(PART_BYTES).collect();
     let mut number: i64 = 0;

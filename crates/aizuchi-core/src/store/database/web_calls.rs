@@ -1,4 +1,4 @@
-//! Counts what replies look up on the web. The writer applies one call at a time, so calls at once count each other.
+//! Counts the web lookups of replies. The writer applies one call at a time, so concurrent calls count each other.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::store::database::forget::user_hash::is_forgotten_since;
 use crate::store::database::rows;
 use crate::store::database::sql::web_calls as sql;
 
-/// Counts a call, or names the limit that forbids it.
+/// Counts a call, or returns the limit that forbids it.
 pub async fn count(
     connection: &mut Connection,
     call: &WebCall,
@@ -30,7 +30,7 @@ pub async fn count(
     Ok(None)
 }
 
-/// Whom a call counts for: nobody if they were forgotten while an answer to them was in the making.
+/// The person that a call counts for: none if they were forgotten while the answer was being made.
 async fn counted_person<'a>(
     connection: &mut Connection,
     call: &'a WebCall,
@@ -59,7 +59,7 @@ async fn read_usage(
     })
 }
 
-/// Drops what counts no more.
+/// Drops calls that no longer count.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = counted_since(now).as_millisecond();
     query(sql::DROP_OLD_WEB_CALLS).bind(before).execute(connection).await?;

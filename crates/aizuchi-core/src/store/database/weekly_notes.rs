@@ -1,4 +1,4 @@
-//! The rows of weekly notes.
+//! Reads and writes the rows of weekly notes.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What the writer is asked to write, and where each result goes.
+//! The requests to the writer, and where their results go.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::store::uploads::UploadChange;
 use crate::store::weekly_notes::{NoteChange, NoteKey};
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, StoreError};
 
-/// A write, and where its result goes. Each kind has a result of its own.
+/// A write, and where its result goes. Each kind has its own result type.
 pub enum WriteRequest {
     Hear {
         entry: Box<InboxEntry>,
@@ -80,7 +80,7 @@ pub enum WriteRequest {
         now: Timestamp,
         reply: WriteReply<()>,
     },
-    /// One step of it.
+    /// One step of a forgetting.
     Forget {
         write: Box<ForgetWrite>,
         now: Timestamp,
@@ -91,20 +91,20 @@ pub enum WriteRequest {
         step: MergeStep,
         reply: WriteReply<bool>,
     },
-    /// Truncates the write-ahead log and, if it could, notes that nothing of forgotten users is left.
+    /// Truncates the write-ahead log and, on success, records that nothing of forgotten users is left.
     TruncateLog {
         reply: WriteReply<bool>,
     },
-    /// Rewrites the database, which blocks all others.
+    /// Rewrites the database, which blocks all other writes.
     Rewrite {
         reply: WriteReply<()>,
     },
-    /// Erases the next page of what is older than messages are kept.
+    /// Erases the next page of messages past their retention.
     Expire {
         expiry: Expiry,
         reply: WriteReply<ExpiryProgress>,
     },
-    /// Withholds the next page of what users have ordered to be withheld.
+    /// Withholds the next page of messages that users have ordered to withhold.
     Redact {
         now: Timestamp,
         reply: WriteReply<RedactionProgress>,
@@ -123,7 +123,7 @@ pub enum WriteRequest {
         change: NoteChange,
         reply: WriteReply<bool>,
     },
-    /// Of the files that people send in the local room.
+    /// Changes the files that people send in the local room.
     ChangeUploads {
         change: UploadChange,
         reply: WriteReply<bool>,
@@ -134,7 +134,7 @@ pub enum WriteRequest {
     },
 }
 
-/// Where the result of one write goes. It is set when the write is applied, and sent after the commit.
+/// The destination of one write's result. It is set when the write is applied, and sent after the commit.
 pub struct WriteReply<T> {
     result: Option<T>,
     caller: oneshot::Sender<Result<T, StoreError>>,
@@ -160,7 +160,7 @@ impl<T> WriteReply<T> {
 }
 
 impl WriteRequest {
-    /// Sends the caller the result, or why nothing was written.
+    /// Sends the caller the result, or the error if nothing was written.
     pub fn respond(self, committed: Result<(), StoreError>) {
         match self {
             WriteRequest::Hear { reply, .. } => reply.send(committed),
@@ -190,7 +190,7 @@ impl WriteRequest {
         }
     }
 
-    /// Whether it is one page of many, after which the index is scrubbed.
+    /// Whether it is one of many erased pages, after which the index is scrubbed.
     pub fn is_erasure_page(&self) -> bool {
         matches!(self, WriteRequest::Forget { .. } | WriteRequest::Expire { .. })
     }
@@ -233,7 +233,7 @@ impl WriteRequest {
         }
     }
 
-    /// Whether it may take back or hide what could be read before.
+    /// Whether it may take back or hide anything that was readable before.
     pub fn may_erase(&self) -> bool {
         match self {
             WriteRequest::Order { order, .. } => order.may_erase(),
@@ -241,7 +241,7 @@ impl WriteRequest {
             | WriteRequest::Forget { .. }
             | WriteRequest::Redact { .. }
             | WriteRequest::Expire { .. } => true,
-            // What is heard is counted as it is stored. Prompts, journals and files are in no copy that is kept.
+            // Hearing counts its erasures itself. Prompts, journals and files are not cached.
             WriteRequest::Hear { .. }
             | WriteRequest::DropExchanges { .. }
             | WriteRequest::DropJournals { .. }
@@ -262,13 +262,13 @@ impl WriteRequest {
         }
     }
 
-    /// Whether what it deletes should not stay in the write-ahead log.
+    /// Whether the deleted data should not stay in the write-ahead log.
     pub fn leaves_text_in_log(&self) -> bool {
         match self {
             WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => true,
             WriteRequest::ChangeUploads { change, .. } => match change {
                 UploadChange::DropBefore(_) => true,
-                // Soon overwritten by other files, or else truncated within an hour.
+                // Soon overwritten by other files, or truncated within an hour.
                 UploadChange::Put { .. } | UploadChange::Drop { .. } => false,
             },
             WriteRequest::Forget { write, .. } => write.next.is_none(),
@@ -293,7 +293,7 @@ impl WriteRequest {
         }
     }
 
-    /// A message to be heard, and where its receipt goes, if it is one.
+    /// An incoming message and the reply for its receipt, if this is one.
     pub fn as_incoming_message(
         &mut self,
     ) -> Option<(IncomingMessage<'_>, &mut WriteReply<HearReceipt>)> {

@@ -1,5 +1,5 @@
-//! The only task that writes. It collects waiting writes into one transaction (group commit), so that one `fsync`
-//! pays for many messages; the callers get their results after the commit.
+//! The only task that writes. It commits waiting writes in one transaction (group commit), so that one `fsync` covers
+//! many messages; the callers get their results after the commit.
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -28,11 +28,12 @@ use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError
 
 /// How much longer a prompt's lineage is kept than its text.
 const LINEAGE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A server that does not answer a routine write within this time is gone, and another process may be active by then.
+/// A server that does not answer a routine write within this time is considered gone, and another process may be active
+/// by then.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long it may take to rewrite the database.
+/// The timeout of a rewrite of the database.
 const REWRITE_TIMEOUT: Duration = Duration::from_secs(600);
-/// The most writes in one transaction.
+/// The maximum number of writes in one transaction.
 const MAX_BATCH: usize = 256;
 
 pub struct DatabaseWriter {
@@ -43,41 +44,41 @@ pub struct DatabaseWriter {
     pub(super) erasures: watch::Sender<u64>,
     /// The revision at which the next batch is indexed.
     pub(super) index_at: u64,
-    /// How much of it is indexed at once.
+    /// The size of that batch.
     pub(super) index_batch: BatchSize,
     pub(super) write_health: Arc<Mutex<WriteHealth>>,
     pub(super) ownership: Ownership,
 }
 
-/// What makes this process the owner of a database.
+/// Proof that this process owns a database.
 pub enum Ownership {
-    /// The lock of a file, held while the file is open, and the files that it stands for.
+    /// The file lock, held while the file is open, and the files that it protects.
     FileLock { lock: std::fs::File, files: DatabaseFiles },
     /// An advisory lock held by the writing session.
     SessionLock(SessionHeartbeat),
 }
 
-/// How the newest writes went.
+/// The state of the newest writes.
 #[derive(Default)]
 pub struct WriteHealth {
     /// Why the newest write failed, if it did.
     pub failure: Option<String>,
-    /// The database was found to be damaged. Other parts of it may be writable, but a person has to act.
+    /// Set when the database was found to be damaged. Other parts of it may be writable, but the operator has to act.
     pub damage: Option<String>,
     /// When a write last succeeded.
     pub last_success: Option<Instant>,
 }
 
-/// How a server learns that this process is alive.
+/// How this process shows a server that it is alive.
 #[derive(Clone, Copy)]
 pub struct SessionHeartbeat {
     pub interval: Duration,
-    /// A server that takes longer to answer is gone.
+    /// A server that takes longer to answer is considered gone.
     pub timeout: Duration,
 }
 
 impl Ownership {
-    /// Completes when a server must hear from this process. A file needs no heartbeat.
+    /// Completes when a heartbeat is due on a server. A file needs none.
     async fn wait_until_heartbeat_due(&self) {
         match self {
             Ownership::FileLock { .. } => std::future::pending().await,
@@ -87,7 +88,7 @@ impl Ownership {
 }
 
 impl DatabaseWriter {
-    /// Writes until `shutdown`, then what is still waiting, and closes the database.
+    /// Writes until `shutdown`, then drains the queue and closes the database.
     pub fn run(mut self, shutdown: CancellationToken) -> BoxFuture<'static, anyhow::Result<()>> {
         Box::pin(async move {
             loop {
@@ -99,8 +100,8 @@ impl DatabaseWriter {
                         self.index().await?;
                         continue;
                     }
-                    // Every statement of the session shows the server that it is alive, so a busy writer needs no
-                    // heartbeat.
+                    // Every statement of the session shows the server that this process is alive, so a busy writer
+                    // needs no heartbeat.
                     () = self.ownership.wait_until_heartbeat_due() => {
                         self.send_heartbeat().await?;
                         continue;
@@ -113,10 +114,11 @@ impl DatabaseWriter {
                 {
                     batch.push(next);
                 }
-                // Beside an edit, whose terms go at once, those of an erased page would, too, which takes long.
+                // In one batch with an edit, whose terms are erased at once, the terms of an erased page would be
+                // erased at once, too, which takes long.
                 let is_page = |request: &mut WriteRequest| request.is_erasure_page();
                 let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
-                // Each has a transaction of its own, so that none takes as long as many do.
+                // Each gets its own transaction, to keep transactions short.
                 let large = batch.extract_if(.., |request| request.is_large());
                 let large: Vec<Vec<WriteRequest>> = large.map(|request| vec![request]).collect();
                 for batch in [batch, pages].into_iter().chain(large) {
@@ -124,7 +126,7 @@ impl DatabaseWriter {
                         self.write(batch).await?;
                     }
                 }
-                // Otherwise waiting writes come first.
+                // Otherwise, waiting writes come first.
                 if self.is_index_behind(index::INDEX_BATCH) {
                     self.index().await?;
                 }
@@ -154,18 +156,18 @@ impl DatabaseWriter {
             with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
         with_timeout(is_server, REWRITE_TIMEOUT, self.follow_up(&mut batch, &mut commits)).await?;
         let has_failed = self.record_health(&commits);
-        // Before the answer: who is told that a text is gone may look for it in the files.
+        // Before responding: a caller who is told that a text is gone may look for it in the files.
         if batch.iter().any(WriteRequest::leaves_text_in_log) {
             self.truncate_wal().await;
         }
         for (request, committed) in batch.into_iter().zip(commits) {
             request.respond(committed);
         }
-        // The session may have ended, and with it the ownership.
+        // The session may have ended, and the ownership with it.
         if has_failed { self.send_heartbeat().await } else { Ok(()) }
     }
 
-    /// Returns whether any write failed for other reasons than its own content.
+    /// Records the result of writes. Returns whether any failed for a reason other than its own content.
     fn record_health(&self, commits: &[Result<(), StoreError>]) -> bool {
         let failure = commits.iter().find_map(|committed| match committed {
             Ok(()) | Err(StoreError::Refused(_)) => None,
@@ -187,8 +189,7 @@ impl DatabaseWriter {
         self.counters.revision >= self.index_at + more
     }
 
-    /// Indexes a batch. If that fails, its messages are searched one by one, and the next attempt is made a batch
-    /// later.
+    /// Indexes a batch. If that fails, its messages are scanned instead, and the next attempt is made a batch later.
     async fn index(&mut self) -> anyhow::Result<()> {
         let is_server = self.connection.is_postgres();
         let began = Instant::now();
@@ -211,7 +212,8 @@ impl DatabaseWriter {
         Ok(())
     }
 
-    /// A server plans for an empty database until it has looked at the tables, which it may put off or never do.
+    /// Updates the statistics of a server, which plans for an empty database until it has analyzed the tables. Its own
+    /// analysis may be late or disabled.
     async fn analyze(&mut self) {
         if let Err(error) = query(sql::ANALYZE).execute(&mut self.connection).await {
             tracing::warn!(error = %error, "the server could not analyze the tables");
@@ -233,7 +235,7 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// Does what cannot be part of a transaction.
+    /// Does the work that cannot be part of a transaction.
     async fn follow_up(
         &mut self,
         batch: &mut [WriteRequest],
@@ -263,15 +265,15 @@ impl DatabaseWriter {
         Ok(is_truncated)
     }
 
-    /// Deleted text stays in the write-ahead log until it is overwritten. If a reader blocks this, the next call
-    /// succeeds.
+    /// Truncates the write-ahead log, which contains deleted text until it is overwritten. If a reader blocks this, the
+    /// next call succeeds.
     async fn truncate_wal(&mut self) {
         if let Err(error) = forget::truncate_log(&mut self.connection).await {
             tracing::debug!(error = %error, "the write-ahead log could not be truncated");
         }
     }
 
-    /// Commits the writes together. If that fails because of one of them, commits each alone.
+    /// Commits the writes together. If one of them makes that fail, commits each alone.
     async fn commit_each(&mut self, batch: &mut [WriteRequest]) -> Vec<Result<(), StoreError>> {
         match self.commit(batch).await {
             Ok(()) => batch.iter().map(|_| Ok(())).collect(),
@@ -297,16 +299,16 @@ impl DatabaseWriter {
         if let Ownership::FileLock { files, .. } = &self.ownership {
             files.check()?;
         }
-        // A copy, so that what is rolled back uses up no number.
+        // A clone, so that a rollback consumes no numbers.
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
         if let Err(error) = self.write_all(&mut counters, batch).await {
-            // SQLite may have rolled back already, and then this fails harmlessly. The driver's own transaction type
-            // would count such a failure as a transaction that is still open.
+            // SQLite may have rolled back already; this then fails harmlessly. The driver's own transaction type would
+            // treat such a failure as a transaction that is still open.
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
             return Err(error);
         }
-        // Only now: who is woken by it reads what was committed.
+        // After the commit: the tasks woken by this read what was committed.
         if counters.revision != self.counters.revision {
             if counters.erasures != self.counters.erasures {
                 self.erasures.send_replace(counters.erasures);
@@ -339,7 +341,7 @@ impl DatabaseWriter {
     }
 }
 
-/// When the terms of what these writes change or remove are to be gone, if they do.
+/// When the terms that these writes change or remove have to be erased. `None` if there are none.
 fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
     let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
     changes.peek()?;
@@ -350,13 +352,13 @@ fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
     }
 }
 
-/// Whether the database has grown so much between two revisions that what a server knows of it is wrong: to a
-/// thousand, to ten thousand, and so on.
+/// Whether the database has outgrown a server's statistics between two revisions: at a thousand, at ten thousand, and
+/// so on.
 fn outgrows_statistics(before: u64, after: u64) -> bool {
     after >= 1000 && after.ilog10() > before.max(1).ilog10()
 }
 
-/// Limits work on a server; a file has no timeout.
+/// Applies a timeout on a server; a file has none.
 async fn with_timeout<T>(
     is_server: bool,
     limit: Duration,
@@ -459,7 +461,7 @@ async fn apply_one(
         WriteRequest::MergeIndex { step, reply } => {
             reply.set(index::merge(connection, *step).await?);
         }
-        // These are no transactions: they follow the commit.
+        // These are not transactional: they follow the commit.
         WriteRequest::TruncateLog { .. } => {}
         WriteRequest::Rewrite { reply } => reply.set(()),
         WriteRequest::Redact { now, reply } => {
@@ -475,7 +477,7 @@ async fn apply_one(
         WriteRequest::ChangeWeeklyNote { key, change, reply } => {
             reply.set(weekly_notes::change(connection, key, change).await?);
         }
-        // The newest of each stream is written with those of the batch's messages.
+        // The newest cursor of each stream is written together with those of the batch's messages.
         WriteRequest::PutCursor { reply, .. } => reply.set(()),
         WriteRequest::ChangeUploads { change, reply } => {
             reply.set(uploads::change(connection, change).await?);
@@ -512,8 +514,8 @@ async fn hear_entry(
     }
 }
 
-/// Drops what retention no longer allows: texts at `before` and the oldest beyond `max_bytes`, their lineage and early
-/// reactions later.
+/// Drops texts past their retention: those from before `before` and the oldest beyond `max_bytes`. Their lineage and
+/// early reactions are dropped later.
 async fn drop_exchanges(
     connection: &mut Connection,
     before: Timestamp,

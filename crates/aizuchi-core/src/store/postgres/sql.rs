@@ -1,13 +1,13 @@
 //! Statements that only PostgreSQL has.
 
-/// The advisory lock of the Aizuchi in the first schema of the search path.
+/// The advisory lock of the installation in the first schema of the search path.
 macro_rules! lock_key {
     () => {
         "1634302837, hashtext(current_schema())"
     };
 }
 
-/// The sessions that hold it.
+/// The sessions that hold the lock.
 macro_rules! lock_held {
     () => {
         "l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
@@ -19,7 +19,7 @@ macro_rules! lock_held {
 
 pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock_key!(), ") AS is_taken");
 
-/// Whether a session holds the lock, and whether the database is fit for use.
+/// Whether a session holds the lock, and whether the database is usable.
 pub const SERVER_STATUS: &str = concat!(
     "SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
         pg_is_in_recovery() AS is_replica, current_setting('server_encoding') AS encoding,
@@ -43,8 +43,8 @@ pub const TERMINATE_SILENT_SESSION: &str = concat!(
         AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
 );
 
-/// The columns of all tables but those of the search index and of the migrations. Those that the server numbers itself
-/// are left out.
+/// The columns of all tables except those of the search index and of the migrations. Columns that the server numbers
+/// itself are left out.
 pub const COLUMNS: &str = r#"
     SELECT table_name::text AS table_name, column_name::text AS column_name, data_type::text AS kind
     FROM information_schema.columns
@@ -52,13 +52,13 @@ pub const COLUMNS: &str = r#"
         AND identity_generation IS DISTINCT FROM 'ALWAYS'
     ORDER BY table_name::text COLLATE "C", column_name::text COLLATE "C""#;
 
-/// The columns whose next number the server keeps.
+/// The columns that the server numbers itself.
 pub const SEQUENCES: &str = r#"
     SELECT table_name::text AS table_name, column_name::text AS column_name
     FROM information_schema.columns
     WHERE table_schema = current_schema() AND table_name NOT LIKE 'recall\_%' AND identity_generation = 'BY DEFAULT'"#;
 
-/// Has the search index begin anew.
+/// Resets the search index.
 pub const CLEAR_INDEX: &[&str] = &[
     "TRUNCATE recall_rooms, recall_lines, recall_stale, recall_postings",
     "UPDATE recall_watermark SET revision = 0",

@@ -1,5 +1,5 @@
-//! A copy of the file as the earlier version left it, kept beside it when a newer version is about to migrate it: the
-//! earlier one refuses what was migrated, and an unattended upgrade makes no backup.
+//! Keeps a copy of the file, as the earlier version left it, before a newer version migrates it: the earlier one
+//! refuses a migrated file, and an unattended upgrade makes no backup.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,14 @@ use crate::store::database::{rows, sql};
 use crate::store::sqlite::{self, MIGRATIONS, create_private, to_broken};
 use crate::store::transfer::target::{PartialFile, expect_sound, with_suffix};
 
-/// An operator who goes back does so by then. The copy holds what may have been forgotten since.
+/// How long a copy is kept. An operator who downgrades does so by then. The copy contains data that may have been
+/// forgotten since.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Keeps a copy if migrations are pending. Without room for one the start goes on: a migration is one transaction.
+/// Keeps a copy if migrations are pending. Without disk space for one, the start continues: a migration is one
+/// transaction.
 pub async fn keep_copy(path: &Path, connection: &mut Connection) {
-    // Where it cannot be told, the migration says what is wrong.
+    // If this cannot be determined, the migration reports what is wrong.
     if let Ok(Some(first)) = pending_migration(connection).await {
         let copy = with_suffix(path, &format!(".before-{first}"));
         if is_current(&copy, path) {
@@ -43,14 +45,14 @@ pub fn is_earlier(newest: i64) -> bool {
     newest > 0 && newest < MIGRATIONS.last().map_or(0, |(version, ..)| *version)
 }
 
-/// Whether a start that failed has made the copy, and nothing was written since.
+/// Whether a failed start has made this copy already, and nothing was written since.
 fn is_current(copy: &Path, path: &Path) -> bool {
     let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let newest = written(path).max(written(&with_suffix(path, "-wal")));
     written(copy).is_some_and(|copied| Some(copied) > newest)
 }
 
-/// The first migration that a file needs which an earlier version has written.
+/// The first migration that a file written by an earlier version needs.
 async fn pending_migration(connection: &mut Connection) -> Result<Option<i64>, StoreError> {
     if query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_none() {
         return Ok(None);
@@ -60,7 +62,7 @@ async fn pending_migration(connection: &mut Connection) -> Result<Option<i64>, S
     Ok(MIGRATIONS.iter().map(|(version, ..)| *version).find(|version| *version > newest))
 }
 
-/// Writes a copy, in the place of one that an earlier upgrade left.
+/// Writes a copy, replacing that of an earlier upgrade.
 async fn copy_to(copy: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     let failed = |error: std::io::Error| StoreError::Broken(format!("{}: {error}", copy.display()));
     let part = PartialFile::beside(copy, ".part");
@@ -79,7 +81,7 @@ async fn copy_to(copy: &Path, connection: &mut Connection) -> Result<(), StoreEr
     std::fs::rename(part.path(), copy).map_err(failed)
 }
 
-/// Writes a copy, as this version would have it, of a file that an earlier one may be writing to.
+/// Writes a migrated copy of a file that an earlier version may be writing to.
 pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
     let shown = path.display().to_string();
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
@@ -93,15 +95,15 @@ pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
     copied.close().await
 }
 
-/// Removes copies that are at least this old, and returns those that cannot be removed. What an operator has put beside the
-/// file under a name of another kind stays.
+/// Removes copies that are at least this old. Returns those that could not be removed. Files with other names that an
+/// operator has put beside the database are not touched.
 pub fn remove_copies(path: &Path, oldest: Duration) -> Vec<PathBuf> {
     let copies =
         MIGRATIONS.iter().map(|(number, ..)| with_suffix(path, &format!(".before-{number}")));
     let is_old = |copy: &PathBuf| {
         let made = std::fs::metadata(copy).and_then(|metadata| metadata.modified());
         let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        // One of a clock that was ahead has no age.
+        // A copy from the future, made while the clock was ahead, has no age.
         oldest.is_zero() || age.is_some_and(|age| age >= oldest)
     };
     let is_left = |copy: &PathBuf| match std::fs::remove_file(copy) {

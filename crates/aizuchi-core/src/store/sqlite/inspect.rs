@@ -1,4 +1,4 @@
-//! Looks at a database without changing anything: `check` must neither migrate nor create it.
+//! Inspects a database without changing anything: `check` must neither migrate nor create it.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ async fn newest_migration(path: &Path) -> Result<i64, StoreError> {
     newest.map_err(|error| error.into_broken(&path.display().to_string()))
 }
 
-/// Read-only connections that leave no files beside the database.
+/// Opens read-only connections that leave no files beside the database.
 pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
     let path_text = path.display();
     if !path.exists() {

@@ -1,5 +1,5 @@
-//! Recognizes a database of myao2, a bot that many users migrate from, so that it is never written to.
-//! `aizuchi-import` reads what it holds.
+//! Recognizes a database of myao2, a bot that many users migrate from, so that it is never written to. `aizuchi-import`
+//! reads its data.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::store::sqlite::sql;
 /// The magic bytes of a SQLite database.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
 
-/// A read-only connection; `None` if the file is not a database of myao2.
+/// Opens a read-only connection; `None` if the file is not a database of myao2.
 pub async fn open(path: &Path) -> Result<Option<Connection>, StoreError> {
     if !is_database(path) {
         return Ok(None);
@@ -33,7 +33,7 @@ pub async fn open(path: &Path) -> Result<Option<Connection>, StoreError> {
     Ok((rows::column::<i64>(&row, "n")? == 3).then_some(connection))
 }
 
-/// A config migrated from myao2 still names its database, which must not be written to.
+/// Refuses a database of myao2: a config migrated from it still names that database, which must not be written to.
 pub async fn refuse(path: &Path) -> Result<(), StoreError> {
     match open(path).await {
         Ok(Some(_)) => Err(StoreError::Broken(format!(

@@ -1,4 +1,4 @@
-//! Who was forgotten: kept as hashes, so that a backup that was made before does not bring them back.
+//! The forgotten users of a database: stored as hashes, so that an older backup does not bring them back.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::store::database::forget::user_hash::hash_user;
 use crate::store::database::{rows, sql};
 use crate::store::transfer::tables::Table;
 
-/// Everybody whom a database has forgotten.
+/// All users that a database has forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgottenUsers(Vec<ForgottenUserHash>);
 
@@ -17,14 +17,14 @@ pub struct ForgottenUsers(Vec<ForgottenUserHash>);
 struct ForgottenUserHash {
     workspace: WorkspaceId,
     hash: String,
-    /// That of the installation that forgot them, or none if its version knew none.
+    /// The salt of the installation that forgot them; empty if its version used none.
     salt: String,
-    /// When, in epoch milliseconds.
+    /// The time in epoch milliseconds.
     at: i64,
 }
 
 impl ForgottenUsers {
-    /// One of an older version may not have noted them, or without a salt.
+    /// Reads them from a database. Older versions stored none, or hashes without a salt.
     pub async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let tables = Table::list(connection).await?;
         let Some(table) = tables.iter().find(|table| table.name == "forgotten_users") else {
@@ -62,7 +62,7 @@ impl ForgottenUsers {
         times.max()
     }
 
-    /// Notes them here, too: a later restore may bring back somebody who is not in this database.
+    /// Records them here, too: a later restore may bring back a user who is not in this database.
     pub async fn note(&self, connection: &mut Connection) -> Result<(), StoreError> {
         for user in &self.0 {
             let note = query(sql::forget::PUT_FORGOTTEN_USER).bind(user.workspace.as_str());
@@ -73,7 +73,7 @@ impl ForgottenUsers {
     }
 }
 
-/// The ids of all users who are known, who wrote something, or who are on record with an order.
+/// The ids of all users who are known, wrote a message, or appear only in an order.
 pub async fn all_users(
     connection: &mut Connection,
 ) -> Result<Vec<(WorkspaceId, String)>, StoreError> {

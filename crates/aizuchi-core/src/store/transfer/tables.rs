@@ -1,4 +1,4 @@
-//! Copies tables row by row, whichever database they are in.
+//! Copies tables row by row, from and to either kind of database.
 
 use futures_util::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
@@ -10,15 +10,15 @@ use crate::store::database::rows;
 use crate::store::database::sql::transfer as sql;
 use crate::store::{postgres, sqlite};
 
-/// One insert has at most this many rows …
+/// The maximum number of rows in one insert.
 const ROWS_AT_ONCE: usize = 200;
-/// … and about this many bytes.
+/// The approximate maximum size of one insert in bytes.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-/// What was copied.
+/// The tables and rows that were copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransferReport {
-    /// By the name of the table.
+    /// Row counts by table name.
     pub tables: Vec<(String, u64)>,
 }
 
@@ -53,7 +53,7 @@ enum ColumnKind {
     Bytes,
 }
 
-/// The number of a table's rows, and a sum over their hashes that does not depend on their order.
+/// The number of a table's rows, and an order-independent sum of their hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableDigest {
     pub rows: u64,
@@ -61,7 +61,7 @@ pub struct TableDigest {
 }
 
 impl Table {
-    /// All tables but those of the search index and of the migrations.
+    /// All tables except those of the search index and of the migrations.
     pub async fn list(connection: &mut Connection) -> Result<Vec<Self>, StoreError> {
         let statement = match connection.is_postgres() {
             true => postgres::sql::COLUMNS,
@@ -127,7 +127,7 @@ impl Table {
         target.execute_with(statement, values).await
     }
 
-    /// Reads all rows again.
+    /// Reads all rows and sums their hashes.
     pub async fn digest(&self, connection: &mut Connection) -> Result<TableDigest, StoreError> {
         let mut digest = TableDigest::default();
         let mut stream = connection.stream(self.select());

@@ -1,4 +1,4 @@
-//! Where rows are copied to: a new file, or a server. Nothing of it is seen before [`TransferTarget::finish`].
+//! The destination of copied rows: a new file, or a server. Nothing is visible before [`TransferTarget::finish`].
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -23,41 +23,41 @@ use crate::store::{postgres, sqlite};
 pub struct TransferTarget {
     connection: Connection,
     destination: Destination,
-    /// What the database that is replaced knows of its users' wishes.
+    /// The forgotten users of the replaced database.
     forgotten: ForgottenUsers,
     orders: FormerOrders,
 }
 
-/// The orders in force in the database that is replaced.
+/// The orders in force in the replaced database.
 #[derive(Default)]
 struct FormerOrders {
     opted_out: Vec<(WorkspaceId, UserId)>,
-    /// `None` if it is new: then those of the backup are newer.
+    /// `None` if the database is new: then the backup's are newer.
     silence: Option<Silence>,
-    /// The same of the settings of rooms. `None` also if its version knew none.
+    /// The ordered settings. `None` also if the database's version had none.
     settings: Option<Vec<FormerSetting>>,
 }
 
-/// The texts of a row of ordered settings, and when it was ordered, in milliseconds.
+/// The text columns of an ordered setting, and when it was ordered, in milliseconds.
 type FormerSetting = (Vec<String>, i64);
 
-/// Where the persona does not speak, or not unasked.
+/// Where the persona posts nothing, or nothing unsolicited.
 struct Silence {
-    /// Workspace, channel, until when in milliseconds, and by which role.
+    /// The workspace, the channel, the end in milliseconds, and the role that ordered it.
     mutes: Vec<(String, String, i64, String)>,
-    /// Workspace, channel and mode.
+    /// The workspace, the channel and the mode.
     modes: Vec<(String, String, String)>,
 }
 
-/// What becomes the database in the end.
+/// What the destination is, and how it becomes visible.
 enum Destination {
-    /// Written beside its place, which it then takes. The lock keeps others away.
+    /// A file that is written under a temporary name, and then renamed. The lock keeps other processes away.
     File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, lock: Option<File> },
-    /// One transaction.
+    /// A server, written in one transaction.
     Server,
 }
 
-/// An unfinished file, removed unless it takes its place.
+/// An unfinished file, which is removed unless it is renamed to its final path.
 pub struct PartialFile(PathBuf);
 
 impl PartialFile {
@@ -75,22 +75,22 @@ impl Drop for PartialFile {
         for suffix in ["", "-journal", "-wal", "-shm"] {
             let mut file = self.0.as_os_str().to_owned();
             file.push(suffix);
-            // It may not be there.
+            // The file may not exist.
             let _ = std::fs::remove_file(file);
         }
     }
 }
 
 impl TransferTarget {
-    /// A file that is not there yet.
+    /// Creates a file that does not exist yet.
     pub async fn new_file(path: &Path) -> Result<Self, StoreError> {
         Self::file(path, None, None).await
     }
 
-    /// The place of a database that no other process uses.
+    /// Opens the location of a database that no other process uses.
     ///
-    /// One that was moved away takes back only what it held itself, with this mark: what stands in its new place may be
-    /// an empty database, because the move did not finish.
+    /// A database that was moved away can be replaced only by its own data, with this installation id: its new location
+    /// may be an empty database, because the move did not finish.
     pub async fn open(
         to: &DatabaseLocation,
         occupied: IfOccupied,
@@ -102,7 +102,7 @@ impl TransferTarget {
                 let shown = server.to_string();
                 let mut connection = postgres::connect_exclusive(server).await?;
                 match schema::moved_to(&mut connection).await? {
-                    // The mark goes with everything else, in the one transaction.
+                    // The mark is removed with everything else, in the one transaction.
                     Some(moved_to) => {
                         expect_own(&shown, &moved_to, &mut connection, occupied, mark).await?;
                     }
@@ -149,7 +149,7 @@ impl TransferTarget {
         lock: Option<File>,
     ) -> Result<Self, StoreError> {
         expect_no_log(path)?;
-        // Two that write the same file do not meet.
+        // Two processes that write the same file use different names.
         let part = PartialFile::beside(path, &format!(".{}.part", std::process::id()));
         remove_unfinished(path);
         let connection = sqlite::create_anew(&part.0).await?;
@@ -165,7 +165,7 @@ impl TransferTarget {
         Ok(target)
     }
 
-    /// Copies all tables, and reads them again to compare.
+    /// Copies all tables, and reads them back to compare.
     pub async fn fill(&mut self, source: &mut Connection) -> Result<TransferReport, StoreError> {
         let tables = Table::list(&mut self.connection).await?;
         let has_same_names = {
@@ -216,7 +216,7 @@ impl TransferTarget {
         Ok(())
     }
 
-    /// Whose posts its processes look for.
+    /// Renews the installation id, which tells processes which posts are their own.
     pub async fn renew_installation(&mut self) -> Result<(), StoreError> {
         let statement = match self.connection.is_postgres() {
             true => postgres::sql::RENEW_INSTALLATION,
@@ -225,31 +225,30 @@ impl TransferTarget {
         query(statement).execute(&mut self.connection).await.map(|_| ())
     }
 
-    /// Notes when this copy was made.
+    /// Records when this copy was made.
     pub async fn note_copied(&mut self, at: Timestamp) -> Result<(), StoreError> {
         let note = query(sql::NOTE_COPIED).bind(at.as_millisecond());
         note.execute(&mut self.connection).await.map(|_| ())
     }
 
-    /// Notes which time is not in this copy, and has its processes look on the platforms for what may have been posted
-    /// then.
+    /// Records the lost span of this copy, and makes its processes check the platforms for possible posts in it.
     pub async fn note_restored(&mut self, at: Timestamp) -> Result<(), StoreError> {
         query(sql::NOTE_RESTORED).bind(at.as_millisecond()).execute(&mut self.connection).await?;
         query(sql::SKIP_LOST_NUMBERS).execute(&mut self.connection).await?;
         query(sql::steps::LOOK_FOR_POSTS).execute(&mut self.connection).await?;
-        // What somebody could still approve then was perhaps posted since, and its moment has passed.
+        // Proposals that were open may have been posted since, and are out of date.
         for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
             query(statement).bind(i64::MAX).execute(&mut self.connection).await?;
         }
-        // So was perhaps what somebody could still allow, or had.
+        // Calls that were open or allowed may have been made since.
         query(sql::consents::LAPSE_ALL_CONSENTS).execute(&mut self.connection).await?;
         let withdraw = query(sql::trust::WITHDRAW_ALL_OFFERS).bind(at.as_millisecond());
         withdraw.execute(&mut self.connection).await?;
         Ok(())
     }
 
-    /// Begins to forget those of its users whom the database that is replaced has forgotten since the backup was made.
-    /// The next start goes on with it. Returns how many.
+    /// Begins to forget the users whom the replaced database has forgotten since the backup was made. The next start
+    /// continues. Returns how many there are.
     pub async fn forget_again(
         &mut self,
         in_backup: &ForgottenUsers,
@@ -279,8 +278,8 @@ impl TransferTarget {
         Ok(count)
     }
 
-    /// Puts the orders in force that are in force in the database that is replaced; who has opted out in the backup stays so.
-    /// Returns how many users opt out by that.
+    /// Applies the orders in force in the replaced database; users who have opted out in the backup stay opted out.
+    /// Returns how many more users are opted out.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
         let FormerOrders { opted_out, silence, settings } = std::mem::take(&mut self.orders);
         let here = opted_out_users(&mut self.connection).await?;
@@ -310,8 +309,7 @@ impl TransferTarget {
         Ok(missing.len())
     }
 
-    /// Commits, and has a file take its place once it has been read again. Returns where the file is that was there
-    /// before.
+    /// Commits, verifies a file and renames it to its final path. Returns the new path of the replaced file.
     pub async fn finish(mut self) -> Result<Option<PathBuf>, StoreError> {
         query(sql::COMMIT).execute(&mut self.connection).await?;
         self.connection.close().await?;
@@ -325,7 +323,7 @@ impl TransferTarget {
                 let owner = owner_of(path);
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
-                // A backup stays with who made it.
+                // A backup belongs to the user who made it.
                 if lock.is_some() {
                     give_to(owner, path);
                 }
@@ -335,7 +333,7 @@ impl TransferTarget {
     }
 }
 
-/// The installation mark of the database there, if there is one that was not moved away.
+/// The installation id of the database at a location, unless there is none or it was moved away.
 pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Arc<str>>, StoreError> {
     let mut connection = match location {
         DatabaseLocation::Sqlite(path) if !path.exists() => return Ok(None),
@@ -352,7 +350,7 @@ pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Arc<s
     Ok(Some(installation))
 }
 
-/// A database that was moved away is only replaced by itself.
+/// Checks that a database that was moved away is replaced only by its own data.
 async fn expect_own(
     shown: &str,
     moved_to: &str,
@@ -384,7 +382,7 @@ async fn expect_empty(
 }
 
 impl FormerOrders {
-    /// Those of a database of whichever version.
+    /// Reads the orders of a database of any version.
     async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let tables = Table::list(connection).await?;
         let find = |name: &str| tables.iter().find(|table| table.name == name);
@@ -418,7 +416,7 @@ async fn ordered_settings(connection: &mut Connection) -> Result<Vec<FormerSetti
     found.iter().map(setting).collect()
 }
 
-/// Has these settings take the place of those of the backup.
+/// Replaces the backup's settings with these.
 async fn put_settings(
     connection: &mut Connection,
     settings: Vec<FormerSetting>,
@@ -463,7 +461,7 @@ impl Silence {
     }
 }
 
-/// Whether a file that was written is a database in order.
+/// Checks the integrity of a database file after writing it.
 pub async fn expect_sound(path: &Path) -> Result<(), StoreError> {
     let mut written = sqlite::open_snapshot(path).await?;
     let check = query(sqlite::sql::QUICK_CHECK).fetch_one(&mut written).await?;
@@ -477,7 +475,7 @@ pub async fn expect_sound(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes what processes left that died while they wrote this file.
+/// Removes the partial files of processes that died while they wrote this file.
 fn remove_unfinished(path: &Path) {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -486,7 +484,7 @@ fn remove_unfinished(path: &Path) {
         let other = file.file_name();
         let writer = other.to_str().and_then(|other| other.strip_prefix(name));
         let writer = writer.and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".part"));
-        // Where there is no /proc nobody can tell, so the file stays.
+        // Without /proc this cannot be determined, so the file is kept.
         let is_dead = |process: u32| {
             Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists()
         };
@@ -496,7 +494,7 @@ fn remove_unfinished(path: &Path) {
     }
 }
 
-/// SQLite would replay the log of another file into the one that takes its place.
+/// Fails if there is a log beside a path: SQLite would replay the log of the old file into the new one.
 fn expect_no_log(path: &Path) -> Result<(), StoreError> {
     for suffix in ["-wal", "-journal"] {
         let log = with_suffix(path, suffix);
@@ -510,7 +508,7 @@ fn expect_no_log(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The old file keeps a name of its own before the new one takes its place, so that one of them is always there.
+/// Renames a finished file. The old file first gets an additional name, so that one of the two always exists.
 fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Result<()> {
     match set_aside {
         Some(set_aside) => match std::fs::hard_link(path, set_aside) {
@@ -524,7 +522,7 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
             }
             Err(error) => return Err(error),
         },
-        // A file that has appeared meanwhile is not replaced.
+        // A file that was created in the meantime is not replaced.
         None => match std::fs::hard_link(part, path) {
             Ok(()) => std::fs::remove_file(part)?,
             Err(error) if is_without_links(&error) => {
@@ -538,14 +536,14 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// FAT, exFAT and some network drives know no second name of a file.
+/// Whether the file system has no hard links, such as FAT, exFAT and some network drives.
 fn is_without_links(error: &std::io::Error) -> bool {
-    // EPERM on Linux. A folder that may not be written says EACCES.
+    // EPERM on Linux. A read-only folder returns EACCES.
     error.kind() == std::io::ErrorKind::Unsupported
         || matches!(error.raw_os_error(), Some(1 | 45 | 95))
 }
 
-/// Whose the file is that is replaced, or the folder of a new one.
+/// The owner of the replaced file, or of the folder of a new one.
 fn owner_of(path: &Path) -> Option<(u32, u32)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let found = std::fs::metadata(path);
@@ -553,7 +551,8 @@ fn owner_of(path: &Path) -> Option<(u32, u32)> {
     found.ok().map(|found| (found.uid(), found.gid()))
 }
 
-/// The service goes on with a database that root has restored. Others cannot give files away, and need not.
+/// Changes the owner of a file, so that the service can use a database that root has restored. Other users cannot
+/// change owners, and need not.
 fn give_to(owner: Option<(u32, u32)>, path: &Path) {
     let Some((user, group)) = owner else { return };
     for file in [path.to_owned(), with_suffix(path, ".lock")] {
@@ -572,7 +571,7 @@ fn aside_path(path: &Path) -> PathBuf {
     names.into_iter().find(|name| !name.exists()).unwrap_or_else(|| with_suffix(path, ".replaced"))
 }
 
-/// The path of a file beside another one, whose name goes on like this.
+/// The path of a file beside another one, with this suffix added to its name.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! What happened after the persona's words, silences and proposals, in memory.
+//! What happened after the persona's posts, silences and proposals, in memory.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::store::order_journal::OrderKind;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;
 
-/// How many of the newest messages that a silence covers are looked at.
+/// How many of the newest messages that a silence covers are examined.
 const MAX_COVERED: usize = 5;
 
 impl VolatileState {
@@ -126,7 +126,7 @@ impl VolatileState {
         })
     }
 
-    /// `None` unless a person declined it.
+    /// What happened after a proposal. `None` unless a person declined it.
     fn after_proposal(
         &self,
         period: &WorkspacePeriod,
@@ -145,7 +145,7 @@ impl VolatileState {
         })
     }
 
-    /// Those of these messages of a conversation's channel that there are.
+    /// The listed messages that exist in a conversation's channel.
     fn messages_in_channel(
         &self,
         conversation: &ConversationId,
@@ -167,7 +167,7 @@ impl VolatileState {
     }
 }
 
-/// What is known of a choice without what happened next.
+/// A choice whose aftermath is not filled in yet.
 fn choice(period: &WorkspacePeriod, decision: &Decision) -> ChoiceAftermath {
     let wants = decision.judgment.as_ref().filter(|judgment| judgment.should_respond);
     ChoiceAftermath {

@@ -1,4 +1,4 @@
-//! The read side of the store in memory. Replay does not use it; the promises of all stores are tested through it.
+//! The read side of the store in memory. Replay does not use it; the tests that run on all stores do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -423,7 +423,7 @@ impl Archive for VolatileStore {
         Ok(counts.into_values().collect())
     }
 
-    /// It makes no memories.
+    /// There are no memory jobs.
     async fn pending_memories(
         &self,
         _workspace: &WorkspaceId,
@@ -432,7 +432,7 @@ impl Archive for VolatileStore {
         Ok(Vec::new())
     }
 
-    /// It takes none on a disk.
+    /// The store uses no disk space.
     async fn size_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
     }
@@ -485,7 +485,7 @@ impl Archive for VolatileStore {
             .collect())
     }
 
-    /// It has no memories and no memos.
+    /// There are no memories and no memos.
     async fn memory_versions(&self, _key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
         Ok(Vec::new())
     }

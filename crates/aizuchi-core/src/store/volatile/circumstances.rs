@@ -66,7 +66,7 @@ impl VolatileState {
         }
     }
 
-    /// The unsolicited posts since then, and those under way in other conversations that come before this one's.
+    /// The unsolicited posts since then, and those in flight in other conversations that precede this one's.
     fn unsolicited_posts_since(
         &self,
         conversation: &ConversationId,
@@ -89,7 +89,7 @@ impl VolatileState {
         made.chain(under_way).collect()
     }
 
-    /// The unsolicited posts of the channel since then that still stand.
+    /// The unsolicited posts in the channel since then that are still visible.
     fn said_unasked_since(&self, conversation: &ConversationId, since: Timestamp) -> Vec<Arc<str>> {
         let recent = self.unsolicited_posts.iter().rev().take_while(|post| post.at >= since);
         let here = recent.filter(|post| {
@@ -109,7 +109,7 @@ impl VolatileState {
         said
     }
 
-    /// Whether this step will lead to an unsolicited post that counts before that of the other one, if it is.
+    /// Whether this step will lead to an unsolicited post that counts before that of the other step, if there is one.
     fn is_post_before(&self, step: &Step, other: Option<&Step>) -> bool {
         let other_event = other.map(|other| &other.event);
         let is_unsolicited = |item: &OutboxItem| {
@@ -118,7 +118,7 @@ impl VolatileState {
         match (&step.event, other_event) {
             _ if step.is_owed => false,
             (Event::Judge(_), _) | (Event::Reply(_), Some(Event::Post(_))) => false,
-            // What users have seen a part of counts already.
+            // A draft that was posted in part is counted already.
             (Event::Post(item), _) if item.id != item.first_in_draft || !is_unsolicited(item) => {
                 false
             }
@@ -135,8 +135,8 @@ impl VolatileState {
         self.conversations.get(conversation)?.pending.step.as_ref()
     }
 
-    /// For each user who is owed an answer here: how many they got since then, and how many of their questions in
-    /// other conversations come first.
+    /// For each user who is owed an answer here: how many answers they got since then, plus how many of their questions
+    /// in other conversations precede this one.
     fn answer_counts_since(
         &self,
         conversation: &ConversationId,
@@ -167,7 +167,7 @@ impl VolatileState {
             decisions.len() + earlier
         };
         let mut counts = BTreeMap::new();
-        // Oldest first, so each user's first question here counts.
+        // Ordered oldest first, so each user's first question here counts.
         for first in owed {
             counts.entry(first.asker.clone()).or_insert_with(|| {
                 (answered(&first.asker) + self.questions_before(conversation, first)) as u64
@@ -176,7 +176,7 @@ impl VolatileState {
         counts
     }
 
-    /// In how many other conversations a user has an open question that comes before this one.
+    /// The number of other conversations in which a user has an earlier open question.
     fn questions_before(&self, conversation: &ConversationId, first: &OwedAnswer) -> usize {
         let place = |at: Timestamp, conversation: &ConversationId| {
             let thread = conversation.thread.clone().unwrap_or(MessageId::new(""));

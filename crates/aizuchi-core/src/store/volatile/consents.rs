@@ -1,4 +1,4 @@
-//! Calls that somebody has to allow, in memory.
+//! Calls that need a user's consent, in memory.
 
 use jiff::Timestamp;
 
@@ -15,14 +15,14 @@ use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::truncate_to_milliseconds;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
-/// A consent, and the draft that tells of it.
+/// A consent, and the draft that announces it.
 pub(super) struct ConsentRecord {
     pub(super) consent: Consent,
     draft: OutboxItemId,
 }
 
 impl VolatileState {
-    /// Keeps what a new draft wants to have called.
+    /// Stores the calls that a new draft asks consent for.
     pub(super) fn put_consents(
         &mut self,
         claim: &Claim,
@@ -55,7 +55,7 @@ impl VolatileState {
         }
     }
 
-    /// Somebody may be asked now: the draft is posted.
+    /// Opens the consents of a posted draft: users may decide them now.
     pub(super) fn open_consents(&mut self, item: &OutboxItem) {
         let revision = self.revision;
         for record in self.consents.values_mut() {
@@ -66,7 +66,7 @@ impl VolatileState {
         }
     }
 
-    /// Whoever wrote these messages has been told, as far as it was known at that revision.
+    /// Settles the consents whose outcome was reported, as known at that revision, to the authors of these messages.
     pub(super) fn settle_told_consents(
         &mut self,
         conversation: &ConversationId,
@@ -85,7 +85,7 @@ impl VolatileState {
         }
     }
 
-    /// Takes a consent a step further, if that is possible.
+    /// Advances the state of a consent, if the transition is valid.
     pub(super) fn take_consent_step(
         &mut self,
         workspace: &WorkspaceId,
@@ -125,7 +125,8 @@ impl VolatileState {
         }
     }
 
-    /// Owes all who asked an answer about what became of it, unless one is owed. If all questions are gone, nobody is told.
+    /// Owes all askers an answer about the outcome, unless one is owed already. If all their messages are gone, no one
+    /// is owed anything.
     fn owe_told(&mut self, consent: Consent, now: Timestamp) {
         if consent.is_settled || !consent.state.is_final() {
             return;
@@ -154,7 +155,7 @@ impl VolatileState {
         }
     }
 
-    /// What is to be called may quote a message that is gone; it is not called then.
+    /// Erases the arguments of calls that may quote an erased message. Such a call is not made any more.
     pub(super) fn erase_consents(&mut self, is_erased: impl Fn(DecisionId) -> bool) {
         let records = self.consents.values_mut().map(|record| &mut record.consent);
         for consent in records.filter(|consent| is_erased(consent.decision)) {
@@ -162,7 +163,7 @@ impl VolatileState {
         }
     }
 
-    /// What is older than prompts are kept.
+    /// Drops texts older than the retention of prompts.
     pub(super) fn drop_consent_texts(&mut self, before: Timestamp) {
         for ConsentRecord { consent, .. } in self.consents.values_mut() {
             if consent.made.as_millisecond() < before.as_millisecond() {
@@ -171,7 +172,7 @@ impl VolatileState {
         }
     }
 
-    /// Drops those that are settled for as long as the journal is kept.
+    /// Drops settled consents past the retention of the journal.
     pub(super) fn drop_old_consents(&mut self, now: Timestamp) {
         let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
         self.consents.retain(|_, ConsentRecord { consent, .. }| {
@@ -179,7 +180,7 @@ impl VolatileState {
         });
     }
 
-    /// What the user decided about calls stays on record, and not who it was.
+    /// Keeps the user's decisions about calls, without their name.
     pub(super) fn forget_consents_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let records = self.consents.values_mut().map(|record| &mut record.consent);
         for consent in records.filter(|it| it.conversation.workspace == *workspace) {

@@ -82,7 +82,7 @@ impl VolatileState {
         }
     }
 
-    /// The active channels that are visible from a conversation, by name. Nothing is remembered of them.
+    /// The active channels that are visible from a conversation, by name. They have no memories.
     fn active_channels(
         &self,
         conversation: &ConversationId,
@@ -109,7 +109,7 @@ impl VolatileState {
         channels
     }
 
-    /// The messages of the window, with what is owed, newest replies and the parents of threads, by time.
+    /// The messages of the window, with owed messages, newest replies and the parents of threads, by time.
     fn messages_in_window(
         &self,
         conversation: &ConversationId,
@@ -125,7 +125,7 @@ impl VolatileState {
         let newest_own = || own.iter().rev().filter(is_visible);
         let own_size = own_window.size(newest_own().map(|record| record.message.at));
         let mut wanted: Vec<&MessageRecord> = newest_own().take(own_size).collect();
-        // A message that is owed an answer is included however old it is.
+        // A message that is owed an answer is included whatever its age.
         let is_owed = |record: &&MessageRecord| owed.contains(&record.message.id);
         if owed.len() > wanted.iter().filter(|record| is_owed(record)).count() {
             wanted.extend(own.iter().filter(is_visible).filter(is_owed));
@@ -142,7 +142,7 @@ impl VolatileState {
         let nearby = nearby.filter(is_visible).take(window.messages.reach());
         let nearby: Vec<&MessageRecord> = nearby.collect();
         let size = window.messages.size(nearby.iter().map(|record| record.message.at));
-        // Those of the conversation itself are there already, as far as its own window goes.
+        // The conversation's own messages are already included, as far as its own window goes.
         let others = nearby.into_iter().take(size);
         wanted.extend(others.filter(|record| record.message.conversation != *conversation));
         if conversation.thread.is_none() {
@@ -179,7 +179,7 @@ impl VolatileState {
         }
     }
 
-    /// The newest message by another author in the thread that a message opened.
+    /// The newest message by another author in the thread under a message.
     fn newest_reply_by_others(&self, parent: &MessageRecord) -> Option<&MessageRecord> {
         if !self.threads.contains(&parent.message.id) {
             return None;
@@ -192,7 +192,7 @@ impl VolatileState {
         })
     }
 
-    /// The newest message in the thread that a message opened.
+    /// The newest message in the thread under a message.
     fn newest_in_thread(&self, parent: &MessageRecord) -> Option<&MessageRecord> {
         if !self.threads.contains(&parent.message.id) {
             return None;
@@ -239,7 +239,7 @@ impl VolatileState {
     ) -> Option<&MessageRecord> {
         let key = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
         let messages = &self.conversations.get(self.conversation_of.get(&key)?)?.messages;
-        // A thread is mostly a recent message's.
+        // The parent of a thread is usually recent.
         messages.iter().rev().find(|record| record.message.id == *thread && record.is_visible())
     }
 }

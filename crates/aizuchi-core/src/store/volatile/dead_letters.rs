@@ -1,4 +1,4 @@
-//! What an operator does with a dead letter.
+//! The operator's actions on a dead letter.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Erases the texts of letters that could not be posted, also of their parts.
+    /// Erases the texts of dead letters and of their parts.
     pub(super) fn erase_dead_letters(&mut self, is_erased: impl Fn(&DeadLetter) -> bool) {
         for letter in self.dead_letters.iter_mut().filter(|letter| is_erased(letter)) {
             letter.text = None;
@@ -43,8 +43,8 @@ impl VolatileState {
         }
     }
 
-    /// Opens the letter's decision again, and drops the letter. What users have seen the beginning of goes on where it
-    /// ended.
+    /// Reopens the decision of a dead letter, and drops the letter. If a part was posted already, posting continues
+    /// with the next part.
     pub(super) fn retry_dead_letter(
         &mut self,
         workspace: &WorkspaceId,

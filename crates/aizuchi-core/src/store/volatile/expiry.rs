@@ -1,4 +1,4 @@
-//! Erases what is older than messages are kept, in the steps that databases take: what the databases are compared with.
+//! Erases messages past their retention, in the same steps as the databases, whose results are compared with these.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -43,7 +43,7 @@ impl VolatileState {
         ExpiryProgress::Working(ExpiredMessages { count: page.len(), workspaces })
     }
 
-    /// The oldest messages that are erased at once.
+    /// The next page of the oldest messages.
     fn expired_page(&self, before: Timestamp) -> Vec<Expired> {
         let records = self.conversations.values().flat_map(|record| &record.messages);
         let mut expired: Vec<&Arc<Message>> = records
@@ -139,7 +139,7 @@ impl VolatileState {
         ExpiryProgress::Working(ExpiredMessages::default())
     }
 
-    /// Erases the reasons of closed decisions, and what was to be said for them.
+    /// Erases the reasons of closed decisions, and their drafts.
     fn expire_decisions(&mut self, ids: &[DecisionId]) {
         self.revision += 1;
         self.expire_reasons(ids);
@@ -184,7 +184,7 @@ impl VolatileState {
 }
 
 impl Decision {
-    /// A gate's reason is fixed. An open decision may get another reason.
+    /// A gate's reason is a fixed text. An open decision may get a new reason.
     fn expire_reasons(&mut self) {
         let attempts = self.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
         attempts.chain(&mut self.judgment).for_each(|judgment| judgment.reason.clear());
@@ -210,7 +210,7 @@ fn erase_draft(item: &mut OutboxItem) {
     Arc::make_mut(&mut item.metadata).why.clear();
 }
 
-/// Times are stored in milliseconds.
+/// Compares times with the precision of the databases, which is milliseconds.
 fn is_before(at: Timestamp, before: Timestamp) -> bool {
     at.as_millisecond() < before.as_millisecond()
 }

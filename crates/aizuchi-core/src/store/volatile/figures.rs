@@ -151,7 +151,8 @@ impl VolatileState {
         found.into_values().collect()
     }
 
-    /// Whether it was the persona's to take up, and no other person wrote soon after or in its thread.
+    /// Whether a question is open: no other person wrote soon after it or in its thread, and the persona did not owe it
+    /// an answer.
     fn is_open(
         &self,
         conversation: &ConversationId,
@@ -245,7 +246,7 @@ impl VolatileState {
     }
 }
 
-/// What a call comes to, if it was in the period.
+/// The figures of a call, if it was in the period.
 fn call_sum(
     period: &WorkspacePeriod,
     channel: Option<ChannelId>,
@@ -266,7 +267,7 @@ fn call_sum(
     })
 }
 
-/// Whether a person may have asked something.
+/// Whether a message may be a person's question.
 fn may_ask(record: &MessageRecord) -> bool {
     let message = &record.message;
     message.text.contains(['?', '？'])

@@ -1,4 +1,4 @@
-//! Forgets a user in memory, at once.
+//! Forgets a user in memory, in one step.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl VolatileState {
         }
     }
 
-    /// What the persona said in answer to a user, or made from the user's messages, or from what it had so said.
+    /// The persona's posts that answered a user, or were made from the user's messages, or from such posts.
     fn answers_from(
         &self,
         workspace: &WorkspaceId,
@@ -80,7 +80,7 @@ impl VolatileState {
         found.into_iter().filter_map(in_conversation).collect()
     }
 
-    /// What was posted by these decisions, or by those whose prompts held one of these messages.
+    /// The posts of these decisions, and of those whose prompts held one of these messages.
     fn posted_from(
         &self,
         workspace: &WorkspaceId,

@@ -86,13 +86,13 @@ impl VolatileState {
         };
         let stored = self.message_mut(&edit.conversation, &edit.message);
         if stored.as_ref().is_some_and(|record| record.gate == Some(Gate::Command)) {
-            // A command was carried out as it was first written; what it is edited to is ignored.
+            // A command is carried out as it was first written; its edits are ignored.
             return self.receipt(None);
         }
         let withheld =
             stored.filter(|record| record.is_redacted).map(|record| record.message.is_erased());
         let edit = &match withheld {
-            // Where the text was withheld, the edited text is withheld, too.
+            // If the text was withheld, so is the edited text.
             Some(true) => return self.receipt(None),
             Some(false) => Edit { mentions: Vec::new(), ..edit.clone() },
             None => edit.clone(),
@@ -101,7 +101,7 @@ impl VolatileState {
             return self.receipt(None);
         };
         self.drop_outdated_links(&edit.conversation, &edit.message);
-        // Bots edit their messages all the time; that must not cost prompts.
+        // Bots edit their messages all the time, which must not erase prompts.
         if before.is_human() {
             self.forget_exchanges(&edit.conversation, &edit.message);
         }
@@ -133,7 +133,7 @@ impl VolatileState {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
-        // The same client message under another id may still arrive.
+        // The same client message may still arrive under another id.
         self.client_message_ids.retain(|_, id| *id != deletion.message);
         let Some((before, is_withheld)) = self.delete_message(deletion) else {
             return self.receipt(None);
@@ -192,7 +192,7 @@ impl VolatileState {
         HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }
     }
 
-    /// A public channel turned private.
+    /// Makes the messages of a channel that turned private private.
     fn make_channel_private(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         for (conversation, record) in &mut self.conversations {
             if (&conversation.workspace, &conversation.channel) == (workspace, channel) {
@@ -251,7 +251,7 @@ impl VolatileState {
         let (workspace, channel) = (reaction.workspace.clone(), reaction.channel.clone());
         let key = (workspace, channel, reaction.message.clone());
         let Some(conversation) = self.conversation_of.get(&key).cloned() else {
-            // It stays hidden until the message arrives.
+            // The reaction stays hidden until the message arrives.
             apply_reaction(self.early_reactions.entry(key).or_default(), reaction);
             return self.receipt(None);
         };
@@ -276,7 +276,7 @@ impl VolatileState {
         }
     }
 
-    /// Applies the effects of a message besides the moved step.
+    /// Applies the effects of a message other than the moved step.
     pub(super) fn apply_arrival(
         &mut self,
         conversation: &ConversationId,
@@ -331,7 +331,7 @@ impl VolatileState {
     }
 }
 
-/// Returns whether the reaction changed anything.
+/// Applies a reaction. Returns whether it changed anything.
 fn apply_reaction(reactions: &mut Vec<ReactionRecord>, reaction: &Reaction) -> bool {
     let at = reaction.at;
     let is_it =

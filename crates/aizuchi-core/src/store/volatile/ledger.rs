@@ -1,4 +1,5 @@
-//! The ledger, in memory: how its decisions are opened, retired and read, what followed them, and what they forget.
+//! The ledger, in memory: how its decisions are opened, retired and read, what followed them, and how their texts are
+//! forgotten.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -181,7 +182,7 @@ impl VolatileState {
         DecisionFollowUp { first_reply: first_reply(), reactions: reactions as u64 }
     }
 
-    /// In the order of their decisions.
+    /// The marks of a workspace, ordered by decision.
     pub(super) fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
         let is_here = |id: &DecisionId| {
             let decision = self.decisions.get(id);
@@ -202,7 +203,7 @@ impl VolatileState {
             |attempt: &&Attempt| &*attempt.verb == "judge" && attempt.result == AttemptResult::Kept;
         closed.filter_map(move |decision| {
             let mut moment = decision.evaluation.as_ref()?.moment.clone()?;
-            // After a second look, another model than that of the first may have had the last word.
+            // A second look may have been decided by another model than the first.
             if let Some(attempt) = decision.attempts.iter().rev().find(has_judged) {
                 moment.judge = attempt.model.clone();
             }
@@ -218,8 +219,7 @@ impl VolatileState {
         evaluations.for_each(|evaluation| evaluation.moment = None);
     }
 
-    /// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could
-    /// not be posted.
+    /// Removes an edited or deleted message from prompts, from what models wrote about it, and from dead letters.
     pub(super) fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
         let message_ref = MessageRef(conversation.channel.clone(), message.clone());
         // A prompt may hold messages of other channels.
@@ -254,7 +254,7 @@ impl VolatileState {
     }
 }
 
-/// Judgments and drafts that no longer count stay in the ledger, marked as such.
+/// Keeps a decision's judgments and drafts in the ledger with this result, since they no longer count.
 pub(super) fn retire(decision: &mut Decision, result: AttemptResult) {
     decision.judgment = None;
     for attempt in &mut decision.attempts {
@@ -264,7 +264,7 @@ pub(super) fn retire(decision: &mut Decision, result: AttemptResult) {
     }
 }
 
-/// A model's reasons may quote messages.
+/// Erases the reasons of models, which may quote messages.
 pub(super) fn forget_reasons(decision: &mut Decision, revision: u64) {
     let attempts = decision.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
     attempts.for_each(|judgment| judgment.reason.clear());

@@ -1,4 +1,4 @@
-//! The messages of conversations: in their order, with what they reply to and whether they have changed.
+//! The messages of conversations: their order, their links, and whether they have changed.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl VolatileState {
         revision: u64,
         lineage: &Lineage,
     ) -> bool {
-        // A memory or memo that is not there counts as gone.
+        // There are no memories and memos, so they count as gone.
         if !lineage.memories.is_empty() {
             return true;
         }
@@ -89,7 +89,7 @@ impl VolatileState {
         if revision >= self.last_change {
             return false;
         }
-        // Bots edit their messages all the time; that does not count.
+        // Bots edit their messages all the time; their edits do not count.
         let has_changed = |record: &MessageRecord| {
             record.heard_revision <= revision
                 && record.revision > revision
@@ -112,7 +112,7 @@ impl VolatileState {
         messages.into_iter().any(has_changed)
     }
 
-    /// Keeps what messages of a conversation reply to.
+    /// Stores what messages of a conversation reply to.
     pub(super) fn put_links(
         &mut self,
         conversation: &ConversationId,
@@ -125,8 +125,8 @@ impl VolatileState {
         }
     }
 
-    /// A message has changed or is gone, so its links and those of the messages that were compared with it are found
-    /// anew.
+    /// Drops the links of a message that has changed or is gone, and those of the messages that were compared with it.
+    /// They are determined again.
     pub(super) fn drop_outdated_links(
         &mut self,
         conversation: &ConversationId,
@@ -150,7 +150,7 @@ impl VolatileState {
         record.drop_links_from(index + 1);
     }
 
-    /// What search finds in a channel has changed.
+    /// Drops the search index of a channel whose searchable messages have changed.
     pub(super) fn drop_search_index(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         if !self.search_indexes.is_empty() {
             self.search_indexes.remove(&(workspace.clone(), channel.clone()));

@@ -13,7 +13,7 @@ use crate::store::volatile::records::truncate_to_milliseconds;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 impl VolatileState {
-    /// Carries out an order and records it. What is refused is not recorded.
+    /// Carries out an order and records it. A refused order is not recorded.
     pub(super) fn apply_signed_order(
         &mut self,
         order: Order,
@@ -46,7 +46,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Records an order, unless it is a command of the chat that is recorded already. What is old enough is dropped.
+    /// Records an order, unless it is a chat command that is recorded already. Drops orders past their retention.
     pub(super) fn record_order(
         &mut self,
         workspace: WorkspaceId,
@@ -72,7 +72,7 @@ impl VolatileState {
         self.given_orders.retain(|given| given.at >= before);
     }
 
-    /// What a user ordered or decided, and what was ordered about them, stays on record, and not who it was.
+    /// Keeps the user's orders and decisions, and the orders about them, without their name.
     pub(super) fn forget_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
         for given in self.given_orders.iter_mut().filter(|given| given.workspace == *workspace) {
             if signer(&given.by) == Some(user.as_str()) {
@@ -104,7 +104,7 @@ impl VolatileState {
         }
     }
 
-    /// The newest orders before one of them, newest first.
+    /// The newest orders before a given one, newest first.
     pub(super) fn order_journal(
         &self,
         OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,

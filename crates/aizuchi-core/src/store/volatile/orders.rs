@@ -1,4 +1,4 @@
-//! Carries out users' orders in memory, and records who read what is private.
+//! Carries out users' orders in memory, and records reads of private channels.
 
 use std::sync::Arc;
 
@@ -172,7 +172,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Marks a closed decision, or takes its mark back.
+    /// Marks a closed decision, or removes its mark.
     fn mark_decision(
         &mut self,
         id: DecisionId,
@@ -198,7 +198,7 @@ impl VolatileState {
         self.private_reads.retain(|reads| reads.at >= before);
     }
 
-    /// Counts a look in its hour. Reads that are old enough are dropped.
+    /// Counts a read in its hour. Drops reads past their retention.
     fn note_private_read(&mut self, read: PrivateRead, now: Timestamp) {
         const HOUR_MS: i64 = 3_600_000;
         self.drop_old_private_reads(now);

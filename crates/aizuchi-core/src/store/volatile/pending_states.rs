@@ -1,5 +1,5 @@
-//! The pending states of conversations: changed by the rules, with what follows for the ready steps and for the
-//! messages that were owed an answer.
+//! The pending states of conversations: changed by the rules, with the effects on the ready steps and on the messages
+//! that were owed an answer.
 
 use jiff::Timestamp;
 
@@ -12,9 +12,9 @@ use crate::store::volatile::records::ConversationRecord;
 /// A message that was owed an answer before.
 pub(super) struct OnceOwed {
     pub(super) thread: Option<MessageId>,
-    /// Since when it is owed nothing. `None`: it is owed one once more.
+    /// When the answer owed was closed. `None` if one is owed again.
     pub(super) closed: Option<Timestamp>,
-    /// How many answers it had got before an edit asked once more.
+    /// How many answers it got before an edit asked again.
     pub(super) earlier_answers: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Words that somebody approves before they are said, in memory.
+//! Posts that need approval, in memory.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{OutboxRecord, truncate_to_milliseconds};
 
-/// A proposal as it was made or decided, and the rows that would be posted.
+/// A proposal in its stored state, and the rows that would be posted.
 pub(super) struct ProposalRecord {
     pub(super) proposal: Proposal,
     items: Vec<OutboxItem>,
@@ -34,7 +34,7 @@ impl ProposalRecord {
 }
 
 impl VolatileState {
-    /// Keeps new rows until somebody decides. What is overdue lapses with it.
+    /// Holds new rows until a person decides. Also lapses overdue proposals.
     pub(super) fn put_proposal(
         &mut self,
         claim: &Claim,
@@ -64,7 +64,7 @@ impl VolatileState {
         self.proposals.insert(id, ProposalRecord { proposal, items });
     }
 
-    /// What nobody has decided in time cannot be approved any more, and its words are gone.
+    /// Lapses proposals that were not decided in time: they cannot be approved any more, and their text is erased.
     pub(super) fn lapse_proposals(&mut self, now: Timestamp) {
         let open = self.proposals.values_mut();
         let overdue = open.filter(|it| {
@@ -77,7 +77,7 @@ impl VolatileState {
         }
     }
 
-    /// What was proposed before other words were said, before `before`.
+    /// Erases the original texts of proposals that were edited before `before`.
     pub(super) fn erase_originals(&mut self, before: Timestamp) {
         let decided = |it: &ProposalRecord| it.proposal.decided.as_ref().map(|(_, at)| *at);
         let records = self.proposals.values_mut();
@@ -85,7 +85,7 @@ impl VolatileState {
         old.for_each(|record| record.items.clear());
     }
 
-    /// What is proposed may quote a message that is gone; it cannot be approved then.
+    /// Erases the texts of proposals that may quote an erased message. They cannot be approved any more.
     pub(super) fn erase_proposals(&mut self, is_erased: impl Fn(DecisionId) -> bool) {
         let records = self.proposals.values_mut();
         for record in records.filter(|record| is_erased(record.proposal.decision)) {
@@ -93,7 +93,7 @@ impl VolatileState {
         }
     }
 
-    /// Decides a proposal, once: the first choice counts.
+    /// Decides a proposal once: the first choice counts.
     pub(super) fn decide_proposal(
         &mut self,
         workspace: &WorkspaceId,
@@ -135,7 +135,7 @@ impl VolatileState {
         self.revision += 1;
         if let Some(record) = self.proposals.get_mut(&id) {
             match choice {
-                // They stay on record.
+                // The original texts are kept.
                 ProposalChoice::Edit(_) => {}
                 ProposalChoice::SayIt | ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => {
                     record.items.clear();
@@ -152,7 +152,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Opens the decision again, and has its words posted next.
+    /// Reopens the decision, and makes posting its text the next step.
     fn approve(
         &mut self,
         decision: DecisionId,
@@ -184,7 +184,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// What belongs to one decision belongs to another one from now on.
+    /// Moves everything that belongs to one decision to another.
     fn absorb_decision(
         &mut self,
         decision: DecisionId,

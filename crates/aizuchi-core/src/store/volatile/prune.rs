@@ -1,4 +1,4 @@
-//! Forgets what is far above the newest messages, so that a replay of any length takes the same room.
+//! Drops data far older than the newest messages, so that a replay of any length takes constant memory.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use crate::decision::DecisionId;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::OutboxRecord;
 
-/// Limits look back an hour, and what was said unasked is known for a day …
+/// How long the ledger is kept: rate limits look back an hour, and unsolicited posts are known for a day.
 const LOOKBACK: SignedDuration = SignedDuration::from_hours(24);
-/// … and budgets a month.
+/// How long spending is kept: budgets look back a month.
 const SPENDING_LOOKBACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 
 impl VolatileState {
-    /// Forgets a channel's older messages once there are twice as many as are kept. What is owed an answer, or is to be
-    /// judged, stays.
+    /// Drops a channel's older messages once there are twice as many as the minimum. Messages that are owed an answer,
+    /// or still to be judged, are kept.
     pub(super) fn prune(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         let Some(kept) = self.kept_messages else { return };
         let key = (workspace.clone(), channel.clone());
@@ -78,7 +78,7 @@ impl VolatileState {
             of_asker.retain(|_, once_owed| once_owed.closed.is_none_or(|at| at >= before));
         }
         self.once_owed.retain(|_, of_asker| !of_asker.is_empty());
-        // What was posted is a message now.
+        // A posted item is stored as a message by now.
         let is_past = |record: &OutboxRecord| {
             record.is_posted && record.item.dispatched_at.is_some_and(|at| at < before)
         };

@@ -73,7 +73,7 @@ impl VolatileState {
         recalled.collect()
     }
 
-    /// The channels that a query may find something in.
+    /// The channels that a query may search, with their scopes.
     fn channels_in_scope(&self, query: &RecallQuery) -> Vec<(ChannelId, SearchScope)> {
         let is_asked =
             |channel: &ChannelId| query.channel.as_ref().is_none_or(|only| only == channel);
@@ -94,7 +94,7 @@ impl VolatileState {
         scoped.collect()
     }
 
-    /// Makes the index of a channel, unless it is there.
+    /// Builds the index of a channel, unless it exists.
     fn index_for_search(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         let key = (workspace.clone(), channel.clone());
         if self.search_indexes.contains_key(&key) {
@@ -110,7 +110,7 @@ impl VolatileState {
         self.search_indexes.insert(key, index);
     }
 
-    /// The message as it stands now.
+    /// The current record of an indexed message.
     fn searched_record(
         &self,
         conversation: &ConversationId,
@@ -129,7 +129,7 @@ impl VolatileState {
         channel.is_some_and(|channel| channel.visibility == Visibility::Public)
     }
 
-    /// A message that was found, without a score.
+    /// Converts a match, without a score.
     fn to_recalled(&self, record: &MessageRecord) -> RecalledMessage {
         let ConversationId { workspace, channel, .. } = &record.message.conversation;
         let known = self.channels.get(&(workspace.clone(), channel.clone()));

@@ -1,4 +1,4 @@
-//! What the store in memory keeps of a conversation, its messages, posts and exchanges.
+//! Records of the store in memory: conversations, their messages, posts and exchanges.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) struct MessageRecord {
     pub(super) visibility: Visibility,
     pub(super) is_deleted: bool,
     pub(super) is_expired: bool,
-    /// It must not be used.
+    /// Whether it must not be used.
     pub(super) is_redacted: bool,
     pub(super) gate: Option<Gate>,
     pub(super) decision: Option<DecisionId>,
@@ -47,7 +47,7 @@ pub(super) struct MessageRecord {
     /// The revision at which it arrived or last changed.
     pub(super) revision: u64,
     pub(super) edited: Option<Timestamp>,
-    /// What it replies to, if that was found and still holds.
+    /// What it replies to, if that is known and still valid.
     pub(super) links: Option<Arc<MessageLinks>>,
     pub(super) reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions last changed.
@@ -92,7 +92,7 @@ pub(super) struct UnsolicitedPostRecord {
     pub(super) at: Timestamp,
     pub(super) item: OutboxItemId,
     pub(super) conversation: ConversationId,
-    /// What it has become, once it is posted.
+    /// The resulting message, once it is posted.
     pub(super) message: Option<MessageId>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct OutboxRecord {
     pub(super) is_unsolicited: bool,
 }
 
-/// A time as precise as the databases keep it.
+/// Truncates a time to the precision of the databases.
 pub(super) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
     if time == Timestamp::MAX {
         return time;

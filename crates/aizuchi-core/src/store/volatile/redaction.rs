@@ -1,4 +1,4 @@
-//! Withholds what opted-out users wrote, and what stood in a conversation that was reset, in memory.
+//! Withholds the messages of opted-out users and of conversations that were reset, in memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{MessageRecord, truncate_to_milliseconds};
 
 impl VolatileState {
-    /// Withholds all that a user has written so far.
+    /// Withholds everything that a user has written so far.
     pub(super) fn redact_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
         let is_in_workspace = |conversation: &&ConversationId| conversation.workspace == *workspace;
         let conversations: Vec<ConversationId> =
@@ -29,7 +29,7 @@ impl VolatileState {
         }
     }
 
-    /// Withholds all that was written in a conversation until then.
+    /// Withholds the messages of a conversation up to a time.
     pub(super) fn reset_conversation(
         &mut self,
         conversation: &ConversationId,
@@ -78,7 +78,7 @@ impl VolatileState {
                 record.is_redacted = true;
                 record.revision = revision;
             }
-            // What was deleted has no links, and no later message was compared with it.
+            // A deleted message has no links, and no later message was compared with it.
             if was_visible {
                 let ConversationId { workspace, channel, .. } = &message.conversation;
                 self.drop_search_index(workspace, channel);

@@ -1,4 +1,4 @@
-//! Reserves what model calls may cost, in memory.
+//! Reserves the maximum cost of model calls, in memory.
 
 use jiff::Timestamp;
 
@@ -33,7 +33,7 @@ impl VolatileState {
         admission
     }
 
-    /// Books what calls cost that have no claim, in the place of what was reserved for them.
+    /// Records the cost of calls without a claim, and releases the reservation for them.
     pub(super) fn book(&mut self, call: &UnclaimedCall) {
         if let Some(token) = call.reservation {
             self.reservations.remove(&token);
@@ -45,7 +45,7 @@ impl VolatileState {
         self.unclaimed_calls.push((CallKind::Trial, call.clone()));
     }
 
-    /// Books what other claims than this one have reserved and not used in time.
+    /// Records the lapsed reservations of other claims as usage.
     fn book_lapsed(&mut self, token: i64, now: Timestamp) {
         let lapsed = self.reservations.values();
         let lapsed = lapsed.filter(|other| other.owner.token != token && other.until <= now);
@@ -60,7 +60,7 @@ impl VolatileState {
             let lapsed = UnclaimedCall {
                 workspace: call.owner.workspace,
                 channel: call.owner.channel,
-                // What model it was for is not known.
+                // The model is unknown.
                 model: "".into(),
                 calls: 1,
                 usage: Usage { input_tokens: tokens, is_estimated: true, ..Usage::default() },

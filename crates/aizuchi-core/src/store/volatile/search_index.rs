@@ -1,4 +1,4 @@
-//! Which messages of a channel have which terms, so that a search in memory looks at what it finds and not at everything.
+//! An inverted index of a channel's messages, so that a search in memory reads only matches.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,11 +10,11 @@ use crate::recall::FoundTerms;
 use crate::recall::terms::TermHashes;
 use crate::store::volatile::records::MessageRecord;
 
-/// What of a channel a query may find.
+/// The part of a channel that a query may search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchScope {
     Everything,
-    /// What was said while the channel was public.
+    /// Messages heard while the channel was public.
     Public,
 }
 
@@ -22,20 +22,20 @@ pub(super) enum SearchScope {
 #[derive(Default)]
 pub(super) struct SearchIndex {
     pub messages: Vec<SearchedMessage>,
-    /// How many of them were said while the channel was public.
+    /// How many of them were heard while the channel was public.
     public: usize,
-    /// By the hash of a term, the places of the messages that have it.
+    /// The places of the messages with a term, by the hash of the term.
     by_term: HashMap<u64, Vec<u32>>,
-    /// The top level and the threads that have a message.
+    /// The top level, and the threads that have a message.
     pub threads: Numbered<Option<MessageId>>,
     pub authors: Numbered<UserId>,
 }
 
-/// What a search needs to know of a message without its text.
+/// The data of a message that a search needs, except its text.
 pub(super) struct SearchedMessage {
     pub id: MessageId,
     pub at: Timestamp,
-    /// Its number among the threads.
+    /// The number of its thread.
     pub thread: u32,
     /// The number of its author.
     pub author: u32,
@@ -52,7 +52,7 @@ impl SearchIndex {
         }
         let message = &record.message;
         let terms = TermHashes::new(&message.searched_text());
-        // A message without terms neither is found nor counts.
+        // A message without terms is never found and does not count.
         if terms.length == 0 {
             return;
         }
@@ -72,7 +72,7 @@ impl SearchIndex {
         });
     }
 
-    /// How many messages a query may find.
+    /// The number of messages that a query may find.
     pub fn count(&self, scope: SearchScope) -> usize {
         match scope {
             SearchScope::Everything => self.messages.len(),
@@ -80,8 +80,8 @@ impl SearchIndex {
         }
     }
 
-    /// The places of the messages that have one of these terms, and adds to each term's frequency the number of those that
-    /// have it.
+    /// Returns the places of the messages that have any of these terms, and adds the number of messages with each term
+    /// to its frequency.
     pub fn find(
         &self,
         hashes: &[u64],
@@ -102,7 +102,7 @@ impl SearchIndex {
     }
 }
 
-/// Values, numbered in the order in which they first came.
+/// Values, numbered in the order of their first occurrence.
 pub(super) struct Numbered<T> {
     numbers: HashMap<T, u32>,
     pub values: Vec<T>,

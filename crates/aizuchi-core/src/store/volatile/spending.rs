@@ -1,4 +1,4 @@
-//! What model calls have cost in memory: to their channel and to its workspace, by the hour and by the day.
+//! The cost of model calls, in memory: for their channel and its workspace, by hour and by day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,7 +14,7 @@ const HOUR_MS: i64 = 3_600_000;
 
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// By whole hours and days, as in the databases.
+/// A whole hour or day, as in the databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SpendingBucket {
     Hour(i64),
@@ -34,13 +34,13 @@ impl SpendingBucket {
 pub(super) struct SpendingSum {
     tokens: u64,
     unsolicited_tokens: u64,
-    /// Those whose price is not known.
+    /// The tokens whose price is unknown.
     unpriced_tokens: u64,
     micros: u64,
 }
 
 impl SpendingSum {
-    /// `micros` is `None` if the price of the call's model is not known.
+    /// Converts the usage of one call. `micros` is `None` if the price of its model is unknown.
     pub(super) fn from_call(tokens: u64, micros: Option<u64>, is_unsolicited: bool) -> Self {
         Self {
             tokens,
@@ -83,7 +83,7 @@ impl VolatileState {
         spendings
     }
 
-    /// Books what a model call used, whatever its result.
+    /// Records the usage of a model call, whatever its result.
     pub(super) fn record_spending(
         &mut self,
         workspace: &WorkspaceId,

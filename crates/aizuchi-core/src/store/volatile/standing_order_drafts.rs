@@ -14,7 +14,7 @@ use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::truncate_to_milliseconds;
 
 impl VolatileState {
-    /// What somebody may keep, without what was drafted in private for a channel that is public now.
+    /// The drafts, without those that were made in private for a channel that is public now.
     pub(super) fn shown_standing_order_drafts(
         &self,
         workspace: &WorkspaceId,
@@ -31,7 +31,7 @@ impl VolatileState {
         orders.filter(|order| order.is_pending())
     }
 
-    /// Drafts an order. A command of the chat that is carried out again drafts nothing.
+    /// Drafts an order. Idempotent for a chat command that is carried out again.
     pub(super) fn draft_standing_order(
         &mut self,
         (workspace, target): (WorkspaceId, DraftTarget),
@@ -66,7 +66,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Puts a draft in force, in the place of what it changes.
+    /// Puts a draft in force, replacing the order that it changes.
     pub(super) fn keep_standing_order(
         &mut self,
         workspace: &WorkspaceId,
@@ -80,7 +80,7 @@ impl VolatileState {
             return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
         }
         if draft.version > 1 {
-            // Whoever gave what it changes may be forgotten by now.
+            // The author of the order that it changes may be forgotten by now, and the order with them.
             self.end_standing_order(workspace, number, now).ok();
         }
         self.discard_draft(workspace, number);
@@ -90,7 +90,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Discards a draft that somebody wants no more.
+    /// Discards a draft.
     pub(super) fn drop_order_draft(
         &mut self,
         workspace: &WorkspaceId,
@@ -103,7 +103,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Neither the orders of a scope nor the drafts for it may be too many.
+    /// Checks that neither the orders of a scope nor the drafts for it exceed their maximum.
     fn check_place(
         &self,
         workspace: &WorkspaceId,

@@ -1,4 +1,4 @@
-//! Standing orders: those in force, and what they were before.
+//! Standing orders: those in force, and their earlier versions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl VolatileState {
         here.filter(|order| self.shows_order(&conversation.workspace, order)).cloned().collect()
     }
 
-    /// Those in force, without what was given in private for a channel that is public now.
+    /// The orders in force, without those that were given in private for a channel that is public now.
     pub(super) fn shown_standing_orders(&self, workspace: &WorkspaceId) -> Vec<StandingOrder> {
         let orders = self.standing_orders_in_force(workspace);
         orders.filter(|order| self.shows_order(workspace, order)).cloned().collect()
@@ -43,7 +43,7 @@ impl VolatileState {
         order.visibility_in(now) == now
     }
 
-    /// Who may read what is ordered with this scope now.
+    /// The visibility of an order that is given now with this scope.
     pub(super) fn visibility_of(
         &self,
         workspace: &WorkspaceId,
@@ -54,7 +54,7 @@ impl VolatileState {
         known.map_or(Visibility::Private, |channel| channel.visibility)
     }
 
-    /// A public channel turned private.
+    /// Makes the standing orders of a channel that turned private private.
     pub(super) fn make_standing_orders_private(
         &mut self,
         workspace: &WorkspaceId,
@@ -67,7 +67,7 @@ impl VolatileState {
         }
     }
 
-    /// Gives an order. A command of the chat that is carried out again gives nothing.
+    /// Gives an order. Idempotent for a chat command that is carried out again.
     pub(super) fn give_standing_order(
         &mut self,
         (workspace, scope): (WorkspaceId, StandingOrderScope),
@@ -102,7 +102,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Puts a new version in the place of an order.
+    /// Replaces an order with a new version.
     pub(super) fn change_standing_order(
         &mut self,
         (workspace, number): (WorkspaceId, i64),
@@ -136,7 +136,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Drops what a user ordered, in all versions, and the prompts that it stood in.
+    /// Drops a user's orders in all versions, and the prompts that held them.
     pub(super) fn withdraw_standing_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let Some(orders) = self.standing_orders.get_mut(workspace) else { return };
         let is_theirs = |order: &mut StandingOrder| signer(&order.by) == Some(user.as_str());
@@ -161,19 +161,19 @@ impl VolatileState {
         }
     }
 
-    /// Whether an order, by its number and version, is on record.
+    /// Whether an order with this number and version is stored.
     pub(super) fn has_standing_order(&self, workspace: &WorkspaceId, order: (i64, i64)) -> bool {
         let mut known = self.standing_orders.get(workspace).into_iter().flatten();
         known.any(|it| (it.number, it.version) == order)
     }
 
-    /// Whether an order was given by this command of the chat.
+    /// Whether an order was given by this chat command.
     pub(super) fn was_given(&self, workspace: &WorkspaceId, by: &str) -> bool {
         let mut known = self.standing_orders.get(workspace).into_iter().flatten();
         signer(by).is_some() && known.any(|order| *order.by == *by)
     }
 
-    /// Drops what was revoked long ago, and drafts that have lapsed.
+    /// Drops revoked orders past their retention, and lapsed drafts.
     pub(super) fn drop_old_standing_orders(&mut self, now: Timestamp) {
         let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
         let lapsed = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
@@ -190,7 +190,7 @@ impl VolatileState {
         self.revision += 1;
     }
 
-    /// Whether there was a draft of this number to discard.
+    /// Discards a draft. Returns whether it existed.
     pub(super) fn discard_draft(&mut self, workspace: &WorkspaceId, number: i64) -> bool {
         let Some(orders) = self.standing_orders.get_mut(workspace) else { return false };
         let count = orders.len();
@@ -198,7 +198,7 @@ impl VolatileState {
         orders.len() < count
     }
 
-    /// Ends an order and returns it as it was.
+    /// Ends an order and returns its last version.
     pub(super) fn end_standing_order(
         &mut self,
         workspace: &WorkspaceId,

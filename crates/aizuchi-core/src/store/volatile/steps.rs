@@ -47,7 +47,7 @@ impl VolatileState {
             let is_new =
                 record.item.dispatched_at.replace(item.dispatched_at.unwrap_or(now)).is_none();
             if is_new && record.is_unsolicited && item.id == item.first_in_draft {
-                // An earlier claim may have dispatched it and given it back.
+                // An earlier claim may have dispatched it and returned it.
                 if claim.attempt > 1 {
                     self.unsolicited_posts.retain(|post| post.item != item.id);
                 }
@@ -132,7 +132,7 @@ impl VolatileState {
         receipt
     }
 
-    /// Keeps what became known of a file, unless its message was deleted or withheld meanwhile.
+    /// Stores what was read from a file, unless its message was deleted or withheld in the meantime.
     fn keep_read_attachment(&mut self, conversation: &ConversationId, file: &ReadAttachment) {
         let ConversationId { workspace, channel, .. } = conversation;
         let key = (workspace.clone(), channel.clone(), file.message.clone());
@@ -192,7 +192,7 @@ impl VolatileState {
             self.hear_reaction(&reaction);
             return;
         }
-        // The platform may have delivered our own message before.
+        // The platform may have delivered our own message earlier.
         if self.conversation_of.insert(key, conversation.clone()).is_none() {
             self.insert_message(item.to_message(posted), Some(item.message_gate()), None);
         } else if item.message_gate() == Gate::Command
@@ -330,7 +330,7 @@ impl VolatileState {
     fn close_decision(&mut self, claim: &Claim, closed: DecisionClosing, now: Timestamp) {
         let conversation = claim.event.conversation();
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
-        // An unsolicited post is no answer, even if it was addressed meanwhile.
+        // An unsolicited post is no answer, even if the decision was addressed in the meantime.
         decision.is_addressed = claim.is_owed;
         decision.closed = Some(now);
         decision.ended = Some(closed.ended);
@@ -374,7 +374,7 @@ impl VolatileState {
             }
             UnsentOutcome::DeadLettered => {
                 if !item.is_sending() {
-                    // The platform has refused it, so it is known not to be there.
+                    // The platform has refused it, so it was certainly not posted.
                     self.end_outbox_items(decision, item, UnsentOutcome::Draft);
                 }
                 let of_draft = |_: &OutboxItemId, record: &mut OutboxRecord| {

@@ -1,4 +1,4 @@
-//! Messages as the pages show them, with names and reactions, in memory; and when something was last said in a channel.
+//! Messages as pages show them, with names and reactions, in memory; and when a channel last had a message.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ impl VolatileState {
         }
     }
 
-    /// The name of a user, or the id where no name is known.
+    /// The name of a user, or the id if the name is unknown.
     pub(super) fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
         let known = self.users.get(&(workspace.clone(), user.clone()));
         known.map_or(user.0.clone(), |user| user.name.clone())
@@ -101,7 +101,7 @@ impl VolatileState {
 }
 
 impl MessageRecord {
-    /// The revision at which the message as pages show it last changed.
+    /// The revision at which the message or its reactions last changed.
     pub(super) fn shown_revision(&self) -> u64 {
         self.revision.max(self.reactions_revision)
     }

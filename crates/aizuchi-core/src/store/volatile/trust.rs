@@ -1,4 +1,4 @@
-//! Offers to speak by itself from some confidence on, in memory.
+//! Trust offers, to post without approval above some confidence, in memory.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::store::volatile::VolatileState;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 impl VolatileState {
-    /// Changes a channel's offer by a click that is stored already.
+    /// Updates a channel's offer after a decided proposal, which is stored already.
     pub(super) fn offer_trust(
         &mut self,
         (workspace, channel, id): (WorkspaceId, ChannelId, ProposalId),
@@ -34,7 +34,7 @@ impl VolatileState {
         self.trust_offers.extend(changed.map(|offer| (key, offer)));
     }
 
-    /// Answers an open offer of this confidence. Accepted, it orders the mode.
+    /// Answers an open offer of this confidence. Accepting it also orders the mode.
     pub(super) fn answer_trust(
         &mut self,
         (workspace, channel, id): (WorkspaceId, ChannelId, TrustOfferId),
@@ -58,7 +58,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Withdraws a channel's open offer if another mode is ordered there than before.
+    /// Withdraws a channel's open offer if a different mode is ordered there.
     pub(super) fn withdraw_trust(
         &mut self,
         (workspace, channel): (&WorkspaceId, &ChannelId),

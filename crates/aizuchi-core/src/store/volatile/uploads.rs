@@ -1,4 +1,4 @@
-//! The files that people send in the local room.
+//! Files that people send in the local room.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl VolatileState {
         true
     }
 
-    /// Oldest first.
+    /// The unsent files, oldest first.
     fn unsent_uploads(&self) -> Vec<&Arc<Upload>> {
         let unsent = self.uploads.values().filter(|record| record.sent.is_none());
         let mut unsent: Vec<&Arc<Upload>> = unsent.map(|record| &record.upload).collect();
@@ -106,7 +106,7 @@ impl VolatileState {
         self.uploads.get(id).filter(of_message).map(|record| &*record.upload)
     }
 
-    /// The files of a new message belong to it from now on.
+    /// Attaches files to the new message that was sent with them.
     pub(super) fn note_sent_uploads(&mut self, message: &Message) {
         if message.conversation.workspace.as_str() != UPLOAD_WORKSPACE {
             return;
@@ -119,7 +119,7 @@ impl VolatileState {
         }
     }
 
-    /// What the files of a message take.
+    /// The total size of a message's files.
     pub(super) fn upload_bytes_of(&self, message: &Message) -> u64 {
         if message.conversation.workspace.as_str() != UPLOAD_WORKSPACE {
             return 0;
@@ -132,7 +132,7 @@ impl VolatileState {
         files.filter(is_its).map(|record| record.upload.bytes.len() as u64).sum()
     }
 
-    /// Drops files whose messages are gone, or have them no more.
+    /// Drops files whose messages are gone, or no longer have them.
     pub(super) fn drop_lost_uploads(&mut self) {
         let mut uploads = std::mem::take(&mut self.uploads);
         uploads.retain(|id, record| match &record.sent {
@@ -142,7 +142,7 @@ impl VolatileState {
         self.uploads = uploads;
     }
 
-    /// Drops files that no message was sent with in time.
+    /// Drops files that were not sent with a message in time.
     pub(super) fn drop_unsent_uploads(&mut self, now: Timestamp) {
         let before = now.checked_sub(UNSENT_LIFETIME).unwrap_or(Timestamp::MIN);
         self.uploads.retain(|_, record| record.sent.is_some() || record.upload.at >= before);

@@ -1,4 +1,4 @@
-//! Counts what replies look up on the web, in memory.
+//! Counts the web lookups of replies, in memory.
 
 use jiff::Timestamp;
 
@@ -8,12 +8,12 @@ use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::truncate_to_milliseconds;
 
-/// A look-up that was made.
+/// A web lookup.
 pub(super) struct CountedWebCall {
     at: Timestamp,
     workspace: WorkspaceId,
     decision: Option<DecisionId>,
-    /// `None`: nobody, or somebody who is forgotten.
+    /// `None` for no person, or for a forgotten one.
     person: Option<UserId>,
 }
 
@@ -35,7 +35,7 @@ impl VolatileState {
         limit
     }
 
-    /// Whether a user was forgotten since then: what was read of them before that may still be in use.
+    /// Whether a user was forgotten since then: data that was read before may still be in use.
     pub(super) fn is_forgotten_since(
         &self,
         workspace: &WorkspaceId,
@@ -65,7 +65,7 @@ impl VolatileState {
         self.web_calls.retain(|it| it.at > since);
     }
 
-    /// How many they were still counts for the day.
+    /// Erases the user from their lookups, which still count for the day.
     pub(super) fn erase_person_of_web_calls(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let theirs = self.web_calls.iter_mut();
         let theirs = theirs.filter(|it| it.workspace == *workspace);

@@ -1,4 +1,4 @@
-//! The rows of weekly notes, in memory.
+//! Reads and writes the rows of weekly notes, in memory.
 
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! The few statements that PostgreSQL needs in another form than a translation gives.
+//! PostgreSQL versions of the statements that the automatic translation cannot produce.
 
 use crate::store::database::sql;
 use crate::store::database::sql::recall;
@@ -13,7 +13,7 @@ macro_rules! listed_terms {
     };
 }
 
-/// The tables that grow with what is heard, from which users are forgotten.
+/// The tables that grow with what is heard, and from which users are forgotten.
 macro_rules! growing_tables {
     () => {
         "messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
@@ -25,17 +25,17 @@ macro_rules! growing_tables {
 /// Statements that differ from SQLite's, and their PostgreSQL versions.
 pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::BEGIN, "BEGIN"),
-    // Only our own tables: the database may hold others'.
+    // Only our own tables: the database may be shared with others.
     (sql::forget::VACUUM, concat!("VACUUM (FULL, ANALYZE) ", growing_tables!())),
-    // Nobody waits for this one.
+    // Nothing waits for this one.
     (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", growing_tables!())),
     (sql::forget::UNLIMIT_TIME, "SELECT set_config('statement_timeout', '0', false)"),
     (sql::forget::LIMIT_TIME, "RESET statement_timeout"),
     (sql::ANALYZE, concat!("ANALYZE ", growing_tables!())),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
-    // The planner takes the numbers of a search for a single group and spills them into tens of thousands of files, and
-    // would compile each search for longer than it runs.
+    // The planner takes the numbers of a search for a single group, so that a hash aggregation spills into tens of
+    // thousands of files; and JIT compilation takes longer than the query.
     (
         recall::PREPARE_SEARCH,
         "SELECT set_config('statement_timeout', '3s', true), set_config('enable_hashagg', 'off', true),
@@ -115,7 +115,8 @@ pub const OVERRIDES: &[(&str, &str)] = &[
              LIMIT $3) AS found) AS numbers
         FROM json_each($1) AS j ORDER BY j.key",
     ),
-    // Of each term the newest of each channel: to read all of several common terms would take seconds.
+    // Only the newest postings of each term in each channel: reading all postings of several common terms would take
+    // seconds.
     (
         recall::POSTINGS_OF_ALL,
         "SELECT coalesce(json_agg(number), '[]') AS numbers FROM

@@ -1,4 +1,4 @@
-//! Forgets users step by step. A step reads at most one page outside the writer and writes a bounded number of rows.
+//! Forgets users in steps. A step reads at most one page outside of the writer and writes a bounded number of rows.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,18 @@ use crate::store::database::forget::{
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{DatabaseStore, rows};
 
-/// How many characters of a user are looked for at once: eight bytes of memory each.
+/// How many characters of a user's texts are indexed at once: each takes eight bytes of memory.
 const CHARACTERS_AT_ONCE: usize = 1_000_000;
 
-/// What a step has done.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetProgress {
-    /// No user is to be forgotten.
+    /// There is no user to forget.
     Idle,
     Working,
-    /// From now on, no query returns the messages of the user.
+    /// No query returns the user's messages any more.
     Hidden(WorkspaceId),
-    /// One user is forgotten.
+    /// A user has been forgotten completely.
     Done(ForgottenUser),
 }
 
@@ -37,14 +37,15 @@ pub enum ForgetProgress {
 pub struct ForgottenUser {
     pub workspace: WorkspaceId,
     pub user: UserId,
-    /// Whether they are still there under their name.
+    /// Whether they are still a member, under their name.
     pub keeps_name: bool,
     pub report: ForgetReport,
 }
 
-/// Forgets those who asked for it, one after the other. What it holds in memory is read again after a crash.
+/// Forgets users who are to be forgotten, one after the other. Its state in memory is rebuilt after a crash.
 pub struct ForgettingJob {
-    /// Who is being forgotten, and how far: at least as far as is stored, since pages without anything are not noted.
+    /// The user who is being forgotten, and the position. It may be ahead of the stored position, since pages without
+    /// matches are not recorded.
     current: Option<Forgetting>,
     pending: VecDeque<ForgetWrite>,
     references: Option<References>,
@@ -82,7 +83,7 @@ impl ForgettingJob {
         };
         let was_hiding = self.is_hiding();
         if let Err(error) = store.write_forgetting(write.clone(), now).await {
-            // The page is read again.
+            // Start over from the stored position.
             *self = Self::with_characters_at_once(self.characters_at_once);
             return Err(error);
         }
@@ -102,7 +103,7 @@ impl ForgettingJob {
         self.current.as_ref().is_some_and(|current| current.position.phase == ForgetPhase::Hide)
     }
 
-    /// Whoever is being forgotten now, unless a newer order begins anew.
+    /// Returns the forgetting in progress. A newer order for the user restarts it.
     async fn update_current(
         &mut self,
         reader: &mut Connection,
@@ -132,7 +133,7 @@ impl ForgettingJob {
         if !phase.looks_for_references() {
             self.references = None;
         } else if !self.has_references_for(forgetting) {
-            // Dropped first: two parts would take twice the memory.
+            // Dropped before loading: two parts would take twice the memory.
             self.references = None;
             let loaded = References::load(reader, forgetting, self.characters_at_once, now).await?;
             self.references = Some(loaded);
@@ -183,14 +184,14 @@ impl ForgettingJob {
         }
     }
 
-    /// Whether the part of the user's texts that is looked for is loaded.
+    /// Whether the current part of the user's texts is loaded.
     fn has_references_for(&self, forgetting: &Forgetting) -> bool {
         let texts_after = forgetting.position.texts_after;
         self.references.as_ref().is_some_and(|loaded| loaded.texts_after == texts_after)
     }
 
-    /// Plans a write for each erasure. The last one moves the position. A page without any is only noted at the end of a
-    /// phase: a crash costs at most one phase of reading.
+    /// Plans a write for each erasure; the last one moves the position. A page without erasures is recorded only at the
+    /// end of a phase, so a crash repeats at most one phase of reading.
     fn plan(&mut self, forgetting: Forgetting, page: ErasurePage) {
         let count = page.erasures.len();
         let next_phase = page.next.as_ref().map(|next| next.phase);

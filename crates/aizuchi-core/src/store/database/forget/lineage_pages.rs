@@ -1,4 +1,4 @@
-//! What is known by lineage to come from a user's messages: memories, memos, prompts, reasons, drafts and answers.
+//! Finds data that lineage traces to a user's messages: memories, memos, prompts, reasons, drafts and answers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -18,16 +18,16 @@ use crate::store::database::{memory_rows, rows};
 
 /// How many messages are looked up at once.
 const MESSAGES: i64 = 200;
-/// The most messages hidden in one write: each takes its links along.
+/// The maximum number of messages hidden in one write: the links of each are removed with it.
 const HIDDEN: i64 = 25;
-/// The most prompts dropped in one write: each can be tens of kilobytes long.
+/// The maximum number of prompts dropped in one write: each can be tens of kilobytes long.
 const PROMPTS: usize = 10;
-/// The most rows changed in one write otherwise.
+/// The maximum number of rows changed in any other write.
 const ROWS: usize = 50;
 /// How many outbox items are read at once, each with its lineage.
 const OUTBOX_ITEMS: i64 = 100;
 
-/// The newest messages that are not hidden yet.
+/// Finds the newest messages that are not hidden yet.
 pub async fn messages_to_hide(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -65,7 +65,7 @@ fn after(forgetting: &Forgetting, page: &[Row]) -> Result<ErasurePage, StoreErro
     Ok(ErasurePage { erasures: Vec::new(), next: Some(next) })
 }
 
-/// The memory entries and memos that were made from the next messages.
+/// Finds the memory entries and memos that were made from the next messages.
 pub async fn memories(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -114,7 +114,7 @@ fn ids(found: &[Row], column: &str) -> Result<Vec<i64>, StoreError> {
     found.iter().map(|row| rows::column(row, column)).collect()
 }
 
-/// The prompts that held one of the next messages.
+/// Finds the prompts that held one of the next messages.
 pub async fn prompts(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -130,7 +130,7 @@ pub async fn prompts(
     Ok(page)
 }
 
-/// The prompts that held a memory or memo with something of the user, one memory after the other.
+/// Finds the prompts that held a memory or memo with traces of the user, one memory after the other.
 pub async fn prompts_of_memories(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -147,7 +147,7 @@ pub async fn prompts_of_memories(
     let attempts = query(sql::PROMPTS_OF_MEMORY).bind(id);
     let attempts = attempts.bind(rows::column::<i64>(&memory, "since_ms")?).bind(limit);
     let attempts = ids(&attempts.fetch_all(connection).await?, "attempt")?;
-    // Those that are dropped are not found again, so the same memory is looked at until none is left.
+    // Dropped prompts are not found again, so the same memory is queried until none is left.
     let next = match attempts.len() as i64 {
         count if count == limit => forgetting.position.clone(),
         _ => forgetting.position.at(id),
@@ -157,7 +157,7 @@ pub async fn prompts_of_memories(
     Ok(page)
 }
 
-/// The reasons of decisions about the next messages, and what could not be posted in their conversations.
+/// Finds the reasons of decisions about the next messages, and the dead letters of their conversations.
 pub async fn decisions(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -180,7 +180,7 @@ pub async fn decisions(
     Ok(page)
 }
 
-/// An outbox item, and what it was made from.
+/// An outbox item and its lineage.
 struct OutboxRow {
     id: i64,
     channel: String,
@@ -200,7 +200,7 @@ impl OutboxRow {
         })
     }
 
-    /// The messages that it answers, and those that it was made from.
+    /// The messages that it answers and the messages that it was made from.
     fn sources(&self) -> Vec<MessageRef> {
         let channel = ChannelId::new(self.channel.as_str());
         let mut sources = self.metadata.answered_message_refs(&channel);
@@ -209,7 +209,7 @@ impl OutboxRow {
     }
 }
 
-/// What the persona said or meant to say to the user, or made from what the user said.
+/// Finds posts and drafts of the persona that answer the user, or were made from the user's messages.
 pub async fn outbox(
     connection: &mut Connection,
     forgetting: &Forgetting,

@@ -1,13 +1,13 @@
-//! What one page of reading finds to erase.
+//! The result of reading one page of data to erase.
 
 use crate::store::database::forget::Forgetting;
 use crate::store::database::forget::position::ForgetPosition;
 use crate::store::database::forget::write::Erasure;
 
-/// What a page of some table holds of a user, and where the next page begins.
+/// The erasures that a page of a table needs, and where the next page begins.
 pub struct ErasurePage {
     pub erasures: Vec<Erasure>,
-    /// `None`: there is nothing left.
+    /// `None` if there is nothing left.
     pub next: Option<ForgetPosition>,
 }
 
@@ -16,12 +16,12 @@ impl ErasurePage {
         Self { erasures: Vec::new(), next: Some(next) }
     }
 
-    /// There is no further page in this phase.
+    /// An empty page that ends the phase.
     pub fn end_of(forgetting: &Forgetting) -> Self {
         Self { erasures: Vec::new(), next: forgetting.position.next_phase() }
     }
 
-    /// The next page follows this key, if there is any.
+    /// An empty page; the next one begins after this key, if there is one.
     pub fn after_key(forgetting: &Forgetting, key: Option<Vec<String>>) -> Self {
         match key {
             Some(after_key) => {

@@ -1,30 +1,30 @@
-//! How far a forgetting is. It is stored with every step, so that it goes on there after a crash.
+//! The position of a forgetting. It is stored with every step, so that the job resumes there after a crash.
 
 use serde::{Deserialize, Serialize};
 
-/// What is done, in this order. Messages keep their author until everything that is found by them is gone.
+/// The phases, in this order. Messages keep their author until everything that is found through them is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ForgetPhase {
-    /// The user's messages are deleted, but for what is needed to find the rest: prompts, search and pages do not show
-    /// them any more.
+    /// The user's messages are marked as deleted, which keeps what is needed to find the rest: prompts, search and
+    /// pages no longer show them.
     Hide,
-    /// Entries and memos made from the messages.
+    /// Memory entries and memos made from the messages.
     Memories,
-    /// Prompts and answers that held one of them.
+    /// Prompts and answers that held one of the messages.
     Prompts,
-    /// Reasons of the decisions about them, and texts that were never posted.
+    /// Reasons of the decisions about the messages, and texts that were never posted.
     Decisions,
-    /// What the persona said or meant to say in answer to them, or from them.
+    /// The persona's posts and drafts in answer to the messages, or made from them.
     Outbox,
-    // What names or quotes the user, once for each part of the user's texts.
+    // The next phases find texts that name or quote the user. They are repeated for each part of the user's texts.
     OwnMessages,
     Entries,
     Memos,
     Reasons,
     Drafts,
     DeadLetters,
-    /// Prompts that held one of the memories and memos that were changed.
+    /// Prompts that held one of the changed memories and memos.
     MemoryPrompts,
     Reactions,
     Mentions,
@@ -32,7 +32,7 @@ pub enum ForgetPhase {
     Channels,
     /// The messages themselves become anonymous tombstones.
     Messages,
-    /// The names that they had.
+    /// The names that the user had.
     User,
 }
 
@@ -57,7 +57,7 @@ impl ForgetPhase {
         Self::User,
     ];
 
-    /// Whether it looks for names and quotes of the user.
+    /// Whether the phase searches for names and quotes of the user.
     pub fn looks_for_references(self) -> bool {
         match self {
             Self::OwnMessages
@@ -80,7 +80,7 @@ impl ForgetPhase {
         }
     }
 
-    /// The phase that follows, unless this is the last one.
+    /// The next phase, unless this is the last one.
     pub fn next(self) -> Option<Self> {
         Self::ALL.into_iter().skip_while(|phase| *phase != self).nth(1)
     }
@@ -89,10 +89,10 @@ impl ForgetPhase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetPosition {
     pub phase: ForgetPhase,
-    /// What comes next follows this number (in [`ForgetPhase::Hide`], precedes it), or these columns.
+    /// The next page begins after this number (in [`ForgetPhase::Hide`], before it), or after these columns.
     pub after: i64,
     pub after_key: Vec<String>,
-    /// The part of the user's texts that is looked for begins after this revision.
+    /// The loaded part of the user's texts begins after this revision.
     pub texts_after: i64,
 }
 

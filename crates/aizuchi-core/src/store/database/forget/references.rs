@@ -1,4 +1,4 @@
-//! Recognizes texts that name a user or quote them, where no lineage tells that they are about the user.
+//! Recognizes texts that name a user or quote them, where no lineage shows that they are about the user.
 
 use std::collections::HashSet;
 
@@ -14,37 +14,38 @@ use crate::store::database::forget::Forgetting;
 use crate::store::database::rows;
 use crate::store::database::sql::forget as sql;
 
-/// How long a user must have had a name. A name that was taken to be forgotten under does not count.
+/// How long a user must have had a name before it counts. Otherwise a user could take a name just before being
+/// forgotten.
 const MIN_NAME_AGE: SignedDuration = SignedDuration::from_hours(3 * 24);
-/// How many of the newest messages tell which names are common words.
+/// How many of the newest messages are used to recognize names that are common words.
 const VOCABULARY: i64 = 2000;
-/// A word that others use in more than one of this many messages is not taken for a name.
+/// A word is common, and not taken for a name, if others use it in more than one of this many messages.
 const COMMON_WORD: usize = 100;
-/// How many messages before a user had a name tell whether it was a word already.
+/// How many messages from before a user had a name are searched for the same word.
 const EARLIER_MESSAGES: usize = 20_000;
-/// Room for the text that exceeds a part.
+/// Spare capacity for the text that exceeds a part.
 const LONG_TEXT: usize = 50_000;
 /// How many messages are read at once.
 const MESSAGES: i64 = 100;
 
-/// What tells that a text is about a user.
+/// Evidence that a text is about a user.
 pub struct References {
     names: Vec<Name>,
     quotes: QuoteIndex,
-    /// Which part of the user's texts the quotes are of, and where the next part begins.
+    /// The part of the user's texts that the quotes are from, and where the next part begins.
     pub texts_after: i64,
     pub next_texts_after: Option<i64>,
-    /// Where the user has written: a name counts there alone.
+    /// The channels that the user has written in: names count only there.
     written: HashSet<String>,
-    /// Quotes count there, too.
+    /// The public channels: quotes count there, too.
     public: HashSet<String>,
-    /// Where nobody but the user and the persona speaks.
+    /// The channels in which only the user and the persona write.
     pub alone: HashSet<String>,
-    /// The ids that the persona writes with.
+    /// The persona's own author ids.
     pub persona: Vec<String>,
 }
 
-/// A name of the user's, or a part of one.
+/// A name of the user, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     /// In lower case.
@@ -52,11 +53,11 @@ struct Name {
     form: NameForm,
 }
 
-/// How a name stands in a text that tells of the user.
+/// The form in which a name must occur to refer to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameForm {
     Any,
-    /// Others used it as a word before the user had it, so it counts as a mention alone: “@compost”.
+    /// Others used it as a word before the user had the name, so only a mention counts: “@compost”.
     Mention,
 }
 
@@ -70,7 +71,7 @@ impl Name {
     }
 }
 
-/// A name that may count, until when others cannot have meant the user with it.
+/// A name that may count. Others cannot have meant the user with it before `known_since`.
 struct Candidate {
     name: String,
     known_since: Timestamp,
@@ -80,7 +81,7 @@ struct Candidate {
 #[derive(Clone, Copy)]
 pub enum TextScope<'a> {
     Channel(&'a str),
-    /// In the whole workspace, made from messages of these channels.
+    /// In the whole workspace, for a text made from messages of these channels.
     Workspace(&'a [MessageRef]),
 }
 
@@ -116,8 +117,8 @@ impl References {
         })
     }
 
-    /// Whether a text names or quotes the user. Where messages are known that it was made from, these alone tell: otherwise
-    /// a user could copy what others are told, and have it forgotten.
+    /// Whether a text names or quotes the user. If its source messages are known, they alone decide: otherwise a user
+    /// could copy what others are told, and have it forgotten.
     pub fn are_in(&self, text: &str, scope: TextScope<'_>, sources: &[MessageRef]) -> bool {
         if !sources.is_empty() {
             return false;
@@ -127,7 +128,7 @@ impl References {
         (names_them && self.names_count_in(scope)) || !self.quoted_runs(text, scope).is_empty()
     }
 
-    /// The runs of the user's texts that a text quotes, where that counts.
+    /// The runs of the user's texts that a text quotes, if quotes count there.
     pub fn quoted_runs(&self, text: &str, scope: TextScope<'_>) -> Vec<u64> {
         match self.quotes_count_in(scope) {
             true => self.quotes.shared_runs(text),
@@ -194,9 +195,10 @@ async fn read_quotes(
     }
 }
 
-/// The names by which a text may tell of the user: those that they have had for days, that nobody else has or had, not
-/// even as a part, and that are no common words here. One that others used as a word before tells of the user only as a
-/// mention: otherwise a user could take a rare word for a name, and have what others are told about it forgotten.
+/// The names that count as a reference to the user: those that the user has had for days, that no one else has or had
+/// (not even as a part), and that are not common words in the workspace. A name that others used as a word before
+/// counts only as a mention: otherwise a user could take a rare word as a name, and have what others are told about it
+/// forgotten.
 async fn names_that_count(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -224,7 +226,7 @@ async fn names_that_count(
         if now.duration_since(since) < MIN_NAME_AGE {
             continue;
         }
-        // The history that was read when the user was first seen is full of them, by the name that they had.
+        // The history that was backfilled when the user was first seen mentions them by their first known name.
         let known_since = match Some(since) == first_known {
             true => since.min(rows::to_timestamp(first_message)?),
             false => since,
@@ -247,7 +249,7 @@ async fn names_that_count(
     find_forms(connection, forgetting, candidates).await
 }
 
-/// Looks for the candidates in what others wrote before the user had them.
+/// Searches what others wrote before the user had a name for the same word.
 async fn find_forms(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -290,8 +292,8 @@ fn is_common(word: &str, texts: &[String]) -> bool {
     uses >= 2 && uses * COMMON_WORD > texts.len()
 }
 
-/// A name as a whole, and its parts, such as the first name. What is too short or too plain to be told from a word is
-/// left out.
+/// A name as a whole, and its parts, such as the first name. Parts that are too short or too plain to tell from a word
+/// are left out.
 fn parts_of_name(name: &str) -> Vec<String> {
     let parts = name.split(|character: char| !character.is_alphanumeric());
     let parts = [name].into_iter().chain(parts).map(str::to_owned);
@@ -306,7 +308,7 @@ fn can_be_told_from_words(name: &str) -> bool {
     characters >= min_length && !name.chars().all(is_hiragana)
 }
 
-/// The messages that a row lists as JSON.
+/// The messages that a column lists as JSON.
 pub fn listed_messages(row: &Row, column: &str) -> Result<Vec<MessageRef>, StoreError> {
     rows::parse_json(&rows::column::<String>(row, column)?)
 }

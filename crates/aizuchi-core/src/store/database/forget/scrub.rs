@@ -1,12 +1,12 @@
-//! Removes what is left of forgotten users outside the tables, in small steps: removed terms from the index, and the
-//! write-ahead log; on a server the dead rows. SQLite overwrites what it deletes (`secure_delete`), so a file needs no
+//! Removes the remains of forgotten users outside the tables, in small steps: removed terms from the index, and the
+//! write-ahead log; on a server, the dead rows. SQLite overwrites deleted data (`secure_delete`), so a file needs no
 //! rewrite.
 
 use crate::store::StoreError;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::{DatabaseStore, forget};
 
-/// Where the scrub is. After a crash, and when somebody else is forgotten, it begins anew.
+/// The state of the scrub. It starts over after a crash, and when another user is forgotten.
 #[derive(Default)]
 pub struct ScrubJob {
     next: ScrubStep,
@@ -22,10 +22,10 @@ enum ScrubStep {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrubProgress {
-    /// Nothing is left of anybody.
+    /// There is nothing to scrub.
     Idle,
     Working,
-    /// Somebody reads an older state, so the log cannot be truncated now.
+    /// A reader uses an older snapshot, so the log cannot be truncated now.
     Blocked,
     Done,
 }

@@ -1,4 +1,4 @@
-//! Texts that no lineage connects to a user, and that name or quote the user.
+//! Finds texts that name or quote a user without being connected to them by lineage.
 
 use std::collections::HashSet;
 
@@ -21,10 +21,10 @@ use crate::store::database::{memory_rows, rows};
 
 /// How many texts are read at once.
 const PAGE: i64 = 200;
-/// The most rows changed in one write.
+/// The maximum number of rows changed in one write.
 const ROWS: usize = 50;
 
-/// Reads the next rows of a table by their numbers.
+/// Reads the next rows of a table, ordered by their numbers.
 async fn rows_after(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -45,14 +45,15 @@ async fn rows_after(
     Ok((found, page))
 }
 
-/// The persona's own messages, of one of its ids after the other. Where it talked with the user alone, all of them go.
+/// Finds the persona's own messages, one of its ids after the other. In channels with only the user, all of them are
+/// erased.
 pub async fn own_messages(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
 ) -> Result<ErasurePage, StoreError> {
     let position = &forgetting.position;
-    // The ids that are done; the one after them may be under way.
+    // `after_key` holds the ids that are done; the first other one may be in progress.
     let Some(author) = references.persona.iter().find(|id| !position.after_key.contains(id)) else {
         return Ok(ErasurePage::end_of(forgetting));
     };
@@ -127,7 +128,7 @@ pub async fn entries(
     Ok(page)
 }
 
-/// When the day of an entry begins, in whatever time zone.
+/// A lower bound for the start of an entry's day, in any time zone.
 fn day_before(entry: &MemoryEntry) -> Timestamp {
     let day = entry.date.to_zoned(TimeZone::UTC).map(|day| day.timestamp());
     day.map_or(Timestamp::UNIX_EPOCH, |day| day - SignedDuration::from_hours(24))
@@ -156,7 +157,7 @@ pub async fn memos(
     Ok(page)
 }
 
-/// The reasons in the ledger.
+/// Finds reasons in the ledger.
 pub async fn reasons(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -178,7 +179,7 @@ pub async fn reasons(
     Ok(page)
 }
 
-/// Whether all that a reason quotes was said by others in the messages that it is about or that a prompt held.
+/// Whether everything that a reason quotes was said by others, in the messages that it is about or that a prompt held.
 async fn others_said(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -199,7 +200,7 @@ async fn others_said(
     Ok(runs.into_iter().all(|run| others.contains(run)))
 }
 
-/// Texts in the outbox that were not posted, or not yet.
+/// Finds texts in the outbox that were not posted, or not yet.
 pub async fn drafts(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -224,7 +225,7 @@ pub async fn drafts(
     Ok(page)
 }
 
-/// What was given up. After these, the next part of the user's texts is looked for from the beginning.
+/// Finds dead letters. Afterwards, the search starts over with the next part of the user's texts.
 pub async fn dead_letters(
     connection: &mut Connection,
     forgetting: &Forgetting,

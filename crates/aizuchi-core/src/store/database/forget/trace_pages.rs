@@ -1,4 +1,5 @@
-//! The traces of a user that are no texts: reactions, mentions, the names of direct channels, and the messages' authors.
+//! Finds traces of a user other than texts: reactions, mentions, the names of direct channels, and the authors of
+//! messages.
 
 use crate::chat::{ChannelId, MessageId, Visibility};
 use crate::memory::MessageRef;
@@ -12,9 +13,10 @@ use crate::store::{FORGOTTEN_USER_ID, StoreError, expiry};
 
 /// How many rows are read at once.
 const PAGE: i64 = 2000;
-/// The most rows changed in one write.
+/// The maximum number of rows changed in one write.
 const ROWS: usize = 50;
-/// The most messages and characters erased in one write: every word of them leaves the search index. Files count as characters.
+/// The maximum number of messages and characters erased in one write: every word of them is removed from the search
+/// index. Files count as characters.
 const MESSAGES: i64 = 25;
 const CHARACTERS: usize = 2_000;
 
@@ -74,7 +76,7 @@ pub async fn mentions(
     Ok(page)
 }
 
-/// The direct channels that the user has written in: platforms call them by the users in them.
+/// Finds the direct channels that the user has written in: platforms name them after their users.
 pub async fn channels(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -97,7 +99,7 @@ pub async fn channels(
     Ok(page)
 }
 
-/// The messages that are still the user's, oldest first.
+/// Finds the messages that still have the user as their author, oldest first.
 pub async fn messages(
     connection: &mut Connection,
     forgetting: &Forgetting,
@@ -121,7 +123,7 @@ pub async fn messages(
     if messages.is_empty() {
         return Ok(ErasurePage::end_of(forgetting));
     }
-    // They are no longer the user's then, so the same page holds the next ones.
+    // Erased messages no longer have this author, so the same position finds the next ones.
     let next = Some(forgetting.position.clone());
     Ok(ErasurePage { erasures: vec![Erasure::EraseMessages(messages)], next })
 }

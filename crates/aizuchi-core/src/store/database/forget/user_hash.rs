@@ -1,5 +1,5 @@
-//! What is kept of a forgotten user, so that a backup that was made before does not bring them back: a slow hash with a
-//! salt. Whoever reads it learns who was forgotten only by trying every id that they may have had.
+//! The record of a forgotten user, which keeps an older backup from restoring them: a slow, salted hash. It reveals who
+//! was forgotten only to a brute-force search over all possible ids.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{rows, sql as flow_sql};
 
-/// How many times a hash is hashed. The salt stands beside the hash, so each try must take a while: all ids of a
-/// platform are far too many then. A restore tries each user of the backup.
+/// The number of hash rounds. The salt is stored beside the hash, so each guess has to be slow: with that, all ids of a
+/// platform are too many to try. A restore hashes each user of the backup.
 const ROUNDS: usize = 10_000;
 
-/// What is stored of a user. Versions before the salt stored [`plain_hash`] and no salt.
+/// The stored hash of a user. Versions without a salt stored [`plain_hash`] and no salt.
 pub fn hash_user(salt: &str, workspace: &str, user: &str) -> String {
     let plain = plain_hash(workspace, user);
     if salt.is_empty() { plain } else { salted(salt, &plain) }
@@ -32,7 +32,7 @@ fn plain_hash(workspace: &str, user: &str) -> String {
     hex(&hash.finalize())
 }
 
-/// The salted hash, from what was stored before there was a salt.
+/// Salts a plain hash.
 fn salted(salt: &str, plain: &str) -> String {
     let round = |before: &[u8]| Sha256::new().chain_update(salt).chain_update(before).finalize();
     let first = round(plain.as_bytes());
@@ -52,8 +52,8 @@ pub async fn salt(connection: &mut Connection) -> Result<String, StoreError> {
     }
 }
 
-/// Whether a user was forgotten since then: what was read of them before that may still be in use. The row of a
-/// forgetting may be gone by now, the hash is kept.
+/// Whether a user was forgotten since then: data that was read before may still be in use. The row of a forgetting may
+/// be gone by now; the hash is kept.
 pub async fn is_forgotten_since(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -62,7 +62,7 @@ pub async fn is_forgotten_since(
 ) -> Result<bool, StoreError> {
     let noted = query(sql::FORGOTTEN_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
     let noted = noted.fetch_all(connection).await?;
-    // Each hash is slow, and there is seldom more than one salt.
+    // Hashing is slow, and there is seldom more than one salt.
     let mut hashes: BTreeMap<String, String> = BTreeMap::new();
     for row in &noted {
         let salt: String = rows::column(row, "salt")?;
@@ -76,7 +76,7 @@ pub async fn is_forgotten_since(
     Ok(false)
 }
 
-/// Gives a salt to the hashes that an older version stored, or that a restore took from its database.
+/// Salts the hashes that an older version stored, or that a restore took from its database.
 pub async fn salt_plain_hashes(connection: &mut Connection) -> Result<(), StoreError> {
     let plain = query(sql::PLAIN_HASHES).fetch_all(&mut *connection).await?;
     if plain.is_empty() {

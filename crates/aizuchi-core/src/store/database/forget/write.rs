@@ -1,4 +1,4 @@
-//! What one step of a forgetting writes: a bounded number of rows, and how far it is then.
+//! What one step of a forgetting writes: a bounded number of rows, and the new position.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::store::{FORGOTTEN_USER_ID, StoreError};
 pub struct ForgetWrite {
     pub workspace: WorkspaceId,
     pub user: UserId,
-    /// The revision up to which is forgotten: a later order begins anew.
+    /// The revision up to which messages are forgotten: a later order starts over.
     pub until: i64,
     pub erasure: Option<Erasure>,
-    /// How far it is then; `None`: done.
+    /// The new position, or `None` if the forgetting is done.
     pub next: Option<ForgetPosition>,
 }
 
-/// What is erased at once.
+/// An erasure that fits in one write.
 #[derive(Clone, Debug)]
 pub enum Erasure {
     HideMessages(Vec<MessageRef>),
     DropEntries(EntriesToDrop),
     DropMemos(Vec<MemoryId>),
-    /// Messages are sources of no memory any more.
+    /// Removes messages as sources of memories.
     DropSources(Vec<MessageRef>),
-    /// Model calls lose their prompts, answers and reasons.
+    /// Drops the prompts and answers of model calls, and the reasons in them.
     DropPrompts(Vec<i64>),
     EraseReasons(Vec<i64>),
     EraseOutbox {
@@ -54,13 +54,13 @@ pub enum Erasure {
     EraseUser,
 }
 
-/// Which entries a memory loses, in all of its versions: those made from these messages, and those with these texts.
+/// The entries that a memory loses in all of its versions: those made from these messages, and those with these texts.
 #[derive(Clone, Debug)]
 pub struct EntriesToDrop {
     pub key: MemoryKey,
     pub messages: HashSet<MessageRef>,
     pub texts: HashSet<Arc<str>>,
-    /// No prompt before this can have held them.
+    /// A lower bound for the time of prompts that held the entries.
     pub since: Timestamp,
 }
 
@@ -69,7 +69,7 @@ impl ForgetWrite {
         Self::move_to(forgetting, Some(erasure), Some(forgetting.position.clone()))
     }
 
-    /// Whether the search index loses messages.
+    /// Whether messages are removed from the search index.
     pub fn erases_messages(&self) -> bool {
         match self.erasure {
             Some(Erasure::EraseMessages(_) | Erasure::EraseOutbox { .. }) => true,
@@ -105,7 +105,7 @@ impl ForgetWrite {
     }
 }
 
-/// How many of each kind are erased.
+/// How many items of each kind were erased.
 #[derive(Default)]
 struct Erased {
     messages: usize,
@@ -162,7 +162,7 @@ async fn erase(
         Erasure::DropMemos(ids) => {
             note_memories(connection, write, ids, Timestamp::UNIX_EPOCH).await?;
             for id in ids {
-                // What a memo was before counts with it.
+                // Earlier versions of a memo count with it.
                 erased.memos += usize::from(memos::remove(connection, *id).await?);
             }
         }
@@ -209,7 +209,7 @@ async fn erase(
             erase.bind(mention_json(FORGOTTEN_USER_ID)).execute(connection).await?;
         }
         Erasure::BlankChannelNames(channels) => {
-            // Pages that have read the names read them again.
+            // The new revision makes pages reload the names.
             counters.revision += 1;
             let channels: Vec<[&String; 1]> = channels.iter().map(|channel| [channel]).collect();
             let blank = query(sql::BLANK_CHANNEL_NAMES).bind(workspace);
@@ -233,7 +233,7 @@ async fn erase(
     Ok(erased)
 }
 
-/// Deletes messages for all who read, and keeps what is needed to find what was made from them.
+/// Hides messages from all readers, and keeps what is needed to find the data made from them.
 pub async fn hide_messages(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -247,7 +247,7 @@ pub async fn hide_messages(
     Ok(())
 }
 
-/// The list of these messages, each with a revision of its own.
+/// Lists the messages as JSON, each with a new revision of its own.
 fn revised(counters: &mut Counters, messages: &[MessageRef]) -> String {
     let revised = messages.iter().map(|MessageRef(channel, id)| {
         counters.revision += 1;
@@ -256,12 +256,12 @@ fn revised(counters: &mut Counters, messages: &[MessageRef]) -> String {
     revised.collect::<Value>().to_string()
 }
 
-/// A mention as it is stored.
+/// A mention in its stored form.
 pub fn mention_json(user: &str) -> String {
     json!(Mention::User(UserId::new(user))).to_string()
 }
 
-/// Drops entries from all versions of a memory, and schedules it to be rewritten.
+/// Drops entries from all versions of a memory, and schedules a rewrite.
 async fn drop_entries(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -296,7 +296,7 @@ async fn drop_entries(
     Ok(())
 }
 
-/// Notes that prompts since then that held one of these are to be dropped.
+/// Records that prompts since then that held one of these memories have to be dropped.
 async fn note_memories(
     connection: &mut Connection,
     write: &ForgetWrite,
@@ -312,7 +312,7 @@ async fn note_memories(
     Ok(())
 }
 
-/// Model calls lose their prompts, answers and reasons.
+/// Drops the prompts and answers of model calls, and the reasons in them.
 pub async fn drop_prompts(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -335,7 +335,7 @@ pub async fn drop_prompts(
     Ok(())
 }
 
-/// Open pages update the messages that lose a reaction.
+/// Drops reactions. Open pages update the messages that lose one.
 async fn drop_reactions(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -356,7 +356,7 @@ async fn drop_reactions(
     Ok(())
 }
 
-/// A user who is still there keeps the name that they have now.
+/// Erases the user's names. A user who remains a member keeps the current one.
 async fn erase_user(connection: &mut Connection, write: &ForgetWrite) -> Result<(), StoreError> {
     let bound =
         |statement| query(statement).bind(write.workspace.as_str()).bind(write.user.as_str());

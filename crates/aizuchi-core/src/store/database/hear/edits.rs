@@ -1,4 +1,4 @@
-//! Hears edits and deletions: the message changes, and what was made from it is forgotten.
+//! Hears edits and deletions: changes the message, and forgets what was made from it.
 
 use std::collections::HashSet;
 
@@ -31,9 +31,9 @@ pub async fn hear_edit(
     };
     let edit = &match eligibility {
         EditEligibility::Eligible => edit.clone(),
-        // A command was carried out as it was first written; what it is edited to is ignored.
+        // A command is carried out as it was first written; its edits are ignored.
         EditEligibility::Command => return Ok(counters.unchanged_receipt()),
-        // Where the text was withheld, the edited text is withheld, too.
+        // If the text was withheld, so is the edited text.
         EditEligibility::Redacted if before.is_erased() => {
             return Ok(counters.unchanged_receipt());
         }
@@ -67,11 +67,11 @@ pub async fn hear_edit(
     let message_ref = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
     let (workspace, message) = (&edit.conversation.workspace, [(message_ref, before.at)]);
     memory::forget_messages(connection, counters, workspace, &message, edit.at).await?;
-    // Bots edit their messages all the time; that must not cost prompts.
+    // Bots edit their messages all the time, which must not erase prompts.
     if before.is_human() {
         forget_exchanges(connection, counters, &edit.conversation, &edit.message).await?;
     }
-    // Before the message gets its new decision, so that an answer that the old one gave is counted.
+    // Before the message moves to its new decision, so that an answer of the old one counts.
     pending_states.write(connection, edit.at.as_millisecond()).await?;
     query(sql::messages::EDIT_MESSAGE)
         .bind(edit.conversation.workspace.as_str())
@@ -132,7 +132,7 @@ pub async fn hear_deletion(
     Ok(counters.receipt(effect))
 }
 
-/// An author who changes or deletes a message that has expired takes back what is remembered of it.
+/// Forgets what is remembered of an expired message when its author edits or deletes it.
 async fn change_expired(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -152,7 +152,7 @@ async fn change_expired(
     let message_ref = MessageRef(conversation.channel.clone(), message.clone());
     let (workspace, messages) = (&conversation.workspace, [(message_ref, written)]);
     let (revision, erasures) = (counters.revision + 1, counters.erasures + 1);
-    // What is forgotten has the next revision, so that it is read again.
+    // Changed rows get the next revision, so that they are read again.
     let mut changed = Counters { revision, erasures, ..counters.clone() };
     if !memory::forget_messages(connection, &mut changed, workspace, &messages, at).await? {
         return Ok(counters.unchanged_receipt());
@@ -161,8 +161,7 @@ async fn change_expired(
     Ok(counters.receipt(None))
 }
 
-/// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could not be
-/// posted.
+/// Removes an edited or deleted message from prompts, from what models wrote about it, and from dead letters.
 async fn forget_exchanges(
     connection: &mut Connection,
     counters: &Counters,
@@ -190,17 +189,17 @@ async fn forget_exchanges(
     Ok(())
 }
 
-/// How much of a message's edit or deletion counts.
+/// How far an edit or deletion of a message takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EditEligibility {
     Eligible,
     /// Its author or channel is opted out.
     Redacted,
-    /// It was a command, which is no part of the conversation.
+    /// It was a command, which is not part of the conversation.
     Command,
 }
 
-/// A message that is not deleted, the time of its last edit, and how much its changes count.
+/// Reads a message that is not deleted, the time of its last edit, and how far its changes take effect.
 async fn read_message(
     connection: &mut Connection,
     conversation: &ConversationId,

@@ -1,5 +1,5 @@
-//! Chooses which indexed messages are worth reading: those with the rarest of the search terms. Of a very common term
-//! only some matches are looked up, so that no query takes long.
+//! Selects the indexed messages that are worth reading: those with the rarest of the search terms. For a very common
+//! term only some matches are looked up, which bounds the time of a query.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,18 +15,18 @@ use crate::store::database::sql::recall as sql;
 
 /// How many messages are read and ranked at once.
 pub const CANDIDATE_BATCH: usize = 64;
-/// A term in more messages than this is too common to look at all of them: within one channel, and within the
-/// workspace.
+/// A term that occurs in more messages than this is too common to read all its matches: within one channel, and within
+/// the workspace.
 const COMMON_IN_CHANNEL: usize = 1000;
 const COMMON_IN_WORKSPACE: usize = 300;
-/// In how many channels all of several common terms are looked for on a server.
+/// In how many channels messages with all of several common terms are looked up on a server.
 const MAX_COMMON_CHANNELS: usize = 32;
 
 /// The messages of a channel that were heard with the same visibility.
 pub struct IndexPartition {
     pub number: i64,
     pub channel: ChannelId,
-    /// How many messages are indexed.
+    /// The number of indexed messages.
     pub message_count: usize,
 }
 
@@ -43,17 +43,17 @@ impl IndexPartition {
 
 /// The matches of one search term.
 struct Posting {
-    /// In how many messages the term is. For a common term this is extrapolated from the channel that the query comes
+    /// The number of messages with the term. For a common term it is extrapolated from the channel that the query comes
     /// from.
     frequency: usize,
-    /// The messages that are worth reading for it.
+    /// The matches that are worth reading.
     numbers: Vec<i64>,
 }
 
 pub struct Postings {
     partitions: Vec<IndexPartition>,
     postings: Vec<Posting>,
-    /// All of the terms are common.
+    /// Whether all of the terms are common.
     is_common: bool,
 }
 
@@ -108,7 +108,7 @@ impl Postings {
         self.postings[term].frequency
     }
 
-    /// The messages to be read, the most promising first.
+    /// The messages to read, the most promising first.
     pub async fn ranked(
         &self,
         connection: &mut Connection,
@@ -132,7 +132,7 @@ impl Postings {
             let common = self.read_common(connection, scorer).await?;
             numbers.extend(common.into_iter().map(|number| (0.0, number)));
         }
-        // Among equal scores the newer message first, whatever its partition.
+        // Among equal scores, newer messages come first, in whatever partition.
         let age = |number: i64| (number & 0xffff_ffff, number);
         numbers.sort_by(|(a_score, a), (b_score, b)| {
             b_score.total_cmp(a_score).then_with(|| age(*b).cmp(&age(*a)))
@@ -155,7 +155,7 @@ impl Postings {
         let partitions: Vec<&IndexPartition> = self.partitions.iter().collect();
         let mut largest = partitions.clone();
         if connection.is_postgres() {
-            // There it takes time for each channel and term.
+            // A server's lookup takes time for each channel and term.
             largest.sort_by_key(|partition| std::cmp::Reverse(partition.message_count));
             largest.truncate(MAX_COMMON_CHANNELS);
         }
@@ -171,7 +171,7 @@ impl Postings {
     }
 }
 
-/// The newest messages with each of the terms, at most `most` each.
+/// The newest messages with each of the terms, at most `most` per term.
 async fn look_up(
     connection: &mut Connection,
     terms: &[SearchTerm],
@@ -219,7 +219,7 @@ fn count_messages(partitions: &[&IndexPartition]) -> usize {
     partitions.iter().map(|partition| partition.message_count).sum()
 }
 
-/// A search term as the index has it: an FTS5 query, or the key of a row in `recall_postings`. Terms contain no
+/// A search term in the form of the index: an FTS5 query, or the key of a row in `recall_postings`. Terms contain no
 /// operators of either.
 fn indexed_form(term: &SearchTerm, is_postgres: bool) -> String {
     match (term, is_postgres) {

@@ -12,30 +12,30 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::rows;
 use crate::store::database::sql::recall as sql;
 
-/// How many changes are indexed at once. Until then they are searched one by one.
+/// How many changes are indexed in one batch. Until then they are scanned.
 pub const INDEX_BATCH: u64 = 512;
 
-/// How many pages one step of a merge writes, as the statements say.
+/// How many pages one merge step writes; the statements use the same number.
 const MERGE_PAGES: i64 = 64;
 
-/// How many changes are indexed in one transaction while others may be waiting to be heard.
+/// How many changes are indexed in one transaction while other writes may be waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSize(u64);
 
 impl BatchSize {
-    /// With fewer, the round trips take most of the time.
+    /// With fewer, round trips take most of the time.
     const SMALLEST: u64 = 32;
-    /// For an index that is so far behind that searches miss what is not in it yet.
+    /// For an index so far behind that searches miss unindexed messages.
     pub const LARGEST: Self = Self(128);
-    /// How long somebody may have to wait for a batch.
+    /// How long a batch may delay other writes.
     const LONGEST: Duration = Duration::from_millis(25);
 
-    /// A file takes some milliseconds for it.
+    /// A file indexes this many in some milliseconds.
     pub const FULL: Self = Self(INDEX_BATCH);
-    /// How long a server takes is not known before it has been tried.
+    /// The speed of a server is unknown before the first batch.
     pub const FIRST_OF_SERVER: Self = Self(Self::SMALLEST);
 
-    /// As many as a server gets done in time, after this many took so long.
+    /// The size of a server's next batch that fits in the time limit, given that this batch took `elapsed`.
     pub fn next_of_server(self, elapsed: Duration) -> Self {
         let fitting = self.0 as f64 * Self::LONGEST.as_secs_f64() / elapsed.as_secs_f64();
         let fitting = (fitting as u64).clamp(self.0 / 2, self.0 * 2);
@@ -43,11 +43,12 @@ impl BatchSize {
     }
 }
 
-/// When the terms of removed text are gone from the file.
+/// When the terms of removed text are erased from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermErasure {
     AtOnce,
-    /// When the index is merged. Until then only a mark says that a term was removed: where a term is in many messages, to erase it takes hundreds of times longer than to mark it.
+    /// When the index is merged. Until then a term is only marked as removed: erasing a term that is in many messages
+    /// takes hundreds of times longer than marking it.
     WithMerge,
 }
 
@@ -56,18 +57,18 @@ struct MessageToIndex {
     partition: (String, String, String),
     id: String,
     terms: String,
-    /// Its number, if it was indexed before.
+    /// Its number, if it is already indexed.
     number: Option<i64>,
 }
 
-/// The revision up to which everything is indexed.
+/// The revision up to which all messages are indexed.
 pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreError> {
     let row = query(sql::INDEXED_UNTIL).fetch_one(connection).await?;
     rows::to_unsigned(rows::column(&row, "revision")?)
 }
 
 /// Indexes the next new and changed messages up to `newest`, in the caller's transaction. Returns the revision up to
-/// which everything is indexed then.
+/// which all messages are then indexed.
 pub async fn index_next_batch(
     connection: &mut Connection,
     newest: u64,
@@ -121,14 +122,14 @@ pub async fn drop_stale(
     Ok(())
 }
 
-/// Whether a merge begins or goes on.
+/// Whether a merge starts or continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeStep {
     First,
     Next,
 }
 
-/// Takes one small step of merging all that is indexed now, so that nothing removed is left in the index. Returns
+/// Takes one small step of merging everything that is indexed, so that no removed term is left in the index. Returns
 /// whether there is more to merge.
 pub async fn merge(connection: &mut Connection, step: MergeStep) -> Result<bool, StoreError> {
     let statement = match step {
@@ -137,7 +138,7 @@ pub async fn merge(connection: &mut Connection, step: MergeStep) -> Result<bool,
     };
     let before = count_changes(connection).await?;
     query(statement).execute(&mut *connection).await?;
-    // A step ends before its 64 pages are written only if nothing is left to merge. New messages make a few pages more:
+    // A step writes fewer than its 64 pages only if nothing is left to merge. New messages add a few pages:
     // https://www.sqlite.org/fts5.html#the_merge_command
     Ok(count_changes(connection).await? - before >= MERGE_PAGES / 2)
 }

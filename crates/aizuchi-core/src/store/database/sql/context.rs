@@ -1,6 +1,6 @@
 //! The statement that reads a context.
 
-/// The message `m` by the user `u`, as a JSON list; if it is one of the target ?3, with its links of the version ?15.
+/// The message `m` by the user `u`, as a JSON list; messages of the target ?3 include their links of version ?15.
 macro_rules! message_json {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
@@ -84,8 +84,8 @@ macro_rules! circumstances {
     };
 }
 
-/// How many messages a [`crate::context::message_window::MessageWindow`] of this step holds beyond the least number. The
-/// table has the newest messages with their places, from 1.
+/// The number of messages that a [`crate::context::message_window::MessageWindow`] of this step holds beyond its
+/// minimum. The table lists the newest messages with their places, counted from 1.
 macro_rules! steps_beyond {
     ($newest:literal, $step:literal) => {
         concat!(
@@ -101,17 +101,18 @@ macro_rules! steps_beyond {
 statements! {
     /// The whole context in one row, as one snapshot.
     ///
-    /// `lines`, a JSON list of messages: of other conversations of the channel ?2 those among its newest since ?6, the
-    /// newest of the target ?3, its messages that are owed an answer, the parents of all threads among these, and at the
-    /// top level the newest replies in the threads that the target's messages opened. The newest are at least ?4 in
-    /// steps of ?16, of the target ?5 in steps of ?18; among how many that is found: ?17 and ?19.
+    /// `lines`, a JSON list of messages: from other conversations of the channel ?2, those among its newest since ?6;
+    /// the newest of the target ?3; its messages that are owed an answer; the parents of all threads among these; and
+    /// at the top level, the newest replies in the threads under the target's messages. The newest are at least ?4, in
+    /// steps of ?16, and at least ?5 of the target, in steps of ?18; both windows are chosen among the newest ?17 and
+    /// ?19 messages.
     ///
     /// `orders`, a JSON list: the standing orders of the workspace, the channel and the thread, without those that were
     /// given in private if the channel is public now.
     ///
     /// `memories`, a JSON list: the memories visible from the channel, its own and public ones, of channels, threads
-    /// and short terms with messages since ?7, ?8 and ?9; and memos, ?11 of at least priority ?10, and the ?12
-    /// newest.
+    /// and short terms with messages since ?7, ?8 and ?9; and memos, ?11 with a priority of at least ?10, and the
+    /// newest ?12.
     ///
     /// `circumstances`: the channel's status at ?13; `compared`: the last ?14 messages up to its newest intervention.
     CONTEXT = concat!("

@@ -1,4 +1,4 @@
-//! The statements about decisions and the model calls within them.
+//! The statements on decisions and their model calls.
 
 macro_rules! decisions {
     ($which:expr) => {
@@ -42,14 +42,14 @@ macro_rules! decisions {
     };
 }
 
-/// The closed decisions of the workspace ?1 with a verdict from which a gate may learn.
+/// The closed decisions of the workspace ?1 with a verdict that a gate may learn from.
 macro_rules! judged_moments {
     () => {
         "workspace = ?1 AND moment IS NOT NULL AND judgment IS NOT NULL AND closed_ms IS NOT NULL"
     };
 }
 
-/// Whether the message `m` is one that is wanted.
+/// Whether the message `m` matches the filter.
 macro_rules! filtered_message {
     () => {
         "m.at_ms >= ?7 AND m.at_ms < ?8 AND (CAST(?9 AS TEXT) IS NULL OR m.visibility = CAST(?9 AS TEXT))
@@ -57,8 +57,8 @@ macro_rules! filtered_message {
     };
 }
 
-/// Whether the decision `d` covers a message that is wanted, or has posted one. What closed long before is not looked
-/// at: no message of it is newer, but for clocks that differ.
+/// Whether the decision `d` covers or has posted a message that matches the filter. Decisions that closed long before
+/// are skipped: none of their messages are newer, apart from clock skew.
 macro_rules! covers_filtered_message {
     () => {
         concat!(
@@ -93,7 +93,7 @@ macro_rules! filtered_decisions {
     (ended $messages:expr) => {
         filtered_decisions!("d.ended = CAST(?3 AS TEXT)", "d.id", $messages)
     };
-    // Few are open. The plus keeps SQLite from reading all of a channel in order.
+    // Few decisions are open. The plus keeps SQLite from scanning a whole channel in order.
     (open $messages:expr) => {
         filtered_decisions!(
             "d.id IN (SELECT o.id FROM decisions AS o INDEXED BY decisions_open
@@ -103,7 +103,7 @@ macro_rules! filtered_decisions {
             $messages
         )
     };
-    // Where there is none, each decision of the channel is looked at: 20 000 of them in some ten milliseconds.
+    // If there is no match, every decision of the channel is visited: 20 000 of them in some ten milliseconds.
     (superseded $messages:expr) => {
         filtered_decisions!(
             "EXISTS (SELECT 1 FROM attempts AS a WHERE a.decision = d.id AND a.result = CAST(?3 AS TEXT))",
@@ -153,7 +153,7 @@ statements! {
         UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4, moment = coalesce(?5, moment)
         WHERE id = ?1";
     FORGET_MOMENTS = "UPDATE decisions SET moment = NULL WHERE moment IS NOT NULL AND workspace = ?1";
-    /// An unsolicited post is no answer, even if it was addressed meanwhile, or a question was taken back.
+    /// An unsolicited post is no answer, even if the decision was addressed in the meantime or a question was deleted.
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
@@ -181,7 +181,7 @@ statements! {
         INSERT INTO exchange_orders (workspace, number, version, attempt)
         SELECT ?2, CAST(value ->> 0 AS BIGINT), CAST(value ->> 1 AS BIGINT), ?1 FROM json_each(?3) WHERE true
         ON CONFLICT DO NOTHING";
-    // ?3 is a message that was edited or deleted. What models wrote about it may quote it.
+    // ?3 is an edited or deleted message, which model output about it may quote.
 
     FORGET_REASONS = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
@@ -194,17 +194,17 @@ statements! {
     FORGET_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
-    /// What was given up may quote the message.
+    /// A dead letter may quote the message.
     FORGET_DEAD_LETTERS = concat!(
         "UPDATE dead_letters SET text = NULL
         WHERE text IS NOT NULL AND decision IN (", decisions_on!(), ")"
     );
-    /// So may what is proposed, which cannot be approved then.
+    /// So may a proposal, which cannot be approved after this.
     FORGET_DEAD_OUTBOX_TEXT = concat!(
         "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_on!(), ")"
     );
-    /// So may what is to be called.
+    /// So may the arguments of a call that needs consent.
     FORGET_CONSENTS = concat!(
         "UPDATE consents SET arguments = '', answer = NULL
         WHERE is_settled = 0 AND decision IN (", decisions_on!(), ")"
@@ -229,7 +229,7 @@ statements! {
     DROP_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE at_ms < ?1 AND prompt <> ''";
-    /// Keeps the newest that take at most ?1 bytes.
+    /// Keeps only the newest exchanges, up to ?1 bytes in total.
     DROP_EXCHANGES_BEYOND = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE attempt IN (SELECT attempt FROM
@@ -240,14 +240,14 @@ statements! {
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT +?3");
-    // The decisions before ?5 that ended with ?3, and by the gate ?4 if one is given. There is an index for how they ended,
-    // and one for those that are open.
+    // The decisions before ?5 that ended with ?3, and by the gate ?4 if it is given. One index covers how they ended,
+    // and another those that are open.
 
     FILTERED_DECISIONS = filtered_decisions!(any "");
     FILTERED_DECISIONS_ENDED = filtered_decisions!(ended "");
     FILTERED_DECISIONS_OPEN = filtered_decisions!(open "");
     FILTERED_DECISIONS_SUPERSEDED = filtered_decisions!(superseded "");
-    // Those of them with a message from ?7 until ?8, with the visibility ?9 and by the author ?10, where these are given.
+    // The same with a message from ?7 until ?8, with the visibility ?9 and by the author ?10 if these are given.
 
     FILTERED_DECISIONS_WITH = filtered_decisions!(any covers_filtered_message!());
     FILTERED_DECISIONS_ENDED_WITH = filtered_decisions!(ended covers_filtered_message!());

@@ -1,4 +1,4 @@
-//! The statements that erase what is older than messages are kept. Lists of messages are of [workspace, channel, id].
+//! The statements that erase messages past their retention. Messages are listed as [workspace, channel, id].
 
 /// The rows of the messages ?1.
 macro_rules! listed_messages {
@@ -54,7 +54,7 @@ statements! {
         FROM messages INDEXED BY messages_unexpired
         WHERE deleted_ms IS NULL AND at_ms < ?1
         ORDER BY at_ms, workspace, channel, id LIMIT +?2");
-    /// Those with a text.
+    /// The prompts whose text is still stored.
     PROMPTS_OF_EXPIRED = concat!(
         "SELECT DISTINCT e.attempt FROM ", listed_prompts!(), "
         CROSS JOIN exchanges AS e ON e.attempt = l.attempt
@@ -73,18 +73,19 @@ statements! {
         WHERE d.closed_ms IS NULL
         ORDER BY d.id"
     );
-    /// Those that were closed before ?1.
+    /// The decisions that were closed before ?1.
     EXPIRED_DECISIONS = "
         SELECT id FROM decisions INDEXED BY decisions_unexpired
         WHERE closed_ms IS NOT NULL AND is_expired = 0 AND closed_ms < ?1
         ORDER BY closed_ms, id LIMIT +?2";
 
-    // What is written.
+    // Writes.
 
     EMPTY_PROMPTS = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    /// What was decided stays, and how it ended. A gate's reason is fixed. An open decision may get another reason.
+    /// Erases reasons; decisions and results are kept. A gate's reason is a fixed text. An open decision may get a new
+    /// reason.
     EXPIRE_REASONS = concat!("
         UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END,
             judgment = json_set(judgment, '$.reason', ''), revision = ?2,
@@ -110,8 +111,9 @@ statements! {
         FROM json_each(?1) AS j
         WHERE owed.workspace = j.value ->> 0 AND owed.channel = j.value ->> 1 AND owed.message = j.value ->> 2
             AND owed.closed_ms IS NULL";
-    /// ?1 lists [workspace, channel, id, revision]: each has a revision of its own, so that a reader that pages through
-    /// revisions misses none. The author stays, so that a user who is forgotten later is forgotten here, too.
+    /// ?1 lists [workspace, channel, id, revision]. Each message gets a revision of its own, so that a reader that
+    /// pages through revisions misses none. The author is kept, so that a user who is forgotten later is forgotten
+    /// here, too.
     EXPIRE_MESSAGES = concat!("
         UPDATE messages SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?2, is_expired = 1, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 3 AS BIGINT) AS new_revision
@@ -119,7 +121,7 @@ statements! {
             WHERE m.deleted_ms IS NULL) AS n
         WHERE messages.rowid = n.line"
     );
-    /// What is already to be scrubbed stays marked since then.
+    /// Keeps the time of an earlier mark.
     MARK_SCRUB_DUE_ONCE = "
         INSERT INTO scrubs (due) SELECT CAST(?1 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM scrubs)";
 }

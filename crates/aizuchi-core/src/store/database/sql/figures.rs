@@ -1,7 +1,7 @@
-//! The statements behind the console's figures.
+//! The statements for the console's figures.
 
 statements! {
-    /// When each channel last had a message of others and of the persona.
+    /// When each channel last had a message by others and by the persona.
     CHANNEL_ACTIVITY = "
         SELECT c.id,
             (SELECT m.at_ms FROM messages AS m INDEXED BY messages_in_channel
@@ -18,7 +18,7 @@ statements! {
         WHERE workspace = ?1 AND opened_ms >= ?2
         GROUP BY channel, ended
         ORDER BY channel, coalesce(ended, '')";
-    // Figures: ?1 workspace, ?2 since, ?3 what local time is ahead, ?4 until. Indexes alone answer the first.
+    // Figures: ?1 workspace, ?2 since, ?3 the offset of local time, ?4 until. The first one reads indexes only.
 
     MESSAGES_BY_DAY = "
         SELECT channel, day, is_own, CAST(sum(n) AS BIGINT) AS n FROM
@@ -69,7 +69,7 @@ statements! {
         WHERE workspace = ?1 AND at_ms >= ?2 AND at_ms < ?4
         GROUP BY 1, 2, 3, 4
         ORDER BY 2, 1, 3, 4";
-    /// From the newest message that a decision covers to the first that was posted for it.
+    /// The time from the newest message that a decision covers to its first post.
     ANSWER_DELAYS = "
         SELECT channel, day, is_addressed, said_ms - newest_ms AS delay_ms FROM
             (SELECT d.id, d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, d.is_addressed,
@@ -82,7 +82,7 @@ statements! {
              WHERE d.workspace = ?1 AND d.opened_ms >= ?2 AND d.opened_ms < ?4 AND d.ended = 'spoke') AS part
         WHERE said_ms >= newest_ms
         ORDER BY id";
-    /// How people reacted to what the persona posted, by the day of the post.
+    /// People's reactions to the persona's posts, by the day of the post.
     REACTIONS_BY_DAY = "
         SELECT s.channel, (s.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, count(*) AS n
         FROM channels AS c
@@ -93,8 +93,9 @@ statements! {
         WHERE c.workspace = ?1 AND r.kind = 'human' AND r.removed_ms IS NULL
         GROUP BY 1, 2
         ORDER BY 2, 1";
-    /// What may be a question at a channel's top level that no other person followed, within an hour or in its thread,
-    /// and the decision that it led to, if the persona spoke unasked. Nobody else answers what the persona owes an answer.
+    /// Likely questions at the top level of channels that no other person followed up, within an hour or in their
+    /// threads, and the decision that each led to, if the persona spoke unsolicited. No one else is expected to answer
+    /// what the persona owes an answer.
     OPEN_QUESTIONS = "
         SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, m.id, m.at_ms, m.author, m.text,
             d.closed_ms, d.judgment,
@@ -116,8 +117,8 @@ statements! {
                 WHERE n.workspace = m.workspace AND n.channel = m.channel AND n.thread = m.id
                     AND n.author_kind = 'human' AND n.author <> m.author)
         ORDER BY m.channel, m.at_ms, m.id";
-    /// What people did after each word that was said unasked: the first messages below its last part or in the thread
-    /// there, as [whether it replies to it, text], and the reactions. Of what has expired nobody knows that.
+    /// What people did after each unsolicited post: the first messages below its last part or in its thread, as
+    /// [whether it replies to the post, text], and the reactions. It is unknown for expired posts.
     WORD_AFTERMATHS = "
         SELECT d.id, d.channel, d.day, s.at_ms, d.judgment,
             (SELECT count(*) FROM outbox AS o INDEXED BY outbox_by_decision
@@ -153,8 +154,8 @@ statements! {
         CROSS JOIN messages AS s ON s.workspace = d.workspace AND s.id = d.said AND s.channel = d.channel
         WHERE s.is_expired = 0
         ORDER BY d.id";
-    /// After each silence that a judge chose: the newest messages that it covers, as [author, text], newest first, and when
-    /// another person first wrote, within an hour or in the thread of the newest.
+    /// After each silence that a judge chose: the newest messages that it covers, as [author, text], newest first, and
+    /// when another person first wrote, within an hour or in the thread of the newest one.
     SILENCE_AFTERMATHS = "
         SELECT d.id, d.channel, d.day, d.closed_ms AS at_ms, d.judgment,
             (SELECT json_group_array(json_array(author, text)) FROM
@@ -188,7 +189,7 @@ statements! {
         CROSS JOIN messages AS n ON n.workspace = d.workspace AND n.id = d.newest AND n.channel = d.channel
         WHERE n.deleted_ms IS NULL AND n.withheld = 0
         ORDER BY d.id";
-    /// What it proposed and a person declined. Whoever declines something does so after it was opened.
+    /// The proposals that a person declined. A proposal is declined after its decision was opened.
     DECLINED_PROPOSALS = "
         SELECT d.id, d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, p.decided_ms AS at_ms, d.judgment
         FROM proposals AS p INDEXED BY proposals_decided
@@ -196,8 +197,8 @@ statements! {
         WHERE p.workspace = ?1 AND p.decided_ms IS NOT NULL AND p.decided_ms >= ?2 AND p.state IN ('declined', 'never')
             AND d.opened_ms >= ?2 AND d.opened_ms < ?4 AND d.ended = 'proposed' AND d.is_addressed = 0
         ORDER BY d.id";
-    /// The days with a figure that may be another since the revision ?5. A message may answer what was asked an hour
-    /// before it, or what began its thread. The plus keeps SQLite from looking for that by its time.
+    /// The days whose figures may have changed since the revision ?5. A message may answer a question from the hour
+    /// before, or the parent message of its thread. The plus keeps SQLite from looking up the parent by its time.
     CHANGED_DAYS = "
         SELECT DISTINCT (at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day FROM
             (SELECT at_ms FROM messages INDEXED BY messages_by_revision WHERE workspace = ?1 AND revision > ?5

@@ -1,7 +1,7 @@
-//! The statements that forget a user. ?1 is the workspace, and ?2 the user or a JSON list of what is erased; messages
+//! The statements that forget a user. ?1 is the workspace, and ?2 the user or a JSON list of items to erase; messages
 //! are listed as [channel, id].
 
-/// The rows of the messages ?2. SQLite would read the whole workspace for a join with the list.
+/// The rows of the messages ?2. For a join with the list, SQLite would scan the whole workspace.
 macro_rules! listed_messages {
     () => {
         "SELECT m.rowid FROM json_each(?2) AS j
@@ -20,7 +20,7 @@ statements! {
         SELECT DISTINCT workspace, user_id, user_id, kind, 'member' FROM reactions WHERE user_id = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
 
-    // How far it is.
+    // The state of forgettings.
 
     PUT_FORGETTING = "
         INSERT INTO forgettings (workspace, user_id, asked_ms, begun_ms, until, keeps_name, position)
@@ -28,10 +28,10 @@ statements! {
         ON CONFLICT (workspace, user_id) DO UPDATE SET asked_ms = excluded.asked_ms, begun_ms = excluded.begun_ms,
             until = excluded.until, keeps_name = excluded.keeps_name, position = excluded.position,
             messages = 0, own_messages = 0, memos = 0";
-    /// Those that are done and begun before ?1.
+    /// Forgettings that are done and were begun before ?1.
     DROP_OLD_FORGETTINGS = "DELETE FROM forgettings WHERE position = '' AND begun_ms <= ?1";
     FORGETTING_BEGUN_AT = "SELECT begun_ms FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
-    /// Those whose messages are still shown come first.
+    /// Users whose messages are not hidden yet come first.
     NEXT_FORGETTING = "
         SELECT workspace, user_id, until, position FROM forgettings WHERE position <> ''
         ORDER BY CASE WHEN position LIKE '%:_hide_%' THEN 0 ELSE 1 END, begun_ms, workspace, user_id LIMIT 1";
@@ -44,11 +44,11 @@ statements! {
             (SELECT count(*) FROM forgotten_memories AS f CROSS JOIN memories AS m ON m.id = f.memory
              WHERE f.workspace = ?1 AND f.user_id = ?2 AND m.is_current = 1) AS memories
         FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
-    /// If the name goes, so does this.
+    /// If the name is erased, so is this row.
     DROP_FORGETTING = "DELETE FROM forgettings WHERE workspace = ?1 AND user_id = ?2 AND keeps_name = 0";
     DROP_FORGOTTEN_MEMORIES = "DELETE FROM forgotten_memories WHERE workspace = ?1 AND user_id = ?2";
 
-    // What is read for it, page by page.
+    // Reads, page by page.
 
     /// The newest messages of a user heard up to ?3.
     MESSAGES_BEFORE = "
@@ -68,7 +68,7 @@ statements! {
     CHANNELS_OF_USER = "
         SELECT DISTINCT channel FROM messages INDEXED BY messages_by_author WHERE workspace = ?1 AND author = ?2";
     PUBLIC_CHANNELS = "SELECT id FROM channels WHERE workspace = ?1 AND visibility = 'public'";
-    /// The direct channels that no other human than ?2 has written in, with the ids ?3 or called ?2.
+    /// The direct channels that no human other than ?2 has written in, with the ids ?3 or named ?2.
     TALKS_ALONE = "
         SELECT id FROM channels AS c
         WHERE workspace = ?1 AND visibility = 'direct'
@@ -76,7 +76,7 @@ statements! {
             AND NOT EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_in_channel
                 WHERE m.workspace = ?1 AND m.channel = c.id AND m.author_kind = 'human' AND m.author <> ?2
                     AND m.author <> 'forgotten')";
-    /// Those of the messages ?2 that are sources, with the memories made from them.
+    /// The messages in the list ?2 that are sources, with the memories made from them.
     SOURCES_AMONG = "
         SELECT s.workspace, s.scope, s.of_channel AS channel, s.of_thread AS thread, s.term,
             s.channel AS line_channel, s.line
@@ -101,19 +101,19 @@ statements! {
             AND EXISTS (SELECT 1 FROM json_each(?2) AS j
                 WHERE j.value ->> 0 = d.channel AND j.value ->> 1 = d.thread)
         ORDER BY d.id";
-    // Read in the order of their ids: an index by workspace would have to be sorted for every page.
+    // Read in id order: an index by workspace would have to be sorted for every page.
 
-    /// What a reaction stands on is somebody else's.
+    /// The message that a reaction is on belongs to another author, so it is left out.
     OUTBOX_AFTER = "
         SELECT id, channel, decision, CASE WHEN reaction_on IS NULL THEN message END AS message, notes FROM outbox
         WHERE id > ?2 AND workspace || '' = ?1
         ORDER BY id LIMIT +?3";
-    /// Those of the messages ?3 that the user wrote before revision ?4.
+    /// The messages in the list ?3 that the user wrote before revision ?4.
     MESSAGES_AMONG = "
         SELECT DISTINCT m.channel, m.id FROM json_each(?3) AS j
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         WHERE m.author = ?2 AND m.heard <= ?4";
-    /// Those of the decisions ?3 that cover a message of the user before revision ?4.
+    /// The decisions in the list ?3 that cover a message of the user before revision ?4.
     DECISIONS_AMONG = "
         SELECT DISTINCT m.decision AS id FROM json_each(?3) AS j
         CROSS JOIN messages AS m ON m.decision = CAST(j.value AS BIGINT)
@@ -139,7 +139,7 @@ statements! {
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
         FROM memories WHERE id > ?2 AND workspace || '' = ?1
         ORDER BY id LIMIT +?3";
-    /// And what memos were before.
+    /// Includes old versions of memos.
     MEMOS_AFTER = "
         SELECT id, memo,
             (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = kept.id) AS lines
@@ -147,7 +147,7 @@ statements! {
               UNION ALL SELECT id, workspace, memo FROM old_memos WHERE id > ?2) AS kept
         WHERE workspace || '' = ?1
         ORDER BY id LIMIT +?3";
-    /// The reasons in the ledger, which may quote unsent texts. Those of gates are fixed.
+    /// The reasons in the ledger, which may quote unsent texts. Those of gates are fixed texts.
     REASONS_AFTER = "
         SELECT id, channel, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words FROM decisions
         WHERE id > ?2 AND workspace || '' = ?1 AND (judgment IS NOT NULL OR (why IS NOT NULL AND gate IS NULL))
@@ -183,7 +183,7 @@ statements! {
             AND deleted_ms IS NULL AND at_ms < ?4 THEN text ELSE '' END AS text
         FROM messages INDEXED BY messages_by_revision
         WHERE workspace = ?1 AND revision < ?3 ORDER BY revision DESC LIMIT +?5";
-    /// When the first of a user's messages was written, among those that were heard first.
+    /// The time of the earliest of a user's messages, among those that were heard first.
     FIRST_MESSAGE_AT = "
         SELECT COALESCE(min(at_ms), 0) AS at_ms FROM (SELECT at_ms
             FROM messages INDEXED BY messages_by_author
@@ -192,7 +192,7 @@ statements! {
         SELECT message, channel, emoji, user_id FROM reactions
         WHERE workspace = ?1 AND (message, channel, emoji, user_id) > (?2, ?3, ?4, ?5)
         ORDER BY message, channel, emoji, user_id LIMIT +?6";
-    /// A page of messages, and whether each mentions the user; ?4 is the mention, and ?5 one of nobody.
+    /// A page of messages, and whether each mentions the user; ?4 is the mention, and ?5 a mention of no user.
     MENTIONS_AFTER = "
         SELECT id, channel, CASE WHEN replace(mentions, ?4, ?5) <> mentions THEN 1 ELSE 0 END AS mentions_user
         FROM messages
@@ -201,10 +201,10 @@ statements! {
 
     FORGOTTEN_USERS = "
         SELECT workspace, user_hash, salt, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
-    /// The same, of a database of a version before the salt.
+    /// The same for a database of a version without salts.
     FORGOTTEN_USERS_WITHOUT_SALT = "
         SELECT workspace, user_hash, '' AS salt, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
-    /// Those of the workspace ?1 who were forgotten since ?2.
+    /// The hashes of users of the workspace ?1 forgotten since ?2.
     FORGOTTEN_SINCE = "
         SELECT user_hash, salt FROM forgotten_users WHERE workspace = ?1 AND at_ms >= ?2
         ORDER BY salt, user_hash";
@@ -212,7 +212,7 @@ statements! {
         SELECT salt FROM forgotten_users WHERE salt <> '' ORDER BY at_ms DESC, user_hash LIMIT 1";
     PLAIN_HASHES = "SELECT workspace, user_hash, at_ms FROM forgotten_users WHERE salt = ''";
 
-    // What is written.
+    // Writes.
 
     PUT_FORGOTTEN_USER = "
         INSERT INTO forgotten_users (workspace, user_hash, salt, at_ms) VALUES (?1, ?2, ?3, ?4)
@@ -220,8 +220,8 @@ statements! {
             WHERE excluded.at_ms > forgotten_users.at_ms";
     DROP_FORGOTTEN_USER = "DELETE FROM forgotten_users WHERE workspace = ?1 AND user_hash = ?2";
 
-    /// ?2 lists [channel, id, revision]: each has a revision of its own, so that a reader that pages through revisions
-    /// misses none.
+    /// ?2 lists [channel, id, revision]. Each message gets a revision of its own, so that a reader that pages through
+    /// revisions misses none.
     HIDE_MESSAGES = "
         UPDATE messages SET deleted_ms = ?3, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
@@ -229,14 +229,14 @@ statements! {
             CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
             WHERE m.deleted_ms IS NULL) AS n
         WHERE messages.rowid = n.line";
-    /// Turns messages into anonymous tombstones. They keep their ids, so that a message that is sent once more stays
+    /// Turns messages into anonymous tombstones. They keep their ids, so that a message that is delivered again stays
     /// forgotten.
     ERASE_MESSAGES = concat!("
         UPDATE messages SET author = ?3, text = '', mentions = '[]', attachments = '[]', file_names = '',
             deleted_ms = coalesce(deleted_ms, ?4)
         WHERE rowid IN (", listed_messages!(), ")"
     );
-    /// ?2 lists [channel, id, revision]. Only messages of the persona's are erased, whatever is listed.
+    /// ?2 lists [channel, id, revision]. Only the persona's own messages are erased, whatever is listed.
     ERASE_OWN_MESSAGES = "
         UPDATE messages SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?3, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
@@ -271,7 +271,7 @@ statements! {
     ERASE_VERDICTS = "
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    /// What was given up is stored as a dead letter, too.
+    /// A failed post is also stored as a dead letter.
     ERASE_DEAD_LETTERS_OF_OUTBOX = "
         UPDATE dead_letters SET text = NULL
         WHERE text IS NOT NULL AND decision IN (SELECT o.decision FROM outbox AS o
@@ -281,25 +281,25 @@ statements! {
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    /// What the user had removed from memories stays on record, and not who it was.
+    /// The user's changes to memories are kept in the journal, without their name.
     REPLACE_CHANGER = "
         UPDATE memory_changes SET changed_by = ?3
         WHERE workspace = ?1 AND substr(changed_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
-    /// The same of what the user ordered.
+    /// The same for the user's orders.
     REPLACE_GIVER = "
         UPDATE given_orders SET given_by = ?3
         WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     REPLACE_SETTER = "
         UPDATE room_settings SET ordered_by = ?3
         WHERE workspace = ?1 AND substr(ordered_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
-    /// The same of what the user decided about proposals.
+    /// The same for the user's decisions about proposals.
     REPLACE_DECIDER = "
         UPDATE proposals SET decided_by = ?3
         WHERE workspace = ?1 AND substr(decided_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     REPLACE_MARKER = "
         UPDATE decision_marks SET marked_by = ?3
         WHERE workspace = ?1 AND substr(marked_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
-    /// And of what was ordered about them.
+    /// The same for orders that concern the user.
     REPLACE_CONCERNED = "UPDATE given_orders SET user_id = ?3 WHERE workspace = ?1 AND user_id = ?2";
     REPLACE_ONLY_FOR = "
         UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
@@ -326,7 +326,7 @@ statements! {
     BLANK_CHANNEL_NAMES = "
         UPDATE channels SET name = '' WHERE workspace = ?1 AND visibility = 'direct'
             AND (name = ?3 OR id IN (SELECT j.value ->> 0 FROM json_each(?2) AS j))";
-    /// All but the name that they have now.
+    /// Drops all names except the current one.
     DROP_FORMER_NAMES = "
         DELETE FROM user_names WHERE workspace = ?1 AND user_id = ?2
             AND name NOT IN (SELECT name FROM users WHERE workspace = ?1 AND id = ?2)";
@@ -335,15 +335,15 @@ statements! {
     DROP_USER = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
     KEEPS_NAME = "SELECT keeps_name FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
 
-    /// When the first of those was forgotten whose text is still in free pages.
+    /// When the first user was forgotten whose text is still in free pages.
     MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (?1)";
     SCRUB_DUE_SINCE = "SELECT min(due) AS due FROM scrubs";
     CLEAR_SCRUB_DUE = "DELETE FROM scrubs";
-    /// Rewrites the database, during which nothing else can be done.
+    /// Rewrites the database, which blocks everything else.
     VACUUM = "VACUUM";
-    /// Only a server keeps what was deleted until it is vacuumed.
+    /// Only a server keeps deleted rows until it is vacuumed.
     VACUUM_DEAD_ROWS = "SELECT 'nothing is dead'";
-    /// Only a server ends statements that take too long.
+    /// Only a server has a statement timeout.
     UNLIMIT_TIME = "SELECT 'unlimited'";
     LIMIT_TIME = "SELECT 'limited'";
 }

@@ -33,7 +33,7 @@ macro_rules! decisions_elsewhere {
 }
 
 statements! {
-    /// Schedules memory jobs, or moves them forward. A job that is in flight is scheduled once more. ?1 lists
+    /// Schedules memory jobs, or makes them due earlier. A job that is in flight is scheduled again. ?1 lists
     /// [workspace, scope, channel, thread, term, due].
     SCHEDULE_MEMORY_JOBS = "
         INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
@@ -50,8 +50,8 @@ statements! {
         WHERE ready_ms <= ?1
         ORDER BY ready_ms, workspace, scope, channel, thread, term
         LIMIT +?2";
-    /// The memories of the workspace ?1 that wait to be made, the first ?2, each with the first call of those that failed
-    /// since the last success, and the newest of them.
+    /// The first ?2 pending memory jobs of the workspace ?1, each with the first failed call since the last success,
+    /// and the newest one.
     PENDING_MEMORIES = "
         WITH jobs AS (
             SELECT workspace, scope, channel, thread, term, due_ms, token,
@@ -89,7 +89,7 @@ statements! {
     REPEAT_MEMORY_JOB = "
         UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    /// ?7 is 1 if the attempts so far still count, else 0.
+    /// ?7 is 1 to keep the attempt count, or 0 to reset it.
     POSTPONE_MEMORY_JOB = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
@@ -99,7 +99,7 @@ statements! {
             LEFT JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
             LEFT JOIN memos AS n ON n.id = CAST(j.value AS BIGINT)
             WHERE m.touched > ?2 OR n.touched > ?2 OR (m.id IS NULL AND n.id IS NULL)) AS has_changed";
-    /// Those of the messages ?2, listed as [channel, id], that are not public, or gone.
+    /// The messages in ?2, listed as [channel, id], that are not public, or gone.
     NON_PUBLIC_MESSAGES = "
         SELECT j.key AS place FROM json_each(?2) AS j
         LEFT JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
@@ -120,7 +120,7 @@ statements! {
         WHERE true
         ON CONFLICT (workspace, channel, line, scope, of_channel, of_thread, term)
         DO UPDATE SET gone_ms = NULL WHERE memory_sources.gone_ms IS NOT NULL";
-    /// Marks the sources of versions beyond the newest ?6 as gone at ?7, also their orphaned ones, unless a remaining
+    /// Marks the sources of versions beyond the newest ?6 as gone at ?7, including orphaned ones, unless a remaining
     /// version shares them.
     RETIRE_SOURCES = concat!(
         "UPDATE memory_sources AS s SET gone_ms = ?7 FROM (",
@@ -138,7 +138,7 @@ statements! {
         WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
             AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
     );
-    /// Versions beyond the newest ?6 are dropped. Prompts that held one are reassigned to the oldest that remains.
+    /// Versions beyond the newest ?6 are dropped. Prompts that held one are reassigned to the oldest remaining version.
     REASSIGN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
@@ -173,9 +173,9 @@ statements! {
     MEMORIES_OF_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2";
-    /// Sources that no version and no prompt refers to any more.
+    /// Drops the sources that no version and no prompt refers to any more.
     DROP_SOURCES = "DELETE FROM memory_sources WHERE gone_ms < ?1";
-    /// The workspace's memories hold nothing of the channel ?2 any more.
+    /// Removes the channel ?2 from the sources of the workspace's memories.
     FORGET_SOURCES_OF_CHANNEL = "
         DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND scope = 'workspace'";
     FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
@@ -184,7 +184,7 @@ statements! {
             text = CASE is_current WHEN 1 THEN ?5 END, public_text = CASE is_current WHEN 1 THEN ?6 END
         WHERE id = ?1";
 
-    /// The version ?1 was changed at ?2 and is to take in the messages ?3 again.
+    /// The version ?1 was changed at ?2 and has to incorporate the messages ?3 again.
     TOUCH_MEMORY = "UPDATE memories SET touched = ?2, lost = coalesce(?3, lost) WHERE id = ?1";
     /// The threads of a channel with a memory, the most recently active first.
     THREAD_MEMORIES = "
@@ -234,7 +234,7 @@ statements! {
     ALL_MEMOS = "
         SELECT id, memo FROM memos WHERE workspace = ?1 ORDER BY priority DESC, updated_ms DESC, name, id";
     ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
-    /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that is not public.
+    /// Whether one of the memories and memos ?1 has shown anything non-public in the channel ?2.
     HAS_SHOWN_NON_PUBLIC = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
                 CROSS JOIN json_each(m.entries) AS e
@@ -261,7 +261,7 @@ statements! {
     SOURCES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
     REMOVE_MEMO = "DELETE FROM memos WHERE id = ?1";
     REMOVE_MEMO_SOURCES = "DELETE FROM memo_lines WHERE memo = ?1";
-    // What memos were before.
+    // Old versions of memos.
 
     PUT_OLD_MEMO = "
         INSERT INTO old_memos (id, workspace, channel, at_ms, memo_id, memo) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -281,11 +281,11 @@ statements! {
     DROP_SOURCES_OF_OLD_MEMOS = "
         DELETE FROM memo_lines WHERE memo IN (SELECT id FROM old_memos WHERE at_ms < ?1)";
     DROP_OLD_MEMOS = "DELETE FROM old_memos WHERE at_ms < ?1";
-    /// Who wrote a message, and when.
+    /// The author and the time of a message.
     MESSAGE_AUTHOR = "
         SELECT author, at_ms FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND author_kind = 'human'";
-    /// Prompts that held a memo get its source messages into their lineage instead.
+    /// Replaces a memo with its source messages in the lineage of prompts that held it.
     REPLACE_MEMO_WITH_SOURCES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT l.workspace, l.channel, l.line, e.attempt
@@ -304,9 +304,9 @@ statements! {
             UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
         ORDER BY id";
 
-    /// The channel ?2 turned private.
+    /// Records that the channel ?2 turned private.
     MARK_CHANNEL_PRIVATE = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
-    // ?2 is a channel that turned private. What models wrote in other channels may quote its messages.
+    // ?2 is a channel that turned private. Model output in other channels may quote its messages.
 
     FORGET_REASONS_OF_CHANNEL = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
@@ -330,8 +330,8 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
     SET_VISIBILITY_OF_PUBLIC_MESSAGES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
-    /// Indexed messages keep their numbers; only their partition turns private. It gets a visibility of its own,
-    /// since the channel may have a private partition already.
+    /// Indexed messages keep their numbers; only their partition turns private. It gets a visibility of its own, since
+    /// the channel may have a private partition already.
     MAKE_INDEX_PARTITION_PRIVATE = "
         UPDATE recall_rooms SET visibility = 'private ' || number
         WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";

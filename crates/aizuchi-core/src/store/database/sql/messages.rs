@@ -1,4 +1,4 @@
-//! The statements about messages, their authors, channels, links and reactions.
+//! The statements on messages, their authors, channels, links and reactions.
 
 macro_rules! messages {
     ($which:expr) => {
@@ -23,7 +23,7 @@ macro_rules! messages {
 }
 
 statements! {
-    /// Of those who are known, wrote something, or are only on record with an order.
+    /// Users who are known, wrote a message, or appear only in an order.
     ALL_USER_IDS = "
         SELECT workspace, id FROM users
         UNION SELECT workspace, author FROM messages
@@ -57,7 +57,7 @@ statements! {
 
     // Hearing. ?1 is a JSON array with one array per row.
 
-    /// Usually no reaction waits for a message, so the outer EXISTS answers for the whole list.
+    /// Usually there are no early reactions, so the outer EXISTS answers for the whole list.
     PUT_MESSAGES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
@@ -99,7 +99,7 @@ statements! {
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
-    /// When a message was written that has expired.
+    /// The time of an expired message.
     EXPIRED_MESSAGE = "
         SELECT at_ms FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND is_expired = 1";
@@ -129,8 +129,8 @@ statements! {
         INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
         WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role";
-    // Only for messages that are not deleted, and only if it is newer than what is stored. ?5 is the user, ?6 the
-    // time. A reaction to an unknown message is early: the message may still arrive.
+    // Only for messages that are not deleted, and only if the reaction is newer than the stored one. ?5 is the user, ?6
+    // the time. A reaction to an unknown message is early: the message may still arrive.
 
     ADD_REACTION = "
         INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind, is_early)
@@ -150,7 +150,7 @@ statements! {
         WHERE is_early = 1 AND at_ms < ?1 AND NOT EXISTS (SELECT 1 FROM messages AS m
             WHERE m.workspace = reactions.workspace AND m.id = reactions.message
                 AND m.channel = reactions.channel)";
-    /// The remaining ones have found it.
+    /// The messages of the remaining ones have arrived.
     UNMARK_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
     MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
     /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
@@ -159,13 +159,13 @@ statements! {
         SELECT id FROM messages
         WHERE decision = ?1 AND gate IS DISTINCT FROM 'command'
             AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)";
-    /// The newest messages of a decision that a draft had considered, and had not.
+    /// The times of the newest message of a decision that a draft had considered, and of the newest that it had not.
     NEWEST_SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
             max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
         FROM messages WHERE decision = ?1";
-    /// Whether one of the messages ?3, listed as [channel, id], has changed since revision ?2, at which it was known,
-    /// or belongs to another channel than ?4 that turned private since. Edits by bots do not count.
+    /// Whether one of the messages ?3, listed as [channel, id], has changed since revision ?2, at which it was read, or
+    /// belongs to a channel other than ?4 that has turned private since. Edits by bots do not count.
     CHANGED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM channels INDEXED BY channels_withdrawn
             WHERE workspace = ?1 AND withdrawn > ?2 AND id IS DISTINCT FROM ?4
@@ -184,7 +184,7 @@ statements! {
 
     // Reading.
 
-    /// Those of the messages ?2, listed as [channel, id], that still exist.
+    /// The messages in ?2, listed as [channel, id], that still exist.
     SOURCE_MESSAGES = "
         SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions,
             m.attachments, m.edits, m.visibility
@@ -195,7 +195,7 @@ statements! {
     CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
-    /// ?2 is a JSON list of lists with an id each.
+    /// ?2 is a JSON list of one-element lists with an id each.
     SOME_USERS = "
         SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
         JOIN users AS u ON u.workspace = ?1 AND u.id = j.value ->> 0
@@ -212,8 +212,8 @@ statements! {
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
-    // ?1 workspace, ?2 channel, ?3 and ?4 before this time and id, ?5 limit, ?6 from this time, ?7 visibility, ?8 author.
-    // Newest first.
+    // ?1 workspace, ?2 channel, ?3 and ?4 before this time and id, ?5 limit, ?6 from this time, ?7 visibility, ?8
+    // author. Newest first.
     FILTERED_MESSAGES = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) < (?3, ?4) AND m.at_ms >= ?6
             AND (CAST(?7 AS TEXT) IS NULL OR m.visibility = CAST(?7 AS TEXT))
@@ -239,7 +239,7 @@ statements! {
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
         LIMIT +?5");
-    /// Messages that changed themselves, and messages whose reactions changed; each once, at its newest change.
+    /// Messages that changed, and messages whose reactions changed; each once, at its newest change.
     MESSAGES_SINCE = concat!(
         "SELECT * FROM (",
         messages!("

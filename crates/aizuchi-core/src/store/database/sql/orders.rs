@@ -1,4 +1,4 @@
-//! The statements about what people order: mutes, modes, opt-outs, marks, standing orders, and the journal of all orders.
+//! The statements on what people order: mutes, modes, opt-outs, marks, standing orders, and the journal of all orders.
 
 statements! {
     // Orders.
@@ -6,12 +6,12 @@ statements! {
     MUTE = "
         INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, role) DO UPDATE SET until_ms = excluded.until_ms";
-    /// ?3 is the role of who orders it.
+    /// ?3 is the role of the user who orders it.
     UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
     PUT_MODE = "
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
-    /// ?4 is the role of who orders it, and ?5 the setting; null: all of them.
+    /// ?4 is the role of the user who orders it, and ?5 the setting; null means all of them.
     DROP_SETTINGS = "
         DELETE FROM room_settings
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND (role = ?4 OR ?4 = 'admin')
@@ -42,7 +42,7 @@ statements! {
         ON CONFLICT (decision) DO UPDATE
         SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
     DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
-    /// The journal has numbers of its own, so that its entries do not shift those of decisions.
+    /// The journal has its own numbers, so that its entries do not shift those of decisions.
     PUT_GIVEN_ORDER = "
         INSERT INTO given_orders
             (id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision)
@@ -85,7 +85,7 @@ statements! {
     END_STANDING_ORDER = "
         UPDATE standing_orders SET ended_ms = ?3
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
-    /// In all versions. The rows stay until the prompts are erased that held them.
+    /// Withdraws all versions. The rows are kept until the prompts that held them are erased.
     WITHDRAW_STANDING_ORDERS_OF = "
         UPDATE standing_orders SET text = '', ended_ms = coalesce(ended_ms, ?3)
         WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
@@ -98,13 +98,13 @@ statements! {
             ON e.workspace = s.workspace AND e.number = s.number AND e.version = s.version
         WHERE s.text = '' LIMIT +?1";
     DROP_WITHDRAWN_STANDING_ORDERS = "DELETE FROM standing_orders WHERE text = ''";
-    /// How many of the orders ?2, each a number and a version, are on record with their words.
+    /// The number of orders among ?2, each a number and a version, whose text is still stored.
     COUNT_STANDING_ORDERS_AMONG = "
         SELECT count(*) AS n FROM json_each(?2) AS j
         CROSS JOIN standing_orders AS s ON s.workspace = ?1 AND s.number = CAST(j.value ->> 0 AS BIGINT)
             AND s.version = CAST(j.value ->> 1 AS BIGINT)
         WHERE s.text <> ''";
-    /// Those that are withdrawn lead to the prompts that held them.
+    /// The rows of withdrawn orders are kept, since they lead to the prompts that held them.
     DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1 AND text <> ''";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     DROP_ALL_MUTES = "DELETE FROM mutes";
@@ -115,7 +115,7 @@ statements! {
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
-    // The conversation is ?1 to ?3, and ?4 the end.
+    // ?1 to ?3 are the conversation, and ?4 is the end.
 
     PUT_RESET = "
         INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
@@ -133,20 +133,20 @@ statements! {
         UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
         UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL FROM forgettings WHERE workspace = ?1
         ORDER BY kind, whom, role";
-    /// The newest before ?1 of the workspace ?2; null: of all.
+    /// The newest reads before ?1 of the workspace ?2; null means all workspaces.
     PRIVATE_READS = "
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
         WHERE last_ms < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY last_ms DESC, workspace, channel, reader, what
         LIMIT +?3";
-    /// The newest orders before ?1 of the workspace ?2; null: of all.
+    /// The newest orders before ?1 of the workspace ?2; null means all workspaces.
     GIVEN_ORDERS = "
         SELECT id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision
         FROM given_orders
         WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY id DESC
         LIMIT +?3";
-    /// Without those that were given in private for a channel that is public now.
+    /// Excludes orders that were given in private for a channel that is public now.
     STANDING_ORDERS = "
         SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
             s.is_draft

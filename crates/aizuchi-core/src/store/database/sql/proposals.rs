@@ -1,26 +1,26 @@
-//! The statements about words that somebody approves before they are said.
+//! The statements on proposals, which need approval before they are posted.
 
 statements! {
-    /// How sure the judge was stands in its verdict.
+    /// The judge's confidence is part of its verdict.
     VERDICT = "SELECT judgment FROM decisions WHERE id = ?1";
     PUT_PROPOSAL = "
         INSERT INTO proposals
             (id, workspace, channel, thread, decision, confidence, made_ms, expires_ms, state)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'open')";
-    /// The new rows of a draft are not to be posted.
+    /// Keeps the new rows of a draft from being posted.
     HOLD_OUTBOX_ITEMS = "UPDATE outbox SET state = 'proposed' WHERE draft = ?1 AND state = 'draft'";
     PROPOSAL = "
         SELECT id, workspace, channel, thread, decision, expires_ms, state
         FROM proposals
         WHERE workspace = ?1 AND id = ?2";
-    /// The words of a proposal, in their order.
+    /// The texts of a proposal, in order.
     PROPOSED_ITEMS = "
         SELECT id, draft, workspace, channel, thread, key, text, notes, reaction_on, dispatched_ms
         FROM outbox WHERE draft = ?1 AND state = 'proposed' ORDER BY id";
     ERASE_PROPOSED_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state = 'proposed'";
-    /// Others are said in their place, and they stay on record.
+    /// Other texts are posted in their place; the original ones are kept.
     KEEP_ORIGINAL_ITEMS = "
         UPDATE outbox SET state = 'original', notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state = 'proposed'";
@@ -35,20 +35,20 @@ statements! {
     ABSORB_ATTEMPTS = "UPDATE attempts SET decision = ?1 WHERE decision = ?2";
     ABSORB_OUTBOX_ITEMS = "UPDATE outbox SET decision = ?1 WHERE decision = ?2";
     DROP_DECISION = "DELETE FROM decisions WHERE id = ?1";
-    // What nobody has decided by ?1.
+    // Proposals that were not decided by ?1.
 
     ERASE_LAPSED_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'proposed' AND draft IN
             (SELECT p.id FROM proposals AS p WHERE p.state = 'open' AND p.expires_ms <= ?1)";
-    /// What was proposed before ?1, where other words were said in its place.
+    /// The original texts from before ?1 that were replaced by others.
     ERASE_ORIGINAL_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = ''
         WHERE state = 'original' AND draft IN
             (SELECT p.id FROM proposals AS p WHERE p.state = 'edited' AND p.decided_ms < ?1)";
     LAPSE_PROPOSALS = "
         UPDATE proposals SET state = 'lapsed' WHERE state = 'open' AND expires_ms <= ?1";
-    /// The newest before ?2 of the workspace ?1 and the decision ?4; null: of all.
+    /// The newest proposals before ?2 of the workspace ?1 and the decision ?4; null means all.
     PROPOSALS = "
         SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
             p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
@@ -62,7 +62,7 @@ statements! {
             AND (CAST(?4 AS BIGINT) IS NULL OR p.decision = CAST(?4 AS BIGINT))
         ORDER BY p.id DESC
         LIMIT +?3";
-    /// The newest that somebody has decided in the workspace ?1.
+    /// The newest decided proposals of the workspace ?1.
     PROPOSAL_LABELS = "
         SELECT channel, confidence, state, decided_ms FROM proposals
         WHERE workspace = ?1 AND decided_ms IS NOT NULL AND confidence IS NOT NULL

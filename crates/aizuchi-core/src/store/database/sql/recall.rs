@@ -1,7 +1,7 @@
-//! The statements of the full-text index.
+//! The statements on the full-text index.
 
-/// Whether `$line` may be seen: in the channel ?2 (null: any), from the channel ?3 (null: from everywhere). Outside
-/// its channel a message is visible only if it was heard in public and the channel still is public.
+/// Whether `$line` is visible: in the channel ?2 (null: any), from the channel ?3 (null: from everywhere). Outside of
+/// its channel a message is visible only if it was heard in public and the channel is still public.
 macro_rules! is_visible {
     ($line:literal) => {
         concat!(
@@ -40,9 +40,9 @@ statements! {
     INDEXED_UNTIL = "SELECT revision FROM recall_watermark";
     PUT_INDEXED_UNTIL = "UPDATE recall_watermark SET revision = ?1";
 
-    // Writing.
+    // Writes.
 
-    /// Messages that arrived or changed after revision ?1, up to ?2, with the number that they already have.
+    /// Messages that arrived or changed after revision ?1, up to ?2, with their numbers if they have one.
     UNINDEXED = "
         WITH RECURSIVE spaces (workspace) AS (
             SELECT min(workspace) FROM messages
@@ -72,7 +72,7 @@ statements! {
         INSERT INTO recall_lines (number, id) SELECT CAST(value ->> 0 AS BIGINT), value ->> 2 FROM json_each(?1)";
     INDEX_TERMS = "
         INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
-    /// The indexed text of messages that have changed since.
+    /// The indexed text of messages that have changed since they were indexed.
     STALE = "
         SELECT json_group_array(json_array(number, text)) AS lines
         FROM (SELECT s.number, s.text FROM recall_stale AS s WHERE NOT EXISTS
@@ -86,11 +86,11 @@ statements! {
         UPDATE recall_rooms
         SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE CAST(j.value ->> 0 AS BIGINT) >> 32 = number)
         WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) >> 32 FROM json_each(?1))";
-    /// How FTS5 removes terms.
+    /// Sets how FTS5 removes terms.
     MARK_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 0)";
     ERASE_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 1)";
     CLEAR_STALE = "DELETE FROM recall_stale";
-    /// Merges the segments that FTS5 now has into one, 64 pages at a time.
+    /// Merges the current segments of FTS5 into one, 64 pages at a time.
     BEGIN_MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', -64)";
     MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', 64)";
     CHANGES = "SELECT total_changes() AS n";
@@ -103,9 +103,9 @@ statements! {
             FROM spaces WHERE spaces.workspace IS NOT NULL)
         SELECT workspace FROM spaces WHERE workspace IS NOT NULL";
 
-    // Reading. ?1 is the workspace, ?2 the channel, ?3 the channel that the query comes from.
+    // Reads. ?1 is the workspace, ?2 the channel, ?3 the channel that the query comes from.
 
-    /// Only a server has a limit on time and a planner to be told, for this transaction.
+    /// Only a server has a statement timeout and planner settings to change for this transaction.
     PREPARE_SEARCH = "SELECT 'prepared'";
     PARTITIONS = concat!(
         "SELECT r.number, r.channel, r.lines
@@ -149,6 +149,6 @@ statements! {
         CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
         CROSS JOIN messages AS m ON m.workspace = r.workspace AND m.channel = r.channel AND m.id = l.id
             AND m.revision <= (SELECT revision FROM recall_watermark)");
-    /// Within one snapshot, row ids are stable.
+    /// Row ids are stable within one snapshot.
     RECALLED_BY_ROWID = recalled_messages!("CROSS JOIN messages AS m ON m.rowid = CAST(j.value AS BIGINT)");
 }

@@ -1,7 +1,7 @@
-//! The statements that withhold what a user wrote, or what stood in a conversation. ?1 is the workspace.
+//! The statements that withhold the messages of a user or of a conversation. ?1 is the workspace.
 
 statements! {
-    /// If the same is ordered again meanwhile, that begins anew.
+    /// If the same redaction is ordered again before it is done, it starts over.
     PUT_REDACTION = "
         INSERT INTO redactions (workspace, user_id, channel, thread, before, before_id)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)

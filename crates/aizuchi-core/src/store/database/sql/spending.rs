@@ -1,6 +1,6 @@
-//! The statements about what model calls cost, and what calls under way may cost.
+//! The statements on the cost of model calls, and on reservations for calls in flight.
 
-/// What other claims than ?4 have reserved.
+/// The reservations of claims other than ?4.
 macro_rules! reserved {
     ($condition:literal) => {
         concat!(
@@ -16,8 +16,8 @@ macro_rules! reserved {
 }
 
 statements! {
-    /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4. ?7 are the
-    /// tokens of ?5 that nobody waited for, ?8 those without a price.
+    /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4. ?7 of the
+    /// tokens ?5 are unsolicited, and ?8 have no price.
     ADD_SPENDING = "
         INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens, unpriced_tokens)
         SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6, ?7, ?8
@@ -27,8 +27,8 @@ statements! {
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
             unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
             unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
-    /// What the budget of a call has come to at ?3: booked and, by other claims than ?4, reserved; in the workspace ?1
-    /// and its channel ?2. And the calls for the decision ?5, and the judge calls about the user ?6.
+    /// The usage that limits a call at ?3: recorded, and reserved by claims other than ?4, in the workspace ?1 and its
+    /// channel ?2; and the calls for the decision ?5, and the judge calls about the user ?6.
     CALL_USAGE = concat!(
         "SELECT json_object('workspace', ", spent!("''", "?3"), ", 'channel', ", spent!("?2", "?3"), ",
             'workspace_reserved', ", reserved!(""), ", 'channel_reserved', ", reserved!("channel = ?2 AND "), ",
@@ -37,7 +37,7 @@ statements! {
                 WHERE workspace = ?1 AND author = CAST(?6 AS TEXT) AND at_ms > ?3 - 3600000)) AS usage,
             (SELECT count(*) FROM reservations WHERE token <> ?4 AND until_ms <= ?3) AS lapsed"
     );
-    /// Books the reservations that have lapsed by ?1, but for that of the claim ?2.
+    /// Records the reservations that have lapsed by ?1 as usage, except that of the claim ?2.
     BOOK_LAPSED_RESERVATIONS = "
         INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens, unpriced_tokens)
         SELECT r.workspace, CASE c.is_all WHEN 1 THEN '' ELSE r.channel END, s.span,
@@ -50,7 +50,7 @@ statements! {
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
             unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
             unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
-    /// What model they were for is not known. They count when they lapsed, as in what is spent.
+    /// Their models are unknown. As in `spending`, they count at the time at which they lapsed.
     PUT_LAPSED_CALLS = "
         INSERT INTO unclaimed_calls
             (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens, output_tokens,

@@ -1,4 +1,4 @@
-//! The statements about pending steps, owed answers, and the outbox.
+//! The statements on pending steps, owed answers, and the outbox.
 
 /// A step with its outbox item as one JSON object: the driver returns one row faster than many.
 macro_rules! step_json {
@@ -30,12 +30,12 @@ statements! {
                         AND r.removed_ms IS NULL
                         AND NOT EXISTS (SELECT 1 FROM outbox AS o
                             WHERE o.workspace = ?1 AND o.channel = ?2 AND o.reaction_on = m.id AND o.state = 'said')))";
-    /// What was to be posted when the backup was made may have been posted since.
+    /// Drafts that were pending in the backup may have been posted since.
     LOOK_FOR_POSTS = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
         FROM counters AS c WHERE outbox.state = 'draft'";
 
-    /// What hearing needs to know, in one row of three JSON lists: the indexes of those messages in ?1 that are known
+    /// What hearing needs to know, in one row of three JSON lists: the indexes of the messages in ?1 that are known
     /// already, and the pending steps and open owed answers of the conversations in ?2. ?1 lists [workspace, channel,
     /// id, client message id], ?2 lists [workspace, channel, thread].
     PENDING_STATES = concat!(
@@ -116,7 +116,7 @@ statements! {
         INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state,
             reaction_on, is_unasked)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?11)";
-    /// Also returns whether its text was erased while it was posted.
+    /// Also returns whether its text was erased while it was being posted.
     MARK_OUTBOX_ITEM_POSTED = "
         UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'
         RETURNING CASE WHEN text = '' THEN 1 ELSE 0 END AS is_forgotten";
@@ -129,7 +129,7 @@ statements! {
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends all unsent items of a draft. What belongs to a dead letter stays for the operator; other texts are erased.
+    /// Ends all unsent items of a draft. The texts of a dead letter are kept for the operator; others are erased.
     END_OUTBOX_ITEMS = "
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
             notes = CASE ?2 WHEN 'dead' THEN notes ELSE json_set(notes, '$.why', '') END
@@ -146,19 +146,19 @@ statements! {
     // The ledger.
 
     DROP_DEAD_LETTER = "DELETE FROM dead_letters WHERE workspace = ?1 AND id = ?2";
-    /// The texts of a letter's decision stand in the outbox, too, those of all its parts.
+    /// The texts of a letter's decision, of all its parts, are also in the outbox.
     DROP_DEAD_OUTBOX_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND decision = ?1";
-    /// The parts of a draft that were given up, in their order.
+    /// The failed parts of a draft, in order.
     DEAD_OUTBOX_ITEMS = "
         SELECT id, draft, workspace, channel, thread, key, text, notes, reaction_on, dispatched_ms
         FROM outbox WHERE decision = ?1 AND state = 'dead' ORDER BY id";
-    /// One that may have been posted is still being sent.
+    /// An item that may have been posted goes back to `sending`, any other one to `draft`.
     REVIVE_OUTBOX_ITEMS = "
         UPDATE outbox SET state = CASE WHEN dispatched_ms IS NULL THEN 'draft' ELSE 'sending' END
         WHERE draft = ?1 AND state = 'dead'";
-    /// What was owed in a conversation until ?4, and may still be answered.
+    /// The answers that were owed in a conversation until ?4, and may still be given.
     OWED_CLOSED_AT = "
         SELECT w.message, w.asker, w.at_ms FROM owed AS w
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = w.channel
@@ -172,7 +172,7 @@ statements! {
         "SELECT json_group_array(", step_json!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
-    /// The newest before ?1 of the workspace ?2; null: of all.
+    /// The newest dead letters before ?1 of the workspace ?2; null means all workspaces.
     DEAD_LETTERS = "
         SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
         FROM dead_letters

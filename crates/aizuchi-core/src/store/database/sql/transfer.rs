@@ -1,13 +1,13 @@
-//! Statements on whichever table is copied. Tables and columns are named by the schema itself.
+//! Statements that copy any table. The names of tables and columns come from the schema itself.
 
-/// All rows of a table.
+/// Selects all rows of a table.
 pub fn rows_of(table: &str, columns: &[&str]) -> String {
-    // Rows of messages are numbered as they are inserted.
+    // Messages get their row ids in the order of insertion.
     let order = if table == "messages" { " ORDER BY rowid" } else { "" };
     format!("SELECT {} FROM \"{table}\"{order}", quoted(columns))
 }
 
-/// Puts this many rows at once. `mark` begins a placeholder.
+/// Inserts `rows` rows at once. `mark` is the prefix of a placeholder.
 pub fn insert(table: &str, columns: &[&str], rows: usize, mark: char) -> String {
     let values: Vec<String> = (0..rows)
         .map(|row| {
@@ -23,12 +23,12 @@ pub fn delete_all(table: &str) -> String {
     format!("DELETE FROM \"{table}\"")
 }
 
-/// Empties tables of a server.
+/// Empties tables on a server.
 pub fn truncate(tables: &[&str]) -> String {
     format!("TRUNCATE {}", quoted(tables))
 }
 
-/// Has a server number the next row of a table after those that are there.
+/// Makes a server number new rows of a table after the existing ones.
 pub fn continue_sequence(table: &str, column: &str) -> String {
     format!(
         "SELECT setval(pg_get_serial_sequence('\"{table}\"', '{column}'),

@@ -1,7 +1,7 @@
-//! The statements about offers to speak by itself from some confidence on.
+//! The statements on trust offers: to post without approval above some confidence.
 
 statements! {
-    /// The newest clicks in the channel ?2.
+    /// The newest decided proposals in the channel ?2.
     CHANNEL_LABELS = "
         SELECT channel, confidence, state, decided_ms FROM proposals
         WHERE workspace = ?1 AND channel = ?2 AND decided_ms IS NOT NULL AND confidence IS NOT NULL
@@ -24,10 +24,10 @@ statements! {
         FROM trust_offers
         WHERE workspace = ?1
         ORDER BY channel";
-    /// What a copy of before ?1 would ask was perhaps answered since.
+    /// Offers that are open in a copy from before ?1 may have been answered since.
     WITHDRAW_ALL_OFFERS = "
         UPDATE trust_offers SET state = 'withdrawn', decided_by = '', decided_ms = ?1 WHERE state = 'open'";
-    /// Who answered, once they are forgotten.
+    /// Replaces the name of a forgotten user who answered an offer.
     REPLACE_TRUSTER = "
         UPDATE trust_offers SET decided_by = ?3
         WHERE workspace = ?1 AND substr(decided_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";

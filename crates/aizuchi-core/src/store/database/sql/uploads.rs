@@ -1,4 +1,4 @@
-//! The statements about files that people send in the local room. Triggers give them to their messages and take them away.
+//! The statements on files that people send in the local room. Triggers attach them to their messages and detach them.
 
 statements! {
     PUT_UPLOAD = "
@@ -9,7 +9,7 @@ statements! {
         VALUES (?1, ?2, ?3), (?1, ?4, ?5), (?1, ?6, ?7), (?1, ?8, ?9),
             (?1, ?10, ?11), (?1, ?12, ?13), (?1, ?14, ?15), (?1, ?16, ?17)";
     TAKEN_BY_UPLOADS = "SELECT CAST(coalesce(sum(size_bytes), 0) AS BIGINT) AS taken_bytes FROM uploads";
-    /// All but the ?1 newest, and but the newest that together have no more than ?2 bytes.
+    /// Drops all but the ?1 newest, and all but the newest that take at most ?2 bytes together.
     DROP_OLDEST_UNSENT_UPLOADS = "
         DELETE FROM uploads WHERE id IN (SELECT id FROM
             (SELECT id, row_number() OVER (ORDER BY uploaded_ms DESC, id DESC) AS place,
@@ -28,7 +28,7 @@ statements! {
         CROSS JOIN upload_parts AS p ON p.upload = u.id
         WHERE u.id = ?1 AND u.channel = ?2 AND u.message = ?3 AND p.number = ?4";
     DROP_UNSENT_UPLOAD = "DELETE FROM uploads WHERE id = ?1 AND message IS NULL";
-    /// The oldest of those from before ?1, until they have ?2 bytes.
+    /// Drops the oldest files from before ?1, up to about ?2 bytes.
     DROP_UNSENT_UPLOADS = "
         DELETE FROM uploads WHERE id IN (SELECT id FROM
             (SELECT id, CAST(sum(size_bytes) OVER (ORDER BY uploaded_ms, id) AS BIGINT) - size_bytes AS older_bytes

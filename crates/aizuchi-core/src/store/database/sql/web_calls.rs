@@ -1,7 +1,8 @@
-//! The statements about what replies have looked up on the web.
+//! The statements on the web lookups of replies.
 
 statements! {
-    /// How often something was looked up for the decision ?1; since ?2, for the person ?4 of the workspace ?3; and in all.
+    /// The number of lookups for the decision ?1; since ?2 for the person ?4 of the workspace ?3; and since ?2 in
+    /// total.
     WEB_CALL_USAGE = "
         SELECT (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls
                 WHERE decision = ?1 AND ?1 <> 0) AS in_answer,
@@ -12,6 +13,6 @@ statements! {
         INSERT INTO web_calls (decision, at_ms, workspace, person, calls) VALUES (?1, ?2, ?3, ?4, 1)
         ON CONFLICT (decision, at_ms) DO UPDATE SET calls = web_calls.calls + 1";
     DROP_OLD_WEB_CALLS = "DELETE FROM web_calls WHERE at_ms <= ?1";
-    /// How many they were still counts for the day.
+    /// The lookups still count for the day.
     ERASE_PERSON_OF_WEB_CALLS = "UPDATE web_calls SET person = '' WHERE workspace = ?1 AND person = ?2";
 }
