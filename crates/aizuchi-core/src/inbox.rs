@@ -1,5 +1,7 @@
 //! Hears messages. Plain functions decide what a message leads to; the store commits both together, and its new
 //! revision wakes the runner. A platform acknowledges a message after [`Inbox::hear`] has returned.
+//!
+//! Events come from a platform's connection, from its web hooks, from a backfill of its history, and from the local room.
 
 pub mod calling;
 pub mod channel_cache;
@@ -157,7 +159,7 @@ impl Inbox {
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
-            self.ingest(delivery).instrument(span).await
+            self.hear_delivery(delivery).instrument(span).await
         })
     }
 
@@ -177,7 +179,7 @@ impl Inbox {
         Ok(())
     }
 
-    async fn ingest(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
+    async fn hear_delivery(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
         let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard, reply_to.as_ref());

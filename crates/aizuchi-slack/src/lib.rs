@@ -14,6 +14,7 @@ pub mod from_slack;
 mod cache;
 mod ingest;
 mod command;
+mod webhook;
 mod sync;
 mod history;
 

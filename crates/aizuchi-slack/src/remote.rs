@@ -1,19 +1,17 @@
-//! How the program checks, connects and runs the Slack adapter, and forwards Slack's webhooks to it.
+//! How the program checks, connects and runs the Slack adapter.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::SlackPlatform;
 use crate::diagnose::diagnose;
 use crate::identity::resolve_identity;
-use crate::settings::{EventTransport, SlackSettings};
-use crate::{SlackPlatform, signature};
+use crate::settings::SlackSettings;
 use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::remote::{
     Account, Connector, Credentials, RemotePlatform, Renewal, RenewalError, Webhook, WebhookError,
 };
@@ -69,40 +67,6 @@ impl RemotePlatform for SlackPlatform {
     }
 
     async fn receive_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
-        let EventTransport::Webhooks { signing_secret } = &self.settings.events else {
-            return Err(WebhookError::NotUsed);
-        };
-        let (time, signature) =
-            ((call.header)("x-slack-request-timestamp"), (call.header)("x-slack-signature"));
-        signature::verify(&signing_secret.read(), time, signature, call.body, call.now).map_err(
-            |invalid| {
-                self.log_invalid_signature(invalid);
-                WebhookError::NotAuthentic(invalid.to_string())
-            },
-        )?;
-        let content_type = (call.header)("content-type").unwrap_or_default();
-        if content_type.starts_with("application/x-www-form-urlencoded") {
-            let malformed = WebhookError::Malformed("the body is not a form");
-            let form = (call.parse_form)(call.body).ok_or(malformed)?;
-            if let Some(payload) = form.get("payload").and_then(Value::as_str) {
-                let Ok(payload) = parse_json(payload.as_bytes()) else {
-                    self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
-                    return Err(WebhookError::Malformed("the payload is not JSON"));
-                };
-                return Ok(self.take_interaction(payload).await);
-            }
-            return Ok(Some(self.answer_command(Value::Object(form)).await));
-        }
-        let Ok(payload) = parse_json(call.body) else {
-            self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
-            return Err(WebhookError::Malformed("the body is not JSON"));
-        };
-        if payload["type"] == "url_verification" {
-            return Ok(Some(json!({ "challenge": payload["challenge"] })));
-        }
-        match self.ingest(&payload).await {
-            true => Ok(None),
-            false => Err(WebhookError::Unavailable("it could not be kept")),
-        }
+        SlackPlatform::receive_webhook(self, call).await
     }
 }

@@ -1,5 +1,8 @@
 //! Post: the only action with an effect outside the process. The claim has already committed the outbox item as
 //! `sending`. Whatever the platform answers, the item is posted at most once (invariant 6).
+//!
+//! A failed post is retried from here ([`StepResult::RetryUnsent`]), one that fails for good becomes a dead letter, which
+//! a user may retry (`event/dead_letter.rs`), and a post interrupted by a panic is looked up (`runner.rs`).
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;

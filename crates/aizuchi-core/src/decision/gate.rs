@@ -1,5 +1,8 @@
 //! The gates: rules that settle a message or a decision without a model. Each is a plain function, and the
 //! ledger shows their names. They are checked in a fixed order, the cheapest first.
+//!
+//! They are checked three times: before a judgment (`agent/judge.rs`), before a draft (`agent/reply.rs`) and before a post
+//! (`agent/post.rs`). An owed answer is checked against fewer of them: quiet hours do not hold it back.
 
 use std::sync::Arc;
 
