@@ -14,8 +14,12 @@ use serde_json::{Value, json};
 
 use crate::program::{Program, TIMEOUT};
 
-/// The poll interval.
+/// The interval between the first polls of a page.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
+/// The interval between later polls. A poll takes processor time from what it waits for.
+const LONG_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The number of polls at the first interval.
+const FIRST_POLLS: usize = 8;
 
 pub struct Tab {
     client: Client,
@@ -234,7 +238,10 @@ impl Tab {
         self.to_front().await;
         let begin = Instant::now();
         let mut pace = tokio::time::interval(POLL_INTERVAL);
-        loop {
+        for poll in 0.. {
+            if poll == FIRST_POLLS {
+                pace = tokio::time::interval(LONG_POLL_INTERVAL);
+            }
             pace.tick().await;
             let found = self.client.execute(read, vec![]).await.unwrap();
             if matches(&found) {
