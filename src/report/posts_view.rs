@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use crate::report::beside_view::{BesideView, besides};
-use crate::report::code::{TextPart, parts};
+use crate::report::code::TextPart;
 use crate::report::delays::LATE;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::markup::chat_parts;
@@ -31,8 +31,6 @@ pub struct PostsView {
 pub struct PostListView {
     pub summary: String,
     pub same_quotes: Option<String>,
-    /// How many of the shown quotes hold a name that may notify somebody.
-    pub mentions: Option<Vec<TextPart>>,
     pub posts: Vec<PostView>,
     /// How many posts are not listed, if any.
     pub more: Option<String>,
@@ -115,7 +113,6 @@ impl PostListView {
             same_quotes: posts
                 .same_quotes
                 .map(|count| post_texts::same_quote(l, &words::count(count))),
-            mentions: (report.source == ReportSource::Builtin).then(|| mentions(posts, l)),
             summary: match (report.policies.len() > 1, posts.more > 0) {
                 (false, false) => texts::list_of_posts(l, &number(all)),
                 (false, true) => texts::list_of_first(l, &first, &number(all)),
@@ -147,48 +144,11 @@ fn badges(post: &ListedPost, language: Language) -> Vec<Badge> {
     [timing].into_iter().chain(others.into_iter().flatten()).collect()
 }
 
-/// Counts the listed quotes that contain an @name, and says how to keep them from notifying people.
-fn mentions(posts: &PostList, language: Language) -> Vec<TextPart> {
-    let said = posts.listed.iter().filter_map(|post| post.said.as_deref());
-    let (mut all, mut with_names) = (0, 0);
-    for text in said {
-        all += 1;
-        with_names += usize::from(has_mention(text));
-    }
-    let (with_names, all) = (words::count(with_names), words::count(all));
-    parts(&post_texts::mentions(language, &with_names, &all))
-}
-
-/// Whether a text contains an @name. An `@` behind a letter belongs to an e-mail address.
-fn has_mention(text: &str) -> bool {
-    let before = [' '].into_iter().chain(text.chars());
-    let around = before.zip(text.chars()).zip(text.chars().skip(1));
-    let mut around = around.map(|((before, letter), after)| (before, letter, after));
-    around.any(|(before, letter, after)| {
-        letter == '@' && !before.is_alphanumeric() && (after.is_alphanumeric() || after == '…')
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::story::{StoryAuthor, StoryMessage};
     use jiff::{SignedDuration, Timestamp};
-
-    #[test]
-    fn a_name_stands_behind_an_at() {
-        for (text, expected) in [
-            ("Mia, this might help: Tom said at 08:00: “@Rico the long hook.”", true),
-            ("“@… asked that, too.”", true),
-            ("「@花子 さん、どうぞ」", true),
-            ("write to ida@clay.example", false),
-            ("model@{prop1} and 3 @ 4", false),
-            ("@", false),
-            ("", false),
-        ] {
-            assert_eq!(has_mention(text), expected, "{text}");
-        }
-    }
 
     #[test]
     fn a_post_is_tagged_by_its_timing_and_by_its_question() {

@@ -110,7 +110,6 @@ fn interrupting_posts_are_shown_with_what_followed() {
         "timing looks harmless",
         "The tags say nothing about whether a post helps, only about its timing",
         "Other texts of more than 320 characters are cut in this list.",
-        "quotes contain an @name, or code that looks like one.",
         "After that: otto 12:01 With the long hook.",
         "After that: nobody wrote within an hour",
         "The same quote again, in the same channel within 24 hours: 0.",

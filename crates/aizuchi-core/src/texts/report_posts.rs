@@ -19,10 +19,6 @@ texts! {
     quotes_cut(characters: &str):
         "A post quotes the first 160 characters of a message at most. Other texts of more than {characters} characters are cut in this list."
         / "投稿で引用するのは、発言の最初の 160 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
-    /// What of the quotes may notify somebody, and what to do about it.
-    mentions(count: &str, all: &str):
-        "{count} of these {all} quotes contain an @name, or code that looks like one. On Slack an @name can notify that person, and no setting turns that off. With `response.mode: mention_only` it quotes only when somebody calls it."
-        / "この {all} 件の引用のうち {count} 件に、@名前（またはそう見えるコード）があります。Slack では、@名前 の人に通知されることがあり、これを止める設定はありません。`response.mode: mention_only` なら、引用するのは呼ばれたときだけです。";
     /// How often it quotes a message that it has quoted within the same day.
     same_quote(count: &str):
         "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";

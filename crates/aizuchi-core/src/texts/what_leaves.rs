@@ -33,6 +33,6 @@ texts! {
         "A quote comes from the same channel or from a public one, never from another private channel or a direct message. In this replay all come from the same channel."
         / "引用するのは、同じチャンネルか公開チャンネルの発言だけです。ほかの非公開チャンネルやダイレクトメッセージからは引用しません。この再生では、どれも同じチャンネルからの引用です。";
     notified:
-        "An @name in a quote can notify that person on Slack, if they wrote in the channel lately: five people at most in a post, never everyone. On Discord its posts notify nobody."
-        / "引用の中の @名前 は、Slack では、そのチャンネルで最近発言した人に通知されることがあります（1 回の投稿で最大 5 人、全員への通知はなし）。Discord では誰にも通知されません。";
+        "A quote notifies nobody: it leaves out the @ of names. A model’s own words can notify people on Slack who wrote in the channel lately: five at most in a post, never everyone. On Discord its posts notify nobody."
+        / "引用では名前の @ を省くため、引用で通知される人はいません。モデルの書いた文では、Slack で、そのチャンネルで最近発言した人に通知されることがあります（1 回の投稿で最大 5 人、全員への通知はなし）。Discord では誰にも通知されません。";
 }

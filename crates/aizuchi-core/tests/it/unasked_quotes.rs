@@ -34,6 +34,26 @@ async fn has_reason(harness: &Harness, reason: &str) -> bool {
 }
 
 #[tokio::test]
+async fn a_quote_notifies_nobody() {
+    for (language, (known, question), name) in
+        [(Language::En, ENGLISH, "@Rico "), (Language::Ja, JAPANESE, "@花子さん、")]
+    {
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(options(language));
+            harness.says("Tom", &format!("{name}{known}")).await;
+            harness.pass(REST).await;
+            harness.says("Mia", question).await;
+            harness.pass(REST).await;
+            let posted = harness.platform.posted_texts();
+            assert_eq!(posted.len(), 1, "{question}");
+            assert!(posted[0].contains(name.trim_start_matches('@').trim_end()), "{posted:?}");
+            assert!(!posted[0].contains('@'), "{posted:?}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn the_same_is_not_quoted_twice_a_day() {
     for (language, (known, question), reason) in [
         (

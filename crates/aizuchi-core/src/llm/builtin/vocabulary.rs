@@ -58,12 +58,13 @@ fn asks_to_forget(lower: &str) -> bool {
     })
 }
 
-/// Truncates a text for a quote. Code that the cut leaves open is closed, since otherwise the text after the quote
-/// would become code.
+/// Returns a text for a quote: without mentions, and truncated. Code that the cut leaves open is closed, since otherwise
+/// the text after the quote would become code.
 pub fn truncate_quote(text: &str) -> String {
     const FENCE: &str = "```";
+    let text = without_mentions(text);
     let Some((end, _)) = text.char_indices().nth(MAX_QUOTE_CHARS) else {
-        return text.to_owned();
+        return text;
     };
     // The cut may be within a fence.
     let kept = text[..end].trim_end().trim_end_matches('`').trim_end();
@@ -76,6 +77,26 @@ pub fn truncate_quote(text: &str) -> String {
         () => "",
     };
     format!("{kept}…{mark}")
+}
+
+/// Leaves out the `@` before names, so that a quote notifies nobody. An `@` within a word, as in an e-mail address, and
+/// one in code mention nobody.
+fn without_mentions(text: &str) -> String {
+    const AT: [char; 2] = ['@', '＠'];
+    let mut kept = String::with_capacity(text.len());
+    let mut is_code = false;
+    for (position, character) in text.char_indices() {
+        let after = &text[position + character.len_utf8()..];
+        is_code ^= character == '`';
+        let is_mention = AT.contains(&character)
+            && !kept.ends_with(|before: char| before.is_ascii_alphanumeric())
+            && after.starts_with(|after: char| !after.is_whitespace())
+            && !(is_code && after.contains('`'));
+        if !is_mention {
+            kept.push(character);
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -108,6 +129,26 @@ mod tests {
         ] {
             assert_eq!(asks_for_secrecy(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_quote_mentions_nobody() {
+        for (text, expected) in [
+            ("@Rico try the long hook", "Rico try the long hook"),
+            ("ask @Ida or @@Rico, please", "ask Ida or Rico, please"),
+            ("こんにちは＠花子さん、@山田 太郎様", "こんにちは花子さん、山田 太郎様"),
+            ("write to ida@clay.example", "write to ida@clay.example"),
+            ("3 @ 4", "3 @ 4"),
+            ("it is `@media print` here", "it is `@media print` here"),
+            ("```@media print``` @Ida", "```@media print``` Ida"),
+            ("a stray ` @Ida", "a stray ` Ida"),
+            ("@", "@"),
+        ] {
+            assert_eq!(truncate_quote(text), expected, "{text}");
+        }
+        // A name at the cut is none of those that are left.
+        let long = format!("{}@Ida and more", "x ".repeat(79));
+        assert!(!truncate_quote(&long).contains('@'), "{}", truncate_quote(&long));
     }
 
     #[test]
