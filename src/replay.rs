@@ -144,8 +144,9 @@ pub struct ReplaySettings {
 /// The output that the events of a replay are written to.
 pub type EventOutput = Box<dyn Write + Send>;
 
-/// Receives the result of each channel, in the order of the channels. It must call [`Record::check`] before it keeps
-/// anything beyond the replay. The replay checks again afterwards, because this may read data for the first time.
+/// Receives the result of each channel, in the order of the channels. It must call [`Record::check`] before it writes
+/// anything that outlives a failed replay. The replay checks again afterwards, because the visitor may be the first to
+/// read some of the data.
 pub type ChannelVisitor<'a> =
     &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
 

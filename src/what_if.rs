@@ -64,7 +64,7 @@ const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(12);
 
 impl WhatIf {
     /// Runs until it is done or stopped. It blocks, so it must not run on a thread of async tasks. `calls` receives the
-    /// calls that were or would be made, even if the replay fails or is stopped.
+    /// counts of the calls that were or would be made, even if the replay fails or is stopped.
     pub fn run(
         &self,
         stop: &CancellationToken,

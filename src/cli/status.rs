@@ -171,7 +171,8 @@ fn workspace_label(workspace: &WorkspaceStatus) -> String {
     }
 }
 
-/// Whether a workspace is connected, and how far its channels are read. `None` for the local room, which always is.
+/// Says whether a workspace is connected, and how far its channels are read. `None` for the local room, which is always
+/// connected.
 fn format_connection(connection: &ConnectionStatus) -> Option<String> {
     let ConnectionStatus { platform, outage, behind, channels, failing, .. } = connection;
     let state = match (platform, outage) {

@@ -90,7 +90,7 @@ fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String
     (!parts.is_empty()).then(sentence)
 }
 
-/// Whether private channels are in the report, as far as that is known.
+/// Says whether private channels are in the report, as far as that is known.
 fn notes_on_privacy(left_out: LeftOut, language: Language) -> Vec<String> {
     let l = language;
     let count = match (left_out.privacy, left_out.private_channels) {

@@ -55,7 +55,7 @@ struct ReportPage<'a> {
     /// What the moments are, where the built-in mind stands in for a model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
-    /// Whether names were replaced, and that texts are as they were written.
+    /// Says whether names were replaced, and that texts are as they were written.
     names: &'static str,
     /// The settings of the only policy.
     settings: Option<Vec<TextPart>>,

@@ -111,7 +111,7 @@ impl StoryView {
     }
 }
 
-/// Whether it would be posted, and whether that would interrupt. A silence is neither.
+/// Says whether it would be posted, and whether that would interrupt. A silence is neither.
 fn badges(story: &Story, language: Language) -> Vec<Badge> {
     let l = language;
     let calm = Badge { class: "calm", text: moment_texts::no_sign(l) };

@@ -140,7 +140,6 @@ pub struct Performance {
     pub reply: Option<TrialOutcome<String>>,
 }
 
-/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonaTrialResult {
     /// For each moment, the performance of each persona.

@@ -92,7 +92,6 @@ pub enum MomentEffect {
     Unknown,
 }
 
-/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingOrderTrialResult {
     /// The effect on each moment.

@@ -47,7 +47,6 @@ pub struct ReportBasis {
     pub now: Timestamp,
 }
 
-/// A computed report.
 #[derive(Default)]
 pub struct ComputedReport {
     /// `None` if nothing was decided.

@@ -49,7 +49,7 @@ pub struct WorkspaceFilter {
 pub type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
 pub type FilterParameter = Result<Query<WorkspaceFilter>, QueryRejection>;
 
-/// Middleware that refuses a request that names several workspaces, because it must not get an arbitrary one.
+/// Middleware that refuses a request that names several workspaces, rather than answering it for an arbitrary one.
 pub async fn expect_one(request: Request, next: Next) -> Result<Response, ApiProblem> {
     let fields = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let named = fields

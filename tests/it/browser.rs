@@ -90,7 +90,7 @@ impl Browser {
         tab
     }
 
-    /// Returns the browser for the next test. A test that fails does not get here, which ends the browser.
+    /// Releases the browser for the next test. A test that fails does not get here, which ends the browser.
     pub async fn close(self) {
         self.process.release(self.kind).await;
     }

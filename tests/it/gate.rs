@@ -115,7 +115,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     assert!((0.05..=0.5).contains(&share("exploration")), "{learned}");
     assert!(share("missed_at_most") <= 0.1, "{learned}");
 
-    // With the gate disabled in the config, the figures are hypothetical.
+    // If the config does not set the gate, the figures are hypothetical.
     let off = folder(&harness, "");
     let (_, printed, _) = gate(&off, &[]);
     let note = "\nresponse.learned_gate is not set, so every moment is judged.\n";
@@ -127,7 +127,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
         (&json!(false), &json!(0.02))
     );
 
-    // Resetting it locks the database.
+    // A reset needs exclusive use of the database.
     let (code, printed, stderr) = gate(&on, &["--reset"]);
     assert_eq!((code, &*printed), (Some(1), ""));
     assert!(stderr.contains("another Aizuchi is running on "), "{stderr}");

@@ -66,7 +66,7 @@ const NAMES: [&str; 54] = [
     "PUT /api/memos/{id} changeMemo",
 ];
 
-/// Returns the parts of a value that do not conform to its schema.
+/// Collects the parts of a value that do not conform to its schema.
 fn differences(value: &Value, schema: &Value, all: &Value, place: &str, found: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = all.pointer(reference.trim_start_matches('#')).unwrap();

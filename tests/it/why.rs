@@ -186,7 +186,7 @@ async fn the_newest_decisions_of_a_channel_are_explained() {
         (code, &*stderr),
         (Some(1), "aizuchi: Aizuchi has not made any decisions in \"random\" yet\n")
     );
-    // With a channel, that channel's newest decision; otherwise, the newest of all.
+    // Without a channel, `--last` shows the newest decisions of all; without arguments, only the newest one is shown.
     let titles = |arguments: &[&str]| {
         let (_, text, _) = why(&home, arguments);
         let titles = text.lines().filter(|line| line.starts_with("Decision "));

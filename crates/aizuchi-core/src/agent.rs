@@ -401,7 +401,6 @@ impl Agent {
         STEP_RULES.try_with(Arc::clone).unwrap_or_else(|_| self.settings.rulebook.read())
     }
 
-    /// Returns the input of the gates.
     fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
         let rules = rulebook.rules_in(&place_of(context));
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }

@@ -14,7 +14,6 @@ pub trait DocumentReader: Send + Sync {
     async fn pdf_text(&self, bytes: Vec<u8>) -> Result<DocumentText, DocumentError>;
 }
 
-/// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentText {
     pub text: String,

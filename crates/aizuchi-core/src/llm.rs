@@ -57,7 +57,8 @@ pub trait Llm: Send + Sync {
         None
     }
 
-    /// The server's context length, if it is known and the server silently truncates longer prompts.
+    /// The context length of a prompt and its answer together, if it is known and the server silently truncates longer
+    /// prompts.
     async fn context_length(&self) -> Option<ContextLength> {
         None
     }

@@ -15,7 +15,6 @@ pub const MAX_PER_SCOPE: usize = 20;
 /// The time after which a draft lapses unless it is kept.
 pub const DRAFT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The scope of an order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StandingOrderScope {
     /// In the whole workspace.

@@ -147,7 +147,7 @@ impl fmt::Display for DiscordRefusal {
 }
 
 impl DiscordApiError {
-    /// The bot's token is invalid.
+    /// Whether Discord refused the call because the bot's token is invalid.
     pub fn is_token_invalid(&self) -> bool {
         /// "Invalid webhook token": the token of an interaction, which has expired.
         const INVALID_WEBHOOK_TOKEN: u64 = 50_027;

@@ -135,7 +135,7 @@ impl KeeperChat for DiscordPlatform {
 }
 
 impl DiscordPlatform {
-    /// Returns the channel of the bot's direct message with a user.
+    /// Opens the bot's direct message with a user, and returns its channel.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opening = ApiRequest::post("/users/@me/channels", json!({ "recipient_id": user }));
         let opened = self.call(&opening).await.map_err(post_error)?;

@@ -289,7 +289,6 @@ pub struct HarnessOptions {
     /// The reader of PDFs.
     pub documents: Option<Arc<dyn DocumentReader>>,
     pub tools: Option<ToolSettings>,
-    /// The learned gates.
     pub learned_gates: Arc<LearnedGates>,
     /// The model that updates memories, an hour after a message. Without one, nothing is remembered.
     pub memory: Option<Arc<dyn Llm>>,

@@ -18,8 +18,8 @@ use crate::net::free_port;
 
 /// Starts a server in the folder $1 with the programs in $2, on the first free one of the remaining ports, and prints
 /// that port. The server runs until its standard input is closed, which also happens if the tests crash. It uses
-/// generic plans: a story runs each statement a few times per session, and by default a server replans the first five,
-/// which takes longer than running them.
+/// generic plans: a story runs each statement a few times per session, and by default a server makes a new plan for
+/// each of the first five executions, which takes longer than the executions themselves.
 const SERVE: &str = r#"
 trap '' PIPE
 folder=$1 programs=$2

@@ -380,7 +380,7 @@ fn is_strict(schema: &Value) -> bool {
         && schema["additionalProperties"] == false
 }
 
-/// The text of a content field: a string, or a list of parts.
+/// Whether a content field, a string or a list of parts, has any text.
 fn has_text(value: &Value) -> bool {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
     is_text(value)

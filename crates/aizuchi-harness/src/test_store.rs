@@ -35,7 +35,6 @@ const READERS: u32 = 1;
 /// How long a spawned process may take to `exec`.
 const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     Volatile,

@@ -146,8 +146,9 @@ impl ExistingMessages {
     }
 }
 
-/// Whether a made message and one of the platform's may have the same author. A user says the same words as a bot,
-/// which another bot may take for a user, and which may turn out to have been the persona.
+/// Whether a made message and one of the platform's may have the same author. A user may write the same words as a bot,
+/// so the kinds of their authors must agree. But the other bot may have taken a bot for a user, and a bot may turn out
+/// to be the persona.
 fn may_be_same(made: AuthorKind, stored: AuthorKind) -> bool {
     use AuthorKind::{Bot, Human, Persona};
     match (made, stored) {

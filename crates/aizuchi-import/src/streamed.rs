@@ -12,7 +12,6 @@ use aizuchi_core::memory::MessageRef;
 /// The maximum number of messages in a batch.
 pub const MAX_BATCH_MESSAGES: usize = 1000;
 
-/// The limits of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchLimits {
     pub messages: usize,

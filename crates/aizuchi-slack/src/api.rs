@@ -48,7 +48,6 @@ pub enum SlackApiError {
 }
 
 impl SlackApiError {
-    /// Whether the token is invalid.
     pub fn is_token_invalid(&self) -> bool {
         matches!(self, SlackApiError::Refused(code) if Self::is_token_error(code))
     }

@@ -110,7 +110,7 @@ impl KeeperChat for SlackPlatform {
 }
 
 impl SlackPlatform {
-    /// Returns the channel of the bot's direct message with a user.
+    /// Opens the bot's direct message with a user, and returns its channel.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opened = self.call("conversations.open", &[("users", user.to_string())]).await;
         let opened = opened.map_err(post_error)?;

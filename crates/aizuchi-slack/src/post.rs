@@ -228,7 +228,7 @@ impl SlackPlatform {
         Ok(PostedMessage { id: MessageId::new(id), thread, at, author: self.identity.user.clone() })
     }
 
-    /// Posts as plain text if Slack rejects the blocks: nothing was posted, and an answer is owed.
+    /// Posts again as plain text if Slack rejects the blocks: nothing was posted in that case, and an answer is owed.
     async fn call_with_blocks(
         &self,
         method: &'static str,

@@ -61,7 +61,7 @@ struct PostLookup {
     began: Timestamp,
     /// Slack's cursor for the next page.
     cursor: Option<String>,
-    /// When the reserved page may be read, once it is reserved.
+    /// When the next page may be read, once that is reserved.
     page_due_at: Option<Timestamp>,
 }
 

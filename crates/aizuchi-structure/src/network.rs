@@ -21,7 +21,7 @@ impl NeuralNetwork {
 
     /// The score of a set of features. `hidden` is a buffer.
     pub fn score(&self, active: &[u16], hidden: &mut Vec<f32>) -> f32 {
-        // The network of links has this width. A width that fits the registers is several times as fast.
+        // The network that finds links has this width. A loop as wide as the registers is several times as fast.
         if self.hidden() == WIDE {
             return self.score_wide(active);
         }

@@ -123,8 +123,8 @@ impl Figures {
         }
     }
 
-    /// Adds a day's questions, sorted by channel and time. Only messages count that are questions, are asked of
-    /// everybody, and do not merely repeat what their author has just asked, as in a report.
+    /// Adds a day's questions, which must be sorted by channel and time. Only those count that really are questions,
+    /// are asked of everybody, and do not merely repeat what their author has just asked, as in a report.
     pub fn add_questions(&mut self, questions: &[UnansweredQuestion]) {
         for question in open_questions::of_everybody(questions) {
             for sums in self.of(Some(question.channel.clone())) {

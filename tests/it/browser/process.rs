@@ -79,7 +79,7 @@ impl BrowserProcess {
         }
     }
 
-    /// Returns the browser for the next test.
+    /// Releases the browser for the next test.
     pub async fn release(self, kind: BrowserKind) {
         for tab in self.client.windows().await.unwrap() {
             if tab != self.first_tab {

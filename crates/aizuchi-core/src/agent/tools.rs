@@ -270,7 +270,8 @@ impl Toolbox {
         texts.all(|text| is_fact(text, &self.persona_name))
     }
 
-    /// Returns the result for the model, and its lineage. A result that can be cut takes at most `tokens_left`.
+    /// Runs a call. Returns the result for the model, and its lineage. A result that can be cut takes at most
+    /// `tokens_left`.
     async fn run_call(
         &mut self,
         call: &ToolCall,

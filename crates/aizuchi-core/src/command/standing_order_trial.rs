@@ -71,7 +71,6 @@ impl<'a> StepTrial<'a> {
     }
 }
 
-/// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandingOrderTrialOutcome {
     Tried(StandingOrderEffect),

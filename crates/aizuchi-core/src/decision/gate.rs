@@ -161,7 +161,6 @@ const MAX_COMPANION_TURNS: usize = 2;
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
-/// The input of the gates.
 #[derive(Clone, Copy, Debug)]
 pub struct GateInput<'a> {
     pub context: &'a Context,

@@ -15,9 +15,7 @@ pub enum Verdict {
 /// Why the persona stays silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceReason {
-    /// The judge declined.
     JudgeDeclined,
-    /// The conversation is ending.
     ConversationEnding,
     /// The judge's confidence is below the threshold.
     LowConfidence,

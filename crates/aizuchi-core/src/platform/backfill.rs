@@ -48,7 +48,6 @@ pub async fn stored_messages_since(
     Ok(Some(stored.map(|message| (message.message.id.clone(), message.message)).collect()))
 }
 
-/// The progress of a backfill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,

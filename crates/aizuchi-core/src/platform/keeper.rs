@@ -82,7 +82,6 @@ pub trait KeeperChat: Send + Sync {
     fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }
 
-/// A question for a keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeeperQuestion {
     pub workspace: WorkspaceId,
@@ -96,7 +95,6 @@ pub struct KeeperQuestion {
     pub buttons: Vec<(KeeperButton, &'static str)>,
 }
 
-/// The subject of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionSubject {
     Proposal(ProposalId),

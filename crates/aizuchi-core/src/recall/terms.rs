@@ -26,7 +26,6 @@ pub fn extract_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// A term to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SearchTerm {
     Term(String),

@@ -11,7 +11,6 @@ use crate::chat::{ChannelId, MessageId, Role};
 use crate::persona::Language;
 use crate::rules::{ChannelRules, LanguageRule, MemoryRule, ModelRules, PostTiming, ToolRule};
 
-/// The scope of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SettingScope {
     Workspace,
@@ -37,7 +36,6 @@ pub enum PlaceSetting {
     Model(Arc<str>),
 }
 
-/// The kinds of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SettingKind {
     Language,

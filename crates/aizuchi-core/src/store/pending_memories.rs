@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use crate::memory::MemoryKey;
 
-/// A pending memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingMemory {
     pub key: MemoryKey,

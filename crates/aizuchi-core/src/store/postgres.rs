@@ -128,7 +128,7 @@ async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreErro
 
 /// Returns a connection that prevents every other process from becoming active.
 pub async fn connect_exclusive(server: &PostgresUrl) -> Result<Connection, StoreError> {
-    // The server ends the session of a process that just exited with a short delay.
+    // The server ends the session of an exited process only after a short delay.
     for _ in 0..ENDING_SESSION_POLLS {
         if let Some(connection) = take_over(server).await? {
             return Ok(connection);

@@ -138,7 +138,6 @@ pub enum DecisionQuery {
     },
 }
 
-/// A filter for decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionFilter {
     Open,

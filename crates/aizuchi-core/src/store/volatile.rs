@@ -429,7 +429,7 @@ struct VolatileState {
     forgotten_at: HashMap<(WorkspaceId, UserId), Timestamp>,
     conversations: HashMap<ConversationId, ConversationRecord>,
     conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
-    /// The client message ids.
+    /// The message that each client message id belongs to.
     client_message_ids: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
     /// By workspace and stream.
     cursors: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,

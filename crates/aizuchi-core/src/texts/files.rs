@@ -23,7 +23,7 @@ texts! {
     hearing_failed: "it could not be made out" / "聞き取れませんでした";
     /// `text` is the transcript.
     heard(text: &str): "someone says: “{text}”" / "話している内容: 「{text}」";
-    /// The file's first lines follow.
+    /// The beginning of the file's content follows, line by line.
     begins: "it begins:" / "冒頭:";
     list_separator: ", " / "、";
 }

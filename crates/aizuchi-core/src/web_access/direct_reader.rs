@@ -61,7 +61,6 @@ struct Body {
     is_cut: bool,
 }
 
-/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyKind {
     Html,

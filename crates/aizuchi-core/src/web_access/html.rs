@@ -27,7 +27,7 @@ const MIN_MAIN_BYTES: usize = 200;
 /// The maximum depth to which lists and quotes are indented.
 const MAX_DEPTH: usize = 8;
 
-/// Elements that are skipped.
+/// Elements that are skipped with all of their content.
 const SKIPPED: [&str; 13] = [
     "noscript", "template", "svg", "math", "object", "canvas", "audio", "video", "nav", "footer",
     "aside", "select", "button",

@@ -53,7 +53,6 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
     .await;
 }
 
-/// Where it begins follows from the stored messages, so it is the same in every store and after a restart.
 #[tokio::test]
 async fn some_users_are_found_by_their_ids() {
     on_every_store(async |store| {
@@ -80,6 +79,7 @@ async fn some_users_are_found_by_their_ids() {
     .await;
 }
 
+/// Where it begins follows from the stored messages, so it is the same in every store and after a restart.
 #[tokio::test]
 async fn a_context_begins_with_the_same_message_for_a_while() {
     on_every_store(async |store| {

@@ -302,7 +302,7 @@ mod tests {
             Self { listener, url }
         }
 
-        /// Accepts a client. Returns the requested URL as well.
+        /// Accepts a client. Returns the requested URL and extensions as well.
         async fn accept(&self) -> (WebSocketStream<TcpStream>, String) {
             let mut asked = String::new();
             let stream = self.listener.accept().await.unwrap().0;

@@ -80,7 +80,6 @@ pub struct SessionSource {
     pub until: Option<Timestamp>,
 }
 
-/// The location of a session.
 #[derive(Clone, Debug, Default)]
 struct SessionLocation {
     guild: Option<String>,

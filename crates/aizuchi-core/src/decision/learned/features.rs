@@ -179,7 +179,7 @@ fn log_seconds(from: Timestamp, until: Timestamp) -> f32 {
     (until.duration_since(from).as_secs_f64().max(0.0) as f32).ln_1p()
 }
 
-/// Estimates the number of words from the length in bytes, since Japanese is written without spaces.
+/// The logarithm of the number of words, estimated from the length in bytes, since Japanese is written without spaces.
 fn words(message: &Message) -> f32 {
     (message.text.len() as f32 / 6.0).ln_1p()
 }

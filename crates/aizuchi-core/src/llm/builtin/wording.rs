@@ -1,4 +1,4 @@
-//! Normalizes the words by which a question is compared with earlier messages to the messages' spelling: also for
+//! Converts the words by which a question is compared with earlier messages to the spelling of those messages, even
 //! words that are mistyped ("teh deplyo"), in the other script (「デプロイ」 for "deploy"), or in kana alone (「ふりかえり」).
 
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ impl Script {
     }
 }
 
-/// The text with each unused word replaced by its counterpart in earlier messages.
+/// The text with each word that no earlier message contains replaced by its counterpart in them.
 pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String {
     let known: BTreeSet<String> = said.flat_map(words).collect();
     let replaced = runs(text).into_iter().map(|(script, run)| {
@@ -82,7 +82,8 @@ pub fn corrected(text: &str, known: &BTreeSet<&str>) -> String {
     replaced.collect()
 }
 
-/// Words that count only if earlier messages use them: kana alone, pairs of katakana, and two Latin letters.
+/// Words that count only if earlier messages use them: those in kana alone, as pairs of katakana, and those of two
+/// Latin letters.
 pub fn faint_words(text: &str) -> BTreeSet<String> {
     const SMALL: [&str; 30] = [
         "am", "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "im", "in", "is", "it",
@@ -167,7 +168,7 @@ fn runs(text: &str) -> Vec<(Script, &str)> {
     runs
 }
 
-/// The known word that an unused word stands for.
+/// The known word that an unknown one stands for.
 fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<String> {
     let of = |wanted: Script| {
         known
@@ -289,7 +290,7 @@ fn sounds_of_latin(word: &[u8]) -> String {
     ];
     let is_vowel =
         |character: Option<&u8>| character.is_some_and(|character| b"aeiouy".contains(character));
-    // In Japanese, the plural "s" is rarely pronounced.
+    // Words that Japanese borrows from English mostly lose the plural "s".
     let word = word.strip_suffix(b"s").filter(|rest| rest.len() >= 4).unwrap_or(word);
     let mut sounds = String::new();
     let mut at = 0;

@@ -58,8 +58,8 @@ fn starts_with_name(text: &str, name: &str) -> bool {
     begins && !goes_on
 }
 
-/// Whether `text` begins with the persona's name in kana. Since a longer word could begin with it, only an honorific
-/// may follow.
+/// Whether `text` begins with the persona's name in kana. Since a longer word could begin with it, no letter or digit
+/// may follow, except those of an honorific.
 fn starts_with_kana(text: &str, name: &str) -> bool {
     let Some(rest) = text.strip_prefix(name) else { return false };
     let rest =

@@ -77,7 +77,7 @@ fn is_locked(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether the nearest existing folder is writable.
+/// Fails unless the nearest existing folder is writable.
 fn check_creatable(path: &Path) -> Result<(), StoreError> {
     let folders = path.ancestors().skip(1).map(|folder| match folder.as_os_str().is_empty() {
         true => Path::new("."),

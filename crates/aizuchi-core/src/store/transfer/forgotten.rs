@@ -73,7 +73,7 @@ impl ForgottenUsers {
     }
 }
 
-/// The ids of all users who are known, wrote a message, or appear only in an order.
+/// The ids of all users who are known, wrote a message, have opted out, or appear in an order.
 pub async fn all_users(
     connection: &mut Connection,
 ) -> Result<Vec<(WorkspaceId, String)>, StoreError> {

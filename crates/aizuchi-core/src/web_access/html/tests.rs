@@ -83,8 +83,8 @@ fn what_surrounds_the_text_is_left_out() {
     assert_eq!(titled.title.as_deref(), Some("Roses & more"));
 }
 
-/// Pages for which the standard's tree takes quadratic time, or becomes as deep as the page is long: a prefix, the part
-/// that is repeated, and a suffix.
+/// Pages for which the standard's tree grows with the square of their length, or becomes as deep as they are long: a
+/// prefix, the part that is repeated, and a suffix.
 const HOSTILE: [(&str, &str, &str); 17] = [
     ("", "<div>", ""),
     ("", "<blockquote><ul><li>x", ""),

@@ -46,7 +46,6 @@ const WORDS: [&str; 8] = [
 ];
 const PERSONA: &str = "UPERSONA";
 
-/// A sent message.
 pub struct SentMessage {
     pub id: MessageId,
     pub at: i64,

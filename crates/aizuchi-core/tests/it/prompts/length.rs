@@ -272,7 +272,7 @@ fn a_paste_loses_its_middle() {
 
 #[test]
 fn an_omitted_message_is_counted_once() {
-    // First each prompt separately, then all together.
+    // First each message is shortened separately, then all of them together.
     let messages: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
     let owed = messages.iter().map(|line| line.id.clone()).collect();
     let context = Context { owed, ..talk(None, messages) };

@@ -103,9 +103,9 @@ statements! {
     ///
     /// `lines`, a JSON list of messages: from other conversations of the channel ?2, those among its newest since ?6;
     /// the newest of the target ?3; its messages that are owed an answer; the parents of all threads among these; and
-    /// at the top level, the newest replies in the threads under the target's messages. The newest are at least ?4, in
-    /// steps of ?16, and at least ?5 of the target, in steps of ?18; both windows are chosen among the newest ?17 and
-    /// ?19 messages.
+    /// at the top level, the newest replies in the threads under the target's messages. The channel's newest are at
+    /// least ?4, in steps of ?16, among ?17 candidates; the target's are at least ?5, in steps of ?18, among ?19
+    /// candidates.
     ///
     /// `orders`, a JSON list: the standing orders of the workspace, the channel and the thread, without those that were
     /// given in private if the channel is public now.

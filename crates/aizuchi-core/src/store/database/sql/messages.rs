@@ -23,7 +23,7 @@ macro_rules! messages {
 }
 
 statements! {
-    /// Users who are known, wrote a message, or appear only in an order.
+    /// Users who are known, wrote a message, have opted out, or appear in an order.
     ALL_USER_IDS = "
         SELECT workspace, id FROM users
         UNION SELECT workspace, author FROM messages
