@@ -157,9 +157,9 @@ impl TuneArgs {
         };
         let whole = part(begin, middle - 1).read()?;
         let newest = part(coarse, middle - 1).read()?;
-        let mut measure_learned = |policy: &Policy, grain: Fidelity| {
+        let mut measure_learned = |policy: &Policy, fidelity: Fidelity| {
             bar.inc(1);
-            let channels = match grain {
+            let channels = match fidelity {
                 Fidelity::Coarse => &newest,
                 Fidelity::Whole => &whole,
             };

@@ -62,7 +62,7 @@ pub struct Found {
 
 /// Returns the approximate maximum number of replays of a search, for its progress.
 pub fn max_replays() -> u64 {
-    let values: usize = TunedSetting::ALL.iter().map(|knob| knob.values().len()).sum();
+    let values: usize = TunedSetting::ALL.iter().map(|setting| setting.values().len()).sum();
     (2 + (values + TunedSetting::ALL.len()) * MAX_ROUNDS + TunedSetting::ALL.len()) as u64
 }
 
@@ -78,13 +78,14 @@ struct Measured<'m> {
 }
 
 impl Measured<'_> {
-    fn utility(&mut self, policy: &Policy, grain: Fidelity) -> anyhow::Result<f64> {
-        let values = TunedSetting::ALL.iter().map(|knob| knob.value(policy).to_bits()).collect();
-        let key = (grain, values);
+    fn utility(&mut self, policy: &Policy, fidelity: Fidelity) -> anyhow::Result<f64> {
+        let values =
+            TunedSetting::ALL.iter().map(|setting| setting.value(policy).to_bits()).collect();
+        let key = (fidelity, values);
         if let Some(utility) = self.utilities.get(&key) {
             return Ok(*utility);
         }
-        let days = (self.measure)(policy, grain)?;
+        let days = (self.measure)(policy, fidelity)?;
         let utility = self.goal.utility(&TuneFigures::sum(days.values()));
         self.utilities.insert(key, utility);
         Ok(utility)
@@ -98,15 +99,15 @@ impl Measured<'_> {
     /// Returns the policy with the value of a setting that promises the greatest gain, if any does.
     fn most_promising(
         &mut self,
-        knob: TunedSetting,
+        setting: TunedSetting,
         best: &Policy,
-        grain: Fidelity,
+        fidelity: Fidelity,
     ) -> anyhow::Result<Option<Policy>> {
-        let mut most = self.utility(best, grain)?;
+        let mut most = self.utility(best, fidelity)?;
         let mut winner = None;
-        for value in knob.values() {
-            let Some(candidate) = knob.turned(best, *value) else { continue };
-            let utility = self.utility(&candidate, grain)?;
+        for value in setting.values() {
+            let Some(candidate) = setting.turned(best, *value) else { continue };
+            let utility = self.utility(&candidate, fidelity)?;
             if utility > most + MIN_GAIN {
                 most = utility;
                 winner = Some(candidate);
@@ -122,12 +123,12 @@ impl Measured<'_> {
         let mut best = found.clone();
         loop {
             let mut is_changed = false;
-            for knob in TunedSetting::ALL {
-                let before = knob.value(base);
-                if knob.value(&best) == before {
+            for setting in TunedSetting::ALL {
+                let before = setting.value(base);
+                if setting.value(&best) == before {
                     continue;
                 }
-                let Some(candidate) = knob.turned(&best, before) else { continue };
+                let Some(candidate) = setting.turned(&best, before) else { continue };
                 if self.utility(&candidate, Fidelity::Whole)? >= least {
                     best = candidate;
                     is_changed = true;
@@ -151,11 +152,11 @@ pub fn search(
     let mut best = base.clone();
     for _ in 0..MAX_ROUNDS {
         let mut has_changed = false;
-        for knob in TunedSetting::ALL {
-            if !knob.has_effect(&best) {
+        for setting in TunedSetting::ALL {
+            if !setting.has_effect(&best) {
                 continue;
             }
-            let Some(candidate) = measured.most_promising(knob, &best, first)? else { continue };
+            let Some(candidate) = measured.most_promising(setting, &best, first)? else { continue };
             let before = measured.utility(&best, Fidelity::Whole)?;
             if measured.utility(&candidate, Fidelity::Whole)? > before + MIN_GAIN {
                 best = candidate;
@@ -168,9 +169,10 @@ pub fn search(
     }
     let mut policy = measured.without_needless(&best, base)?;
     restore_gate_order(&mut policy, base);
-    let is_changed = |knob: &TunedSetting| {
+    let is_changed = |setting: &TunedSetting| {
         // If only the seconds of a fixed wait differ, another setting shows the change.
-        knob.value(&policy) != knob.value(base) && knob.to_yaml(&policy) != knob.to_yaml(base)
+        setting.value(&policy) != setting.value(base)
+            && setting.to_yaml(&policy) != setting.to_yaml(base)
     };
     let changed = TunedSetting::ALL.into_iter().filter(is_changed).collect();
     Ok(Found { policy, changed, tried: measured.tried() })
@@ -210,7 +212,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!(found.changed, [TunedSetting::MinWait, TunedSetting::Cooldown]);
-        let value = |knob: TunedSetting| knob.value(&found.policy);
+        let value = |setting: TunedSetting| setting.value(&found.policy);
         assert_eq!((value(TunedSetting::MinWait), value(TunedSetting::Cooldown)), (600.0, 0.0));
         assert_eq!(replays, found.tried, "no settings are measured twice");
         assert!(found.tried as u64 <= max_replays());
@@ -230,8 +232,9 @@ mod tests {
         for wait in [ADAPTIVE, 300.0] {
             let mut base = Policy::default_settings();
             TunedSetting::Wait.set(&mut base, wait);
-            let unchanged =
-                |knob: TunedSetting, policy: &Policy| knob.value(policy) == knob.value(&base);
+            let unchanged = |setting: TunedSetting, policy: &Policy| {
+                setting.value(policy) == setting.value(&base)
+            };
             let mut replays = 0;
             let found = search(&base, Goal::Balanced, Fidelity::Whole, &mut |policy, _| {
                 replays += 1;
@@ -245,7 +248,7 @@ mod tests {
                 Ok(figures(policy))
             })
             .unwrap();
-            let values = |knob: &TunedSetting| knob.values().len();
+            let values = |setting: &TunedSetting| setting.values().len();
             let all: usize = TunedSetting::ALL.iter().map(values).sum();
             assert!(replays < all && found.tried == replays, "{replays} of {all}");
         }
@@ -300,12 +303,12 @@ mod tests {
         TunedSetting::Cooldown.set(&mut base, 3600.0);
         TunedSetting::MinWait.set(&mut base, 60.0);
         let (mut coarse, mut whole) = (0, 0);
-        let found = search(&base, Goal::Balanced, Fidelity::Coarse, &mut |policy, grain| {
+        let found = search(&base, Goal::Balanced, Fidelity::Coarse, &mut |policy, fidelity| {
             // The newest days do not show what the wait costs, and seem to gain from another floor.
             let floor = TunedSetting::MinWaitFloor.value(policy);
             let mut days = figures(policy);
             let day = days.get_mut(&0).unwrap();
-            match grain {
+            match fidelity {
                 Fidelity::Coarse => {
                     coarse += 1;
                     day.calls = if floor < 15.0 { 0 } else { 100 };

@@ -235,18 +235,19 @@ mod tests {
 
     #[test]
     fn what_is_set_is_in_force() {
-        for knob in TunedSetting::ALL {
-            for value in knob.values() {
+        for setting in TunedSetting::ALL {
+            for value in setting.values() {
                 for mut policy in [
                     Policy::default_settings(),
                     policy("response: {wait: fixed, min_wait_seconds: 45, gates: []}"),
                 ] {
-                    knob.set(&mut policy, *value);
-                    assert_eq!(knob.value(&policy), *value, "{knob:?}");
-                    let section = TunedSetting::section(&[knob], &policy);
+                    setting.set(&mut policy, *value);
+                    assert_eq!(setting.value(&policy), *value, "{setting:?}");
+                    let section = TunedSetting::section(&[setting], &policy);
                     let read = Config::parse(&section).unwrap();
-                    let read = TunedSetting::section(&[knob], &Policy { config: read, ..policy });
-                    assert_eq!(read, section, "{knob:?}");
+                    let read =
+                        TunedSetting::section(&[setting], &Policy { config: read, ..policy });
+                    assert_eq!(read, section, "{setting:?}");
                 }
             }
         }
@@ -314,7 +315,8 @@ mod tests {
     fn what_has_no_effect_beside_the_others_is_known() {
         let without = |config: &str| {
             let policy = policy(config);
-            let settings = TunedSetting::ALL.into_iter().filter(|knob| !knob.has_effect(&policy));
+            let settings =
+                TunedSetting::ALL.into_iter().filter(|setting| !setting.has_effect(&policy));
             settings.collect::<Vec<TunedSetting>>()
         };
         let (cooldown, share) =

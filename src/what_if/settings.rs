@@ -23,7 +23,7 @@ pub const GATES: [JudgeGate; 6] = [
 ];
 
 /// The settings that may be changed, in the order of the page.
-pub const KNOBS: [TunedSetting; 6] = [
+pub const SETTINGS: [TunedSetting; 6] = [
     TunedSetting::MinConfidence,
     TunedSetting::MinWait,
     TunedSetting::MinWaitFloor,
@@ -114,8 +114,8 @@ impl TriedSettings {
         Some([threshold(&self.present)?, threshold(&self.policy)?])
     }
 
-    pub fn set(&mut self, knob: TunedSetting, value: f64) -> Result<(), &'static str> {
-        match knob {
+    pub fn set(&mut self, setting: TunedSetting, value: f64) -> Result<(), &'static str> {
+        match setting {
             TunedSetting::MinConfidence | TunedSetting::Jitter => {
                 Ratio::try_from(value).map(|_| ())?
             }
@@ -127,8 +127,8 @@ impl TriedSettings {
             | TunedSetting::Cooldown
             | TunedSetting::Gate(_) => Seconds::try_from(value).map(|_| ())?,
         }
-        if value != knob.value(&self.present) {
-            knob.set(&mut self.policy, value);
+        if value != setting.value(&self.present) {
+            setting.set(&mut self.policy, value);
         }
         Ok(())
     }
@@ -167,8 +167,9 @@ impl TriedSettings {
     }
 
     fn changed(&self) -> Vec<TunedSetting> {
-        let differs = |knob: &TunedSetting| knob.value(&self.policy) != knob.value(&self.present);
-        let mut changed: Vec<TunedSetting> = KNOBS.into_iter().filter(differs).collect();
+        let differs =
+            |setting: &TunedSetting| setting.value(&self.policy) != setting.value(&self.present);
+        let mut changed: Vec<TunedSetting> = SETTINGS.into_iter().filter(differs).collect();
         if self.policy.config.response.gates != self.present.config.response.gates {
             // One line of the config sets all gates.
             changed.push(TunedSetting::Gate(JudgeGate::NothingOpen));
@@ -180,7 +181,7 @@ impl TriedSettings {
     /// if there are none.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
-        let is_own = |knob: &TunedSetting| match knob {
+        let is_own = |setting: &TunedSetting| match setting {
             TunedSetting::MinConfidence
             | TunedSetting::Cooldown
             | TunedSetting::MinWait
@@ -196,12 +197,16 @@ impl TriedSettings {
         let mut patch = String::new();
         if !common.is_empty() {
             patch.push_str("response:\n");
-            patch.extend(common.iter().map(|knob| format!("  {}\n", knob.to_yaml(&self.policy))));
+            patch.extend(
+                common.iter().map(|setting| format!("  {}\n", setting.to_yaml(&self.policy))),
+            );
         }
         if !own.is_empty() {
             // A JSON string is a YAML string.
             patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(self.key.0)));
-            patch.extend(own.iter().map(|knob| format!("    {}\n", knob.to_yaml(&self.policy))));
+            patch.extend(
+                own.iter().map(|setting| format!("    {}\n", setting.to_yaml(&self.policy))),
+            );
         }
         (!patch.is_empty()).then_some(patch)
     }
@@ -274,7 +279,7 @@ mod tests {
         let own = ChannelConfig { max_wait_seconds: Some(Seconds(60.0)), ..Default::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
         let mut tried = in_force(&config);
-        let present = |knob: TunedSetting| knob.value(&tried.present);
+        let present = |setting: TunedSetting| setting.value(&tried.present);
         assert_eq!((present(TunedSetting::MinWait), present(TunedSetting::MaxWait)), (60.0, 60.0));
         tried.set(TunedSetting::MinWait, 30.0).unwrap();
         let expected = "channels:\n  \"#tea\":\n    min_wait_seconds: 30\n";

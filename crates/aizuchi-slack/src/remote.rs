@@ -67,6 +67,6 @@ impl RemotePlatform for SlackPlatform {
     }
 
     async fn receive_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
-        SlackPlatform::receive_webhook(self, call).await
+        self.handle_webhook(call).await
     }
 }

@@ -11,7 +11,7 @@ use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
 impl SlackPlatform {
     /// Handles a call of a web hook. Returns the body of the response, if it has one. Slack repeats a call that fails.
-    pub async fn receive_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
+    pub async fn handle_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
         self.verify_webhook(&call)?;
         let content_type = (call.header)("content-type").unwrap_or_default();
         match content_type.starts_with("application/x-www-form-urlencoded") {

@@ -16,7 +16,7 @@ use crate::models::trial::ShadowCalls;
 use crate::replay::judge::model::CallCounts;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, render, what_if_address};
-use crate::web::console::what_if::form::{DaysView, GateView, KnobView, WhatIfFields};
+use crate::web::console::what_if::form::{DaysView, GateView, SettingField, WhatIfFields};
 use crate::web::console::what_if::views::{ResultView, ViewBuilder};
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
@@ -46,7 +46,7 @@ struct WhatIfPage<'a> {
     /// Why nothing can be tried here.
     withheld: Option<&'static str>,
     days: Vec<DaysView>,
-    knobs: Vec<KnobView>,
+    settings: Vec<SettingField>,
     gates: Vec<GateView>,
     usual_cap: &'static str,
     result: Option<ResultView>,
@@ -97,8 +97,8 @@ async fn show(
     let mut tried =
         TriedSettings::new(&web.models.config(), &web.models.rulebook(), &channel, mode);
     fields.apply_to(&mut tried)?;
-    let (days, knobs, gates) =
-        (fields.days(language), form::knobs(&tried, language), form::gates(&tried, language));
+    let (days, settings, gates) =
+        (fields.days(language), form::settings(&tried, language), form::gates(&tried, language));
     let result = match can_read && fields.is_sent() {
         true => Some(result(web, access, &channel, language, (&fields, tried, cap)).await?),
         false => None,
@@ -117,7 +117,7 @@ async fn show(
         address: what_if_address(&workspace, &channel.id),
         withheld,
         days,
-        knobs,
+        settings,
         gates,
         usual_cap: USUAL_CAP,
         result,

@@ -11,6 +11,7 @@ use fantoccini::key::Key;
 use fantoccini::wd::{WebDriverCompatibleCommand, WindowHandle};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
+use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::program::{Program, TIMEOUT};
 
@@ -240,7 +241,9 @@ impl Tab {
         let mut pace = tokio::time::interval(POLL_INTERVAL);
         for poll in 0.. {
             if poll == FIRST_POLLS {
-                pace = tokio::time::interval(LONG_POLL_INTERVAL);
+                pace =
+                    interval_at((Instant::now() + LONG_POLL_INTERVAL).into(), LONG_POLL_INTERVAL);
+                pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
             }
             pace.tick().await;
             let found = self.client.execute(read, vec![]).await.unwrap();

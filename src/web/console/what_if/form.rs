@@ -5,7 +5,7 @@ use crate::tune::tuned_setting::TunedSetting;
 use crate::web::ApiProblem;
 use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
-use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
+use crate::what_if::settings::{GATES, SETTINGS, TriedSettings};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -22,7 +22,7 @@ pub struct DaysView {
     pub is_chosen: bool,
 }
 
-pub struct KnobView {
+pub struct SettingField {
     pub name: &'static str,
     pub word: &'static str,
     pub value: f64,
@@ -77,14 +77,15 @@ impl WhatIfFields {
         if !self.is_sent() {
             return Ok(());
         }
-        for knob in KNOBS {
-            let Some(text) = self.find(knob.name()).filter(|text| !text.trim().is_empty()) else {
+        for setting in SETTINGS {
+            let Some(text) = self.find(setting.name()).filter(|text| !text.trim().is_empty())
+            else {
                 continue;
             };
             let value = text.trim().parse().ok();
-            let is_set = value.is_some_and(|value| tried.set(knob, value).is_ok());
+            let is_set = value.is_some_and(|value| tried.set(setting, value).is_ok());
             if !is_set {
-                return Err(Refusal::WrongNumber { name: knob.name() }.into());
+                return Err(Refusal::WrongNumber { name: setting.name() }.into());
             }
         }
         let is_chosen = |gate: &JudgeGate| {
@@ -99,19 +100,19 @@ impl WhatIfFields {
     }
 }
 
-pub fn knobs(tried: &TriedSettings, language: Language) -> Vec<KnobView> {
-    let view = |knob: TunedSetting| {
-        let (present, value) = (knob.value(&tried.present), knob.value(&tried.policy));
+pub fn settings(tried: &TriedSettings, language: Language) -> Vec<SettingField> {
+    let view = |setting: TunedSetting| {
+        let (present, value) = (setting.value(&tried.present), setting.value(&tried.policy));
         let in_force = || texts::what_if::in_force(language, &present.to_string());
-        KnobView {
-            name: knob.name(),
-            word: word(knob, language),
+        SettingField {
+            name: setting.name(),
+            word: word(setting, language),
             value,
             in_force: (present != value).then(in_force),
-            is_share: knob == TunedSetting::MinConfidence,
+            is_share: setting == TunedSetting::MinConfidence,
         }
     };
-    KNOBS.into_iter().map(view).collect()
+    SETTINGS.into_iter().map(view).collect()
 }
 
 pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
@@ -123,8 +124,8 @@ pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
     GATES.into_iter().map(view).collect()
 }
 
-fn word(knob: TunedSetting, language: Language) -> &'static str {
-    match knob {
+fn word(setting: TunedSetting, language: Language) -> &'static str {
+    match setting {
         TunedSetting::MinConfidence => texts::what_if::min_confidence(language),
         TunedSetting::MinWait => texts::what_if::min_wait(language),
         TunedSetting::MinWaitFloor => texts::what_if::min_wait_floor(language),
