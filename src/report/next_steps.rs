@@ -6,10 +6,8 @@ use crate::report::code::{TextPart, parts};
 use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
-use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::interruptions::MIN_POSTS;
-use crate::report::months_view::trend_of;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
@@ -147,10 +145,7 @@ impl Steps<'_> {
             }
             (Some(spoke), Some(posted)) => {
                 let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
-                // The headline gives the newer pace if posts grow or get fewer, so this does, too.
-                let lately = trend_of(self.policy).map(|trend| trend.newer / DAYS_OF_MONTH);
-                let lately = lately.map(|day| (day * DAYS_OF_WEEK * weeks as f64).round() as usize);
-                match lately.unwrap_or_else(|| shown(posted.spoke)) {
+                match shown(posted.spoke) {
                     0 => step_texts::observe_no_posts(l, &length, &moments),
                     posts => {
                         step_texts::observe_moments(l, &length, &moments, &words::count(posts))

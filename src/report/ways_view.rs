@@ -75,7 +75,7 @@ impl Ways<'_> {
         let count = words::count(posted.spoke);
         let posts = match posted.per_month.filter(|_| posted.spoke > 0) {
             Some(_) => {
-                let rate = rate_of_posts(self.policy, posted, l);
+                let rate = rate_of_posts(posted, l);
                 figure_texts::ways_posts_rate(l, &count, &rate)
             }
             None => count,

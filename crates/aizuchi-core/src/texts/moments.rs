@@ -98,7 +98,11 @@ texts! {
     places(channel: &str, threads: &str):
         "It would speak where the talk is: {channel} in the channel itself, {threads} in a thread."
         / "話すのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
-    no_threads: "This history has no messages in threads." / "この履歴には、スレッドの中の発言がありません。";
+    no_threads:
+        "This history has no messages in threads, so it does not show what a team with threads would see. It posts where the talk is: in the channel here, below a thread’s messages in that thread; "
+        "with slack.reply_in: thread always in a thread."
+        / "この履歴にはスレッドの中の発言がないため、スレッドを使うチームでどうなるかはわかりません。投稿するのは会話のある場所で、ここではチャンネルに直接、スレッドの会話ならその中です。"
+          "slack.reply_in: thread を設定すると、いつもスレッドの中に投稿します。";
     places_ledger(channel: &str, threads: &str):
         "Where the talk was: {channel} in the channel itself, {threads} in a thread."
         / "会話のあった場所は、チャンネルに直接が {channel}、スレッドの中が {threads}でした。";
