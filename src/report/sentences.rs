@@ -218,12 +218,12 @@ pub fn unanswered(
 }
 
 fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> String {
-    let questions = words::number_of(counted::questions, found.questions, language);
     let counts = match found.is_annotated {
         true => figure_texts::noticed,
         false => figure_texts::noticed_in_hour,
     };
-    let [noticed, posted] = [found.picked_up, posted.picked_up].map(words::count);
+    let [questions, noticed, posted] =
+        [found.questions, found.picked_up, posted.picked_up].map(words::count);
     counts(language, &questions, &noticed, &posted)
 }
 
@@ -347,11 +347,12 @@ mod tests {
         let told = |language| unanswered(found, posted, ReportSource::Builtin, language);
         assert_eq!(
             told(Language::En),
-            "397 questions got no reply within an hour. The rules noticed 279 of them; a post came at 10."
+            "Messages in the form of a question that nobody else followed up within an hour: 397. The rules noticed 279 of them; \
+             a post came at 10."
         );
         assert_eq!(
             told(Language::Ja),
-            "1 時間以内に誰も応じなかった質問が 397 件ありました。ルールが気づいたのはそのうち 279 件、投稿したのは 10 件です。"
+            "質問の形で、1 時間ほかに誰も応じなかった発言：397 件。ルールが気づいたのはそのうち 279 件、投稿したのは 10 件です。"
         );
     }
 }

@@ -255,8 +255,8 @@ texts! {
     which_all(count: &str): "all of them" / "{count} 件すべてです";
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
-        "This counts questions outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some may have been answered later."
-        / "スレッドの外で誰も名指ししない質問のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。後で答えがあったものも含まれます。";
+        "This counts messages with a question mark outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some ask nothing of everyone, and some may have been answered later."
+        / "スレッドの外で誰も名指ししない、疑問符のある発言のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。みんなへの質問とは限らず、後で答えがあったものも含まれます。";
     unanswered_unjudged: "Which of the unanswered questions it would have taken up is not known." / "答えのなかった質問のうち、どれを取り上げていたかはわかりません。";
     unanswered_unknown: "No question in this history can be said for certain to have gone unanswered." / "この履歴には、誰も答えなかったと言い切れる質問がありません。";
 
@@ -290,10 +290,10 @@ texts! {
         "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
         / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. Lengths are estimated from the prompts of this replay, and answers are taken as short: "
-        "tokens that a model spends on thinking are not counted. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
+        "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. It does not include remembering (a model is asked to do so an hour after a message), or "
+        "tokens that a model spends on thinking. Lengths are estimated from the prompts of this replay, and answers are taken as short. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
         / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
-          "答えは短いものとし、モデルが考えるのに使うトークンは数えていません。価格は {date} の公開価格で（今の価格を確かめてください）、"
+          "記憶の費用（発言の 1 時間後にモデルに尋ねます）と、モデルが考えるのに使うトークンは入っていません。答えは短いものとしています。価格は {date} の公開価格で（今の価格を確かめてください）、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// The purposes of the replies.
@@ -326,8 +326,8 @@ texts! {
         / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
     /// How the total and the monthly cost are related.
     cost_period(period: &str, total: &str, model: &str, month: &str):
-        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
-        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
+        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}. Remembering and thinking tokens are not included."
+        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。記憶と思考（thinking）の分は入っていません。";
     cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):

@@ -46,38 +46,55 @@ texts! {
         "With a model: it would be asked {checks} whether to speak. The rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others."
         / "モデルを使う場合：話すかどうかを {checks}モデルに尋ねます。モデルの代わりのルールが選んだ「話す場面」は {moments}ですが、モデルが選ぶ場面はそれより少ないことも、多いことも、別の場面のこともあります。";
     cost(money: &str, model: &str):
-        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies."
-        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます。";
+        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies, but not for remembering."
+        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます（記憶の費用は含みません）。";
 
     // The ways to run it, side by side.
-    ways: "Three ways to run it" / "三つの使い方";
+    ways: "Five ways to run it" / "五つの使い方";
     way: "How you run it" / "使い方";
     way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、初期設定のまま：`response.mode: mention_only`";
     way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
     way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、初期設定のまま：`response.mode: companion`";
-    ways_checks(checks: &str): "; the model is asked about {checks} times a month" / "、モデルに尋ねるのは月に約 {checks} 回";
-    /// The definitions for the table. The rules found `moments`, of which `posts` became posts.
-    ways_words(moments: &str, posts: &str):
+    way_model_called: "With a model, `response.mode: mention_only`" / "モデルあり、`response.mode: mention_only`";
+    way_model_proposed: "With a model, `response.mode: propose`" / "モデルあり、`response.mode: propose`";
+    /// All calls of a month, and what they are.
+    ways_calls(calls: &str, checks: &str, replies: &str):
+        ", for about {calls} calls ({checks} checks, {replies} replies). Remembering and thinking cost extra"
+        / "、呼び出し約 {calls} 回分（判断 {checks} 回、返信 {replies} 回）。記憶と思考（thinking）の分は別にかかります";
+    /// The definitions for the table. The rules found `moments`, of which `posts` became posts and `empty` did not.
+    ways_words(moments: &str, empty: &str, posts: &str):
         "A model is a language model that you pay for, or run yourself: it decides, and writes. Without one, fixed rules decide, and all that they can post is a quote of an earlier message. "
-        "A moment is where the rules would think of speaking: there are {moments}, and {posts} of them led to a post."
+        "A moment is where the rules would speak if they had something to say: there are {moments}; at {empty} of them they had not, and {posts} led to a post."
         / "モデルとは、料金を払って使うか自分で動かす言語モデルで、話すかどうかを決め、文章を書きます。モデルなしでは決まったルールが判断し、投稿できるのは前の発言の引用だけです。"
-          "「話す場面」とは、ルールが話そうと考える場面です。{moments}あり、そのうち投稿になるのは {posts} です。";
+          "「話す場面」とは、言うことさえあればルールが話す場面です。{moments}あり、そのうち {empty} 回は言うことがなく、投稿になったのは {posts} 回です。";
     ways_model_speaks:
-        "As soon as the config names a model, it speaks unasked, as in the last line; `response.mode: mention_only` or `observe` keeps it from that."
-        / "設定ファイルにモデルを書くと、最後の行のように自分から話し始めます。そうさせないためには、`response.mode: mention_only` か `observe` を設定します。";
+        "As soon as the config names a model, it speaks unasked, as in the last line, unless `response.mode` says otherwise. `observe` keeps it silent, but costs money with a model: it is asked whether to speak, and to remember."
+        / "設定ファイルにモデルを書くと、`response.mode` を設定しない限り、最後の行のように自分から話し始めます。`observe` なら話しませんが、モデルを使う場合は費用がかかります。話すかどうかの判断と記憶のためにモデルに尋ねるからです。";
     ways_posts: "Posts unasked" / "自分からの投稿";
-    ways_posts_none: "none: it only answers when called" / "なし（呼ばれたときだけ答えます）";
+    ways_posts_none: "none. When called it answers with a quote, a short courtesy, or that it does not know" / "なし。呼ばれると、引用か短いあいさつ、または「わかりません」と答えます";
     ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}（{rate}）";
-    ways_posts_model(moments: &str):
-        "not known: the rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others"
-        / "不明：モデルの代わりのルールが選んだ「話す場面」は {moments}。モデルが選ぶ場面は、それより少ないことも、多いことも、別の場面のこともあります";
+    ways_posts_called: "none: the model only answers when called" / "なし。呼ばれたときだけモデルが答えます";
+    ways_posts_proposed: "only what a person approves" / "人が承認したものだけ";
+    ways_posts_model(rate: &str):
+        "not known; where the rules would speak: {rate}. A model may choose fewer, or more"
+        / "不明。ルールが話す場面は {rate}。モデルが選ぶ場面は、それより少ないことも多いこともあります";
+    /// The same pace per month and per day.
+    month_and_day(month: &str, day: &str): "{month} ({day})" / "{month}（{day}）";
+    ways_decided: "a person decides" / "人が決めます";
+    ways_cost_called: "only its answers and remembering: not estimated" / "答えと記憶の分だけ（見積もりなし）";
+    ways_cost_as_below: "as in the next line" / "次の行と同じ";
+    at_least(count: &str): "at least {count}" / "少なくとも {count}";
     ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
     ways_wrong_model(wrong: &str): "not known ({wrong} of these moments)" / "不明（この場面のうち {wrong}）";
-    ways_reached_in_hour: "Questions without a reply for an hour that get a post" / "1 時間返事がなかった質問のうち、投稿するもの";
-    ways_reached: "Unanswered questions that get a post" / "誰も答えなかった質問のうち、投稿するもの";
+    ways_reached_in_hour: "Messages in the form of a question, left for an hour, that get a post" / "質問の形で 1 時間誰も応じなかった発言のうち、投稿するもの";
+    ways_reached: "Messages in the form of a question, never answered, that get a post" / "質問の形で誰も答えなかった発言のうち、投稿するもの";
     ways_reached_model(count: &str): "not known (the rules noticed {count})" / "不明（ルールが気づいたもの {count}）";
     ways_cost: "A month costs" / "月額";
     ways_cost_with(money: &str, model: &str): "{money} with {model}" / "{money}（{model}）";
+    /// Why the number of interruptions is a lower limit, for the posts.
+    ways_wider(posts: &str):
+        "At least, because a message within one minute counts: within three minutes it is {posts} of the posts."
+        / "「少なくとも」とあるのは、前後 1 分以内の発言だけを数えているためです。前後 3 分なら、投稿では {posts} です。";
     ways_with_asker(posts: &str, moments: &str):
         "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
         / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";
@@ -158,11 +175,11 @@ texts! {
 
     // Questions that nobody answered.
     noticed_in_hour(questions: &str, noticed: &str, posted: &str):
-        "{questions} got no reply within an hour. The rules noticed {noticed} of them; a post came at {posted}."
-        / "1 時間以内に誰も応じなかった質問が {questions}ありました。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        "Messages in the form of a question that nobody else followed up within an hour: {questions}. The rules noticed {noticed} of them; a post came at {posted}."
+        / "質問の形で、1 時間ほかに誰も応じなかった発言：{questions} 件。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
     noticed(questions: &str, noticed: &str, posted: &str):
-        "{questions} got no answer. The rules noticed {noticed} of them within an hour; a post came at {posted}."
-        / "誰も答えなかった質問が {questions}ありました。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        "Messages in the form of a question that nobody else answered: {questions}. The rules noticed {noticed} of them within an hour; a post came at {posted}."
+        / "質問の形で、ほかに誰も答えなかった発言：{questions} 件。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
 
     // Timing.
     after_question(soon: &str, known: &str, late: &str):
