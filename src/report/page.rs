@@ -263,12 +263,17 @@ impl<'a> View<'a> {
 
     fn groups(&self) -> Vec<StoryGroup> {
         let l = self.language;
+        let posted = self.policy.posted_without_model;
+        let has_sample = posted.is_some_and(|posted| posted.spoke > 0);
         let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
         let groups =
             self.policy.stories.chunk_by(|one, other| Example::of(one) == Example::of(other));
         let groups = groups.filter_map(|stories| {
             let heading = sentences::example(Example::of(stories.first()?), l);
-            Some(StoryGroup { heading, stories: folded(stories.iter().map(tell)) })
+            let told = stories.iter().map(tell);
+            // Where posts stand open above, mere moments need not.
+            let stories = if has_sample { told.collect() } else { folded(told) };
+            Some(StoryGroup { heading, stories })
         });
         groups.collect()
     }

@@ -154,9 +154,6 @@ texts! {
     worse_hours(hours: &str, rest: &str):
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
         / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
-    no_worse_hour:
-        "Single hours differ too little in their share of interruptions to tell them from chance."
-        / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
     /// The hours with the largest numbers, each with its number.
     most_hours(hours: &str):
@@ -172,6 +169,8 @@ texts! {
         "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
+    hours_details: "More by hour: people, and numbers" / "時間帯別の詳細（人の発言、数字）";
+    timing_details: "Show the delays" / "間隔の分布を見る";
 
     // The moments.
     moments: "Examples" / "場面の例";
@@ -199,8 +198,8 @@ texts! {
 
     note_nobody: "Nobody else answered." / "ほかに誰も答えませんでした。";
     note_nobody_in_hour: "No other person wrote within an hour." / "その後 1 時間、ほかの人の発言はありませんでした。";
-    note_it_first(name: Name<'_>, after: &str):
-        "{name} was the first person to write, {after} later." / "人で最初に発言したのは {name:#}で、{after}後でした。";
+    note_it_first(name: Name<'_>, after: &str, time: &str):
+        "The first other person to write was {name}, {after} later ({time})." / "ほかの人で最初に発言したのは {name:#}で、{after}後（{time}）でした。";
     note_person_first(name: Name<'_>, before: &str):
         "{name} had written {before} earlier." / "{name:#}が、{before}前に発言していました。";
     note_near_after(name: Name<'_>, after: &str):
