@@ -7,7 +7,6 @@ use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
-use crate::report::interruptions::MIN_POSTS;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
@@ -55,15 +54,18 @@ impl NextSteps {
         let steps = Steps { report, policy, language };
         let l = language;
         let begin = match report.source {
-            ReportSource::Ledger => texts::next_begin_ledger(l),
-            _ if steps.is_compared() => step_texts::begin_policies(l),
-            ReportSource::Builtin => step_texts::begin_without_model(l),
+            ReportSource::Ledger => texts::next_begin_ledger(l).to_owned(),
+            _ if steps.is_compared() => step_texts::begin_policies(l).to_owned(),
+            ReportSource::Builtin => {
+                let leave = step_texts::begin_without_model(l);
+                texts::two_sentences(l, leave, &steps.price_of_asking())
+            }
             ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
-                step_texts::begin_with_model(l)
+                step_texts::begin_with_model(l).to_owned()
             }
         };
         Self {
-            begin: parts(begin),
+            begin: parts(&begin),
             place: parts(step_texts::place(l)),
             settings: steps.settings(),
             steps: steps.others(),
@@ -208,15 +210,13 @@ impl Steps<'_> {
         let first = quieter::first_channel(self.policy)?;
         let channel = words::channel(&first.channel.name);
         let count = quieter::posts_in(first.channel);
-        let posts = words::count(count);
-        let all = self.posts_text(quieter::posts(self.policy)?);
         let begin = match first.reason {
             FirstReason::FewestInterruptions => {
                 let wrong = words::part(quieter::wrong_in(first.channel), count, l);
-                let least = words::count(MIN_POSTS);
-                step_texts::calmest_channel(l, &channel, &posts, &all, &wrong, &least)
+                let all = self.posts_text(quieter::posts(self.policy)?);
+                step_texts::calmest_channel(l, &channel, &words::count(count), &all, &wrong)
             }
-            FirstReason::MostPosts => step_texts::busiest_channel(l, &channel, &posts, &all),
+            FirstReason::Example => step_texts::known_channel(l, &channel),
         };
         let around = mode_block(Mode::MentionOnly);
         let lines = format!("{around}{}", channel_block(&channel, Mode::Companion)?);
