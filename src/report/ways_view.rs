@@ -134,7 +134,8 @@ impl Ways<'_> {
         match self.policy.per_day {
             Some(per_day) => {
                 let month = words::monthly(per_day * DAYS_OF_MONTH, l);
-                figure_texts::month_and_day(l, &month, &words::rate(per_day, l))
+                let day = words::rate(per_day, l);
+                if day == month { month } else { figure_texts::month_and_day(l, &month, &day) }
             }
             None => words::times(self.moments, l),
         }

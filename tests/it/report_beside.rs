@@ -115,6 +115,9 @@ fn interrupting_posts_are_shown_with_what_followed() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let (_, all) = section(&page, "posts").split_once("interruptions first").unwrap();
+    let at = |class: &str| all.find(&format!("class=\"badge {class}\"")).unwrap();
+    assert!(at("interrupts") < at("calm"), "{all}");
     let has_same = text.contains("The same quote again, in the same channel within 24 hours: ");
     assert_eq!(has_same, same > 0, "{text}");
     assert!(!text.contains("no sign of interrupting"), "{text}");

@@ -31,11 +31,11 @@ texts! {
         / "迷うときは `mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     /// What it takes to see what a model would do.
     begin_ask(time: &str, money: &str, model: &str):
-        "To see what a model would do for {time} costs about {money} with {model}, and the messages of that time go to its provider, with the names of their authors (the command is under “What you can do next”)."
-        / "モデルならどうするかを {time}について調べると、{model} で約 {money} かかり、その間の発言が、書いた人の名前つきで提供元に送られます（コマンドは「次にできること」にあります）。";
+        "Asking a model what it would have done in {time} costs about {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
+        / "モデルならどうしていたかを {time}について尋ねると、{model} で約 {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
     begin_ask_unpriced:
-        "To see what a model would do, the messages go to its provider, with the names of their authors (the command is under “What you can do next”)."
-        / "モデルならどうするかを調べると、発言が、書いた人の名前つきで提供元に送られます（コマンドは「次にできること」にあります）。";
+        "Asking a model what it would have done sends messages to its provider, with the names of their authors (the command is under “What you can do next”)."
+        / "モデルならどうしていたかを尋ねると、発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
     last_days(days: &str): "the last {days} days" / "最後の {days} 日間";
     begin_with_model:
         "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."

@@ -168,7 +168,6 @@ texts! {
     worst_hour(hour: &str, wrong: &str, spoke: &str):
         "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
-    as_table: "The same as a table" / "表で見る";
     hours_details: "More by hour: people, and numbers" / "時間帯別の詳細（人の発言、数字）";
     timing_details: "Show the delays" / "間隔の分布を見る";
 
@@ -407,8 +406,8 @@ texts! {
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
     /// `all` of `spoken` is the total including these `times`.
     counted_went_on(times: &str, all: &str, spoken: &str):
-        "That is a lower limit. In addition, the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
-        / "これは少なめの見積もりです。このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
+        "Counted apart: the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
+        / "このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
     counted_ahead:
         "“Before another person wrote” counts the times after which another person did write, and that would probably not have interrupted."
         / "「ほかの人より先」は、その後にほかの人の発言があり、邪魔になりそうでなかったものを数えます。";
