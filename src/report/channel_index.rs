@@ -84,28 +84,42 @@ impl<'a> ChannelIndex<'a> {
         about: Option<&MessageRow>,
         at: Timestamp,
     ) -> Option<Disturbance> {
-        let near = about.and_then(|about| self.near_answer(thread, about, at));
+        let near = about.and_then(|about| self.near_answer(thread, about, at, NEAR));
         near.or_else(|| self.exchange(thread, at))
     }
 
-    /// The message of another person closest to the post that answers what it is about.
+    /// Whether a post would have disturbed people if a message this close to it counted.
+    pub fn is_disturbing_within(
+        &self,
+        near: SignedDuration,
+        thread: Option<&str>,
+        about: Option<&MessageRow>,
+        at: Timestamp,
+    ) -> bool {
+        let is_near =
+            about.is_some_and(|about| self.near_answer(thread, about, at, near).is_some());
+        is_near || self.exchange(thread, at).is_some()
+    }
+
+    /// The message of another person closest to the post that answers what it is about, at most this far away.
     fn near_answer(
         &self,
         thread: Option<&str>,
         about: &MessageRow,
         at: Timestamp,
+        near: SignedDuration,
     ) -> Option<Disturbance> {
         let places = [self.in_place(thread), self.rows.people_at(about.id)];
-        let near = places.into_iter().flat_map(|place| {
-            let from = place.from(place.partition_point(|row| row.at() + NEAR < at));
-            from.iter().take_while(|row| row.at() <= at + NEAR)
+        let close = places.into_iter().flat_map(|place| {
+            let from = place.from(place.partition_point(|row| row.at() + near < at));
+            from.iter().take_while(move |row| row.at() <= at + near)
         });
         let is_answer = |row: &MessageRow| {
             let is_answer =
                 self.rows.is_answer(row, about) || (!self.is_annotated && !row.is_reply());
             row.author != about.author && row.ts > about.ts && is_answer
         };
-        let closest = near
+        let closest = close
             .filter(is_answer)
             .min_by_key(|row| (row.at().duration_since(at).abs(), row.at()))?;
         Some(Disturbance::NearAnswer(closest, closest.at().duration_since(at)))
@@ -268,6 +282,21 @@ mod tests {
         assert!(goes_on(100) && !goes_on(80), "within a minute");
         // Somebody else wrote next, or last, or nobody.
         assert!(!goes_on(390) && !goes_on(410) && !goes_on(440));
+    }
+
+    #[test]
+    fn a_message_disturbs_only_within_the_limit() {
+        let messages = vec![message("1", "ann", 0.0, &[]), message("2", "ben", 250.0, &[])];
+        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let index = ChannelIndex::new(&channel);
+        let asked = index.message("1").unwrap();
+        let at = Timestamp::from_second(100).unwrap();
+        let within = |seconds: i64| {
+            let near = SignedDuration::from_secs(seconds);
+            index.is_disturbing_within(near, None, Some(&asked), at)
+        };
+        assert!(within(180) && within(150) && !within(149));
+        assert!(index.disturbance(None, Some(&asked), at).is_none());
     }
 
     #[test]

@@ -165,6 +165,8 @@ pub struct PostedFigures {
     pub busiest_day: Option<usize>,
     pub busiest_date: Option<Date>,
     pub wrong: usize,
+    /// The same if a message of another person counted within three minutes instead of one.
+    pub wrong_within_3_minutes: usize,
     pub asker_went_on: usize,
     pub in_threads: usize,
     /// How long they come after the messages that they answer.
@@ -348,6 +350,7 @@ impl PostedFigures {
     pub fn add(&mut self, other: Self) {
         self.spoke += other.spoke;
         self.wrong += other.wrong;
+        self.wrong_within_3_minutes += other.wrong_within_3_minutes;
         self.asker_went_on += other.asker_went_on;
         self.in_threads += other.in_threads;
         self.answer_delays.merge(other.answer_delays);

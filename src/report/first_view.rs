@@ -70,23 +70,32 @@ fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
         true => moment_texts::answered_later_annotated,
         false => moment_texts::answered_later,
     };
-    let posted = policy.posted_without_model;
-    let posted = posted.map_or([None; 3], |posted| {
-        [posted.it_first, posted.nobody_else, posted.person_first].map(Some)
+    let told = |count: usize| moment_texts::of_these_posted(l, &words::count(count));
+    let open = policy.unanswered.is_some();
+    let posted = policy.posted_without_model.map(|posted| {
+        let nobody = match (open, posted.nobody_else) {
+            (true, 1..) => {
+                let [count, open] = [posted.nobody_else, posted.picked_up].map(words::count);
+                moment_texts::of_these_posted_open(l, &count, &open)
+            }
+            (_, count) => told(count),
+        };
+        [told(posted.it_first), nobody, told(posted.person_first)]
     });
+    let posted = posted.map_or([None, None, None], |posted| posted.map(Some));
     let parts = [
         (first.it_first, "own", later(l, &leads[0])),
         (first.nobody_else, "nobody", nobody.to_owned()),
         (first.person_first, "people", moment_texts::answered_before(l, &leads[1])),
     ];
-    let part = |((count, class, text), posted): ((usize, &'static str, String), Option<usize>)| {
+    let part = |((count, class, text), posted): ((usize, &'static str, String), Option<String>)| {
         let share = count as f64 / first.taken_up.max(1) as f64;
         FirstPart {
             count: texts::with_share(l, &words::count(count), &words::percent(share)),
             width: share * 100.0,
             class,
             text,
-            posted: posted.map(|posted| moment_texts::of_these_posted(l, &words::count(posted))),
+            posted,
         }
     };
     let told = parts.into_iter().zip(posted).filter(|((count, ..), _)| *count > 0);

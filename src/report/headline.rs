@@ -1,7 +1,6 @@
 //! The beginning of a report: one short sentence, and what belongs to it.
 
-use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource, Unanswered};
-use crate::report::interruptions::MIN_POSTS;
+use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
 use crate::report::months_view::trend_of;
 use crate::report::sentences;
 use crate::report::words;
@@ -28,7 +27,10 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     // Sentences that hold for every policy are said once.
     let is_first = report.policies.first().is_some_and(|first| first.name == policy.name);
     let details = [
-        stand_in.map(|posted| in_this_history(report, policy, posted, l)),
+        stand_in
+            .filter(|posted| is_first && posted.spoke > 0)
+            .map(|_| figure_texts::nothing_as_shipped(l).to_owned()),
+        stand_in.and_then(|posted| in_this_history(report, policy, posted, l)),
         sentences::verdicts_unknown(policy, l),
     ];
     let ways = [
@@ -95,77 +97,55 @@ fn title_of_posts(
     if posted.spoke == 0 {
         return figure_texts::headline_no_post(l, name, &channels);
     }
-    let rate = rate_of_posts(policy, posted, l);
+    let rate = rate_of_posts(posted, l);
+    let rate = match trend_of(policy) {
+        Some(trend) => {
+            let [first, last] = [trend.first, trend.last].map(words::count);
+            figure_texts::rate_changed(l, &rate, &first, &last)
+        }
+        None => rate,
+    };
     figure_texts::headline(l, name, &rate, &channels, &wrong_clause(posted, l))
 }
 
-/// Formats how often it posts a month, and how often lately if that changed.
-pub fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> String {
-    let l = language;
-    let Some(month) = posted.per_month else { return words::times(posted.spoke, l) };
-    let rate = match month {
-        ..0.5 => texts::rarely(l).to_owned(),
-        ..1.5 => texts::once_a_month(l).to_owned(),
-        ..2.5 => texts::twice_a_month(l).to_owned(),
-        _ => texts::times_a_month(l, &words::count(month.round() as usize)),
-    };
-    match trend_of(policy) {
-        Some(trend) if trend.newer < 0.5 => figure_texts::rate_lately_less(l, &rate),
-        Some(trend) => {
-            let lately = words::count(trend.newer.round() as usize);
-            figure_texts::rate_lately(l, &rate, &lately)
-        }
-        None => rate,
+/// Formats how often it posts a month.
+pub fn rate_of_posts(posted: PostedFigures, language: Language) -> String {
+    match posted.per_month {
+        Some(month) => words::monthly(month, language),
+        None => words::times(posted.spoke, language),
     }
 }
 
-/// Formats how many posts would interrupt: as about 1 in N, or as counts if there are few posts.
+/// Formats how many posts would interrupt.
 fn wrong_clause(posted: PostedFigures, language: Language) -> String {
-    let (l, PostedFigures { spoke, wrong, .. }) = (language, posted);
-    let share = wrong as f64 / spoke.max(1) as f64;
-    match share {
-        _ if wrong == 0 => figure_texts::wrong_none(l).to_owned(),
-        _ if spoke < MIN_POSTS => {
-            let posts = words::number_of(counted::posts, spoke, l);
-            figure_texts::wrong_some(l, &words::count(wrong), &posts)
-        }
-        ..0.4 => figure_texts::wrong_one_in(l, &words::count((1.0 / share).round() as usize)),
-        ..0.6 => figure_texts::wrong_half(l).to_owned(),
-        _ => figure_texts::wrong_most(l).to_owned(),
+    let posts = words::number_of(counted::posts, posted.spoke, language);
+    match posted.wrong {
+        0 => figure_texts::wrong_none(language, &posts),
+        wrong => figure_texts::wrong_some(language, &words::count(wrong), &posts),
     }
 }
 
-/// Gives the counts behind the title.
+/// Says how many of the unanswered questions got a post, or that the rules found nothing to post.
 fn in_this_history(
     report: &Report,
     policy: &PolicyFigures,
     posted: PostedFigures,
     language: Language,
-) -> String {
+) -> Option<String> {
     let l = language;
-    let period = words::period(report.period.days, l);
-    match posted.spoke {
-        0 => figure_texts::nothing_in_this_history(l, &period),
-        spoke => {
-            let posts = words::number_of(counted::posts, spoke, l);
-            let wrong = words::part(posted.wrong, spoke, l);
-            let told = figure_texts::in_this_history(l, &period, &posts, &wrong);
-            match policy.unanswered {
-                Some(found) => texts::two_sentences(l, &told, &reached(found, posted, l)),
-                None => told,
-            }
-        }
+    if posted.spoke == 0 {
+        return Some(figure_texts::nothing_in_this_history(
+            l,
+            &words::period(report.period.days, l),
+        ));
     }
-}
-
-/// Says how many of the unanswered questions get a post.
-fn reached(found: Unanswered, posted: PostedFigures, language: Language) -> String {
-    let questions = words::number_of(counted::questions, found.questions, language);
-    let reached = words::count(posted.picked_up);
-    match found.is_annotated {
-        true => figure_texts::reached(language, &reached, &questions),
-        false => figure_texts::reached_in_hour(language, &reached, &questions),
-    }
+    let found = policy.unanswered?;
+    let posts = words::number_of(counted::posts, posted.spoke, l);
+    let [reached, questions] = [posted.picked_up, found.questions].map(words::count);
+    Some(match found.is_annotated {
+        true => figure_texts::reached(l, &posts, &reached, &questions),
+        false => figure_texts::reached_in_hour(l, &posts, &reached, &questions),
+    })
 }
 
 /// Says how often a model would be asked, and how many moments the built-in mind found in its place.
@@ -204,37 +184,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_told_as_one_in_so_many() {
-        for (wrong, spoke, english, japanese) in [
-            (
-                0,
-                40,
-                "none of these posts shows a sign of interrupting",
-                "邪魔になる様子のあるものはありません",
-            ),
-            (2, 9, "2 of 9 posts would probably interrupt", "9 回のうち 2 回は邪魔になりそうです"),
-            (
-                19,
-                104,
-                "about 1 in 5 posts would probably interrupt",
-                "その約 5 回に 1 回は邪魔になりそうです",
-            ),
-            (
-                10,
-                20,
-                "about half of the posts would probably interrupt",
-                "その約半分は邪魔になりそうです",
-            ),
-            (
-                30,
-                40,
-                "most of the posts would probably interrupt",
-                "そのほとんどは邪魔になりそうです",
-            ),
-        ] {
-            let posted = PostedFigures { spoke, wrong, ..PostedFigures::default() };
-            assert_eq!(wrong_clause(posted, Language::En), english);
-            assert_eq!(wrong_clause(posted, Language::Ja), japanese);
-        }
+    fn interruptions_are_counted_at_least() {
+        let clause = |wrong, spoke, language| {
+            wrong_clause(PostedFigures { spoke, wrong, ..PostedFigures::default() }, language)
+        };
+        assert_eq!(
+            clause(18, 96, Language::En),
+            "Of 96 posts in this history, at least 18 would cut into a conversation"
+        );
+        assert_eq!(
+            clause(18, 96, Language::Ja),
+            "この履歴での投稿 96 回のうち、少なくとも 18 回は会話に割り込みます"
+        );
+        assert_eq!(
+            clause(0, 1, Language::En),
+            "Of 1 post in this history, none shows a sign of cutting into a conversation"
+        );
     }
 }

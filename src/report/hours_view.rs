@@ -18,15 +18,20 @@ const HOURS_OF_DAY: usize = 24;
 const MAX_MOST_HOURS: usize = 2;
 
 pub struct HoursView {
-    pub charts: Vec<Chart>,
+    /// The chart that tells most: its posts, or what is nearest to them.
+    pub chart: Option<Chart>,
+    /// The others, folded.
+    pub folded: Vec<Chart>,
     /// Whether its own hours are drawn.
     pub has_own: bool,
     /// The hours in which it would have spoken.
     pub rows: Vec<HourRow>,
-    pub note: String,
-    /// Where and when it would have interrupted most often.
+    /// The time zone.
+    pub zone: String,
+    /// Where and when it would have interrupted most often, beyond chance.
     pub worst: Vec<String>,
-    pub rate_rule: Option<String>,
+    /// What else there is to say, folded.
+    pub asides: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -69,13 +74,15 @@ impl HoursView {
             chart(figure_texts::hours_posts(l), &bars.collect::<Vec<_>>())
         });
         let has_own = own.is_some();
+        let mut charts = posts.into_iter().chain(own).chain([people]);
         Self {
-            charts: [people].into_iter().chain(posts).chain(own).collect(),
+            chart: charts.next(),
+            folded: charts.collect(),
             has_own,
             rows: if has_own { rows(hours, l) } else { Vec::new() },
-            note: note(report, hours, l),
+            zone: figure_texts::zone(l, &report.zone),
             worst: worst(report, policy, l),
-            rate_rule: has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS))),
+            asides: asides(report, policy, l),
         }
     }
 }
@@ -109,18 +116,22 @@ fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
 
-fn note(report: &Report, hours: &[HourFigures], language: Language) -> String {
-    let busiest = hours.iter().enumerate();
-    let busiest = busiest.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
-    let zone = figure_texts::zone(language, &report.zone);
-    match busiest.filter(|(_, one)| one.messages > 0) {
-        Some((hour, one)) => {
-            let share = one.messages as f64 / report.messages.max(1) as f64;
-            let share = words::percent(share);
-            format!("{zone} {}", texts::hours_busiest(language, &clock(hour), &share))
-        }
-        None => zone,
-    }
+/// The busiest hour of people, and what may be chance.
+fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let l = language;
+    let hours = policy.by_hour.iter().enumerate();
+    let busiest = hours.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
+    let busiest = busiest.filter(|(_, one)| one.messages > 0).map(|(hour, one)| {
+        let share = one.messages as f64 / report.messages.max(1) as f64;
+        texts::hours_busiest(l, &clock(hour), &words::percent(share))
+    });
+    let most = match policy.worst_hour() {
+        None => most_hours(report, policy, l),
+        Some(_) => None,
+    };
+    let parts = day_parts(report, policy, l).filter(|told| !told.is_worse).map(|told| told.text);
+    let rule = has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS)));
+    busiest.into_iter().chain(most).chain(parts).chain(rule).collect()
 }
 
 /// The channel and the hour with the most interruptions, where chance does not explain that it is these.
@@ -140,14 +151,15 @@ fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Str
             false => texts::worst_hour(l, &hour, &wrong, &words::count(one.spoke)),
         }
     });
-    let most = if hour.is_none() { most_hours(report, policy, l) } else { None };
-    channel
-        .into_iter()
-        .chain(hour)
-        .chain(day_parts(report, policy, l))
-        .chain(worse_hours(policy, l))
-        .chain(most)
-        .collect()
+    let parts = day_parts(report, policy, l).filter(|told| told.is_worse).map(|told| told.text);
+    channel.into_iter().chain(hour).chain(parts).chain(worse_hours(policy, l)).collect()
+}
+
+/// What is told of the parts of the day.
+struct DayPartsText {
+    text: String,
+    /// Whether one is worse than the others, beyond chance.
+    is_worse: bool,
 }
 
 fn moments(count: usize, language: Language) -> String {
@@ -171,7 +183,7 @@ fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Op
 }
 
 /// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.
-fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Option<DayPartsText> {
     let l = language;
     policy.wrong.filter(|wrong| *wrong > 0)?;
     let hours_of_part = policy.by_hour.chunks(HOURS_OF_PART);
@@ -179,7 +191,9 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         hours.iter().fold((0, 0), |(spoke, wrong), one| (spoke + one.spoke, wrong + one.wrong))
     });
     let counts: Vec<(usize, usize)> = counts.collect();
-    let finding = match compare_day_parts(&counts)? {
+    let compared = compare_day_parts(&counts)?;
+    let is_worse = matches!(compared, DayParts::Worse { .. });
+    let finding = match compared {
         DayParts::TooFew => figure_texts::too_few_to_compare(l).to_owned(),
         DayParts::Alike => figure_texts::may_be_chance(l).to_owned(),
         DayParts::Worse { places, per_100, rest_per_100 } => {
@@ -204,7 +218,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         true => figure_texts::parts_of_day_moments(l, &parts),
         false => figure_texts::parts_of_day(l, &parts),
     };
-    Some(texts::two_sentences(l, &shares, &finding))
+    Some(DayPartsText { text: texts::two_sentences(l, &shares, &finding), is_worse })
 }
 
 /// The hours of parts of the day, from and to. Those that follow each other are one, also over midnight.
@@ -235,7 +249,7 @@ fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
         policy.by_hour.iter().map(|one| (one.spoke, one.wrong)).collect();
     let worse = worse_places(&hours)?;
     if worse.is_empty() {
-        return Some(texts::no_worse_hour(l).to_owned());
+        return None;
     }
     let share = |spoke: usize, wrong: usize| words::percent(wrong as f64 / spoke.max(1) as f64);
     let told = worse.iter().map(|hour| {

@@ -32,15 +32,11 @@ pub struct MonthSums<'a> {
     pub posted: Option<&'a BTreeMap<Date, usize>>,
 }
 
-/// How many there are in a month, at first and lately.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How many there were in the first whole month and in the last one, of a number that grows or falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trend {
-    /// In each of the oldest months, on average.
-    pub older: f64,
-    /// In each of the newest ones.
-    pub newer: f64,
-    /// How many months these are on each side.
-    pub months: usize,
+    pub first: usize,
+    pub last: usize,
 }
 
 impl MonthSums<'_> {
@@ -73,8 +69,9 @@ fn of_months(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
     months
 }
 
-/// The oldest and the newest whole months, half of them on each side and none of them the one in the middle, if their numbers
-/// differ by more than chance explains. `None`, too, if a number is not known.
+/// The first and the last whole month, if the oldest and the newest whole months differ by more than chance explains, half of
+/// them on each side and none of them the one in the middle, and if the first and the last one differ in the same direction.
+/// `None`, too, if a number is not known.
 pub fn trend(
     months: &[MonthFigures],
     value: impl Fn(&MonthFigures) -> Option<usize>,
@@ -84,9 +81,9 @@ pub fn trend(
     let half = whole.len() / 2;
     let older: usize = whole.iter().take(half).sum();
     let newer: usize = whole.iter().skip(whole.len() - half).sum();
-    let in_month = |count: usize| count as f64 / half.max(1) as f64;
-    let trend = Trend { older: in_month(older), newer: in_month(newer), months: half };
-    (half > 0 && differ(older, newer)).then_some(trend)
+    let (first, last) = (*whole.first()?, *whole.last()?);
+    let is_same_direction = newer.cmp(&older) == last.cmp(&first);
+    (differ(older, newer) && is_same_direction).then_some(Trend { first, last })
 }
 
 #[cfg(test)]
@@ -129,10 +126,11 @@ mod tests {
     #[test]
     fn a_rise_is_told_only_beyond_chance() {
         let of = |counts: &[usize]| trend(&figures(counts), |one| one.spoke);
-        let rise = Trend { older: 12.0, newer: 25.0, months: 2 };
-        assert_eq!(of(&[9, 15, 23, 24, 26]), Some(rise));
+        assert_eq!(of(&[9, 15, 23, 24, 26]), Some(Trend { first: 9, last: 26 }));
         assert_eq!(of(&[26, 15]), None);
-        assert_eq!(of(&[26, 5]), Some(Trend { older: 26.0, newer: 5.0, months: 1 }));
+        assert_eq!(of(&[26, 5]), Some(Trend { first: 26, last: 5 }));
+        // More in the second half, and fewer in the last month than in the first.
+        assert_eq!(of(&[20, 2, 30, 19]), None);
         assert_eq!(of(&[20, 22, 19, 24]), None);
         assert_eq!(of(&[90]), None);
         assert_eq!(of(&[]), None);

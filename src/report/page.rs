@@ -62,6 +62,8 @@ struct ReportPage<'a> {
     tiles: Vec<Tile>,
     ways: Option<WaysView>,
     shown_policy: Option<String>,
+    /// Whether it posts in channels or in threads.
+    places: Option<String>,
     spoken_label: &'static str,
     /// Whether it is known what is posted without a model.
     has_posts: bool,
@@ -71,8 +73,9 @@ struct ReportPage<'a> {
     two_bases: Option<String>,
     channels: Vec<ChannelFiguresRow>,
     months: Option<MonthsView>,
+    /// How much a new installation has to quote.
+    fresh_start: Option<&'static str>,
     hours: HoursView,
-    asides: Vec<String>,
     moments_rule: String,
     groups: Vec<StoryGroup>,
     /// That reasons are guesses of the rules.
@@ -157,6 +160,7 @@ impl<'a> View<'a> {
         let unanswered = policy.unanswered.map(|found| {
             sentences::unanswered(found, policy.posted_without_model, report.source, l)
         });
+        let is_posting = policy.posted_without_model.is_some_and(|posted| posted.spoke > 0);
         let all_spoken = policy.moments.wrong + policy.moments.spoke;
         let Headline { title: headline, mut details, interruption, ways: told } =
             headline(report, policy, l);
@@ -192,6 +196,7 @@ impl<'a> View<'a> {
             tiles: if ways.is_some() { Vec::new() } else { tiles(report, policy, l) },
             ways,
             shown_policy: sentences::shown_policy(report, policy, l),
+            places: sentences::places(report, policy, l),
             spoken_label: sentences::spoken_label(report.source, l),
             has_posts: policy.posted_without_model.is_some(),
             posts: PostsView::new(report, self.zone, l),
@@ -203,7 +208,8 @@ impl<'a> View<'a> {
             channels: channels_view::rows(policy, l),
             months: MonthsView::new(report, policy, l),
             hours: HoursView::new(report, policy, l),
-            asides: self.asides(),
+            fresh_start: (report.has_stand_in() && is_posting)
+                .then(|| figure_texts::fresh_start(l)),
             moments_rule: texts::moments_rule(
                 l,
                 &words::number_of(spoken_things(report), all_spoken, l),
@@ -255,18 +261,19 @@ impl<'a> View<'a> {
         }
     }
 
-    fn asides(&self) -> Vec<String> {
-        sentences::places(self.report, self.policy, self.language).into_iter().collect()
-    }
-
     fn groups(&self) -> Vec<StoryGroup> {
         let l = self.language;
+        let posted = self.policy.posted_without_model;
+        let has_sample = posted.is_some_and(|posted| posted.spoke > 0);
         let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
         let groups =
             self.policy.stories.chunk_by(|one, other| Example::of(one) == Example::of(other));
         let groups = groups.filter_map(|stories| {
             let heading = sentences::example(Example::of(stories.first()?), l);
-            Some(StoryGroup { heading, stories: folded(stories.iter().map(tell)) })
+            let told = stories.iter().map(tell);
+            // Where posts stand open above, mere moments need not.
+            let stories = if has_sample { told.collect() } else { folded(told) };
+            Some(StoryGroup { heading, stories })
         });
         groups.collect()
     }

@@ -1,4 +1,4 @@
-//! The list of all posts as the page shows it, folded: a team reads it before it switches a policy on.
+//! The posts as the page shows them: a few open, and all of them folded. A team reads them before it switches a policy on.
 
 use jiff::tz::TimeZone;
 
@@ -17,15 +17,31 @@ use aizuchi_core::texts::moments as texts;
 use aizuchi_core::texts::report as report_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
+/// How many posts stand open.
+const SAMPLE: usize = 5;
+/// How many of those at messages that nobody else followed up stand open besides.
+const LEFT_OPEN: usize = 3;
+
 pub struct PostsView {
     pub title: &'static str,
     /// What the posts are, and that the page cannot say whether they help. `None` if none is listed.
     pub quality: Option<&'static str>,
     /// What the tags of the posts mean, and that long texts and quotes are cut.
     pub rules: Vec<String>,
+    /// Some posts of the first list, picked without a look at what they say.
+    pub sample: Option<PostSample>,
+    /// The posts of the first list at messages that nobody else followed up, if there are any.
+    pub left_open: Option<PostSample>,
     pub lists: Vec<PostListView>,
     /// Answers to calls, and reactions.
     pub beside: Vec<BesideView>,
+}
+
+/// Posts that stand open.
+pub struct PostSample {
+    /// How many there are, and how they were picked.
+    pub rules: Vec<String>,
+    pub posts: Vec<PostView>,
 }
 
 pub struct PostListView {
@@ -81,8 +97,83 @@ impl PostsView {
             | ReportSource::Ledger => post_texts::texts_cut(l, &longest),
         };
         let rules = quality.map(|_| vec![post_texts::only_timing(l).to_owned(), cut]);
-        Some(Self { title, quality, rules: rules.unwrap_or_default(), lists, beside })
+        let first = report.policies.first().and_then(|policy| policy.posts.as_ref());
+        Some(Self {
+            title,
+            quality,
+            rules: rules.unwrap_or_default(),
+            sample: first.and_then(|posts| sample(posts, report, zone, l)),
+            left_open: first.and_then(|posts| left_open(posts, report, zone, l)),
+            lists,
+            beside,
+        })
     }
+}
+
+/// Returns a few posts, evenly spread by their order in time. `None` if there are none.
+fn sample(
+    posts: &PostList,
+    report: &Report,
+    zone: &TimeZone,
+    language: Language,
+) -> Option<PostSample> {
+    let listed = &posts.listed;
+    let picked = evenly(listed.len(), SAMPLE);
+    let shown = words::count(picked.len());
+    let posts = listed_posts(posts, language);
+    (!picked.is_empty()).then(|| PostSample {
+        rules: vec![post_texts::sample_rule(language, &shown, &posts)],
+        posts: picked
+            .into_iter()
+            .map(|place| PostView::new(&listed[place], report, zone, language))
+            .collect(),
+    })
+}
+
+/// Returns some posts at messages that nobody else followed up, besides those of the sample. `None` if there are no such
+/// posts.
+fn left_open(
+    posts: &PostList,
+    report: &Report,
+    zone: &TimeZone,
+    language: Language,
+) -> Option<PostSample> {
+    let (l, listed) = (language, &posts.listed);
+    let count = listed.iter().filter(|post| post.is_left_open).count();
+    let sample = evenly(listed.len(), SAMPLE);
+    let others = listed.iter().enumerate();
+    let others = others.filter(|(place, post)| post.is_left_open && !sample.contains(place));
+    let others: Vec<&ListedPost> = others.map(|(_, post)| post).collect();
+    let picked = evenly(others.len(), LEFT_OPEN);
+    let posts = listed_posts(posts, l);
+    let shown =
+        (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &words::count(picked.len())));
+    (count > 0).then(|| PostSample {
+        rules: [post_texts::left_open_rule(l, &words::count(count), &posts)]
+            .into_iter()
+            .chain(shown)
+            .collect(),
+        posts: picked
+            .into_iter()
+            .map(|place| PostView::new(others[place], report, zone, l))
+            .collect(),
+    })
+}
+
+/// Formats how many posts are listed, and that there are more of them.
+fn listed_posts(posts: &PostList, language: Language) -> String {
+    let listed = words::number_of(counted::posts, posts.listed.len(), language);
+    match posts.more {
+        0 => listed,
+        _ => post_texts::first_posts(language, &listed),
+    }
+}
+
+/// Returns places that are evenly spread over so many: of each of `parts` equal parts the one in the middle. All of them if
+/// there are no more.
+fn evenly(all: usize, parts: usize) -> Vec<usize> {
+    let parts = parts.min(all);
+    (0..parts).map(|part| (2 * part + 1) * all / (2 * parts)).collect()
 }
 
 impl PostListView {
@@ -97,21 +188,12 @@ impl PostListView {
         let number = |count: usize| words::number_of(counted::posts, count, l);
         let (listed, all) = (posts.listed.len(), posts.listed.len() + posts.more);
         let first = words::count(listed);
-        let post = |post: &ListedPost| PostView {
-            channel: words::channel(&post.channel),
-            when: words::date_and_time(post.at, zone, l),
-            asked: StoryMessageView::new(&post.asked, report.is_anonymous, zone, l),
-            said: post.said.as_deref().map(chat_parts),
-            badges: badges(post, l),
-            after: post
-                .after
-                .iter()
-                .map(|message| StoryMessageView::new(message, report.is_anonymous, zone, l))
-                .collect(),
-        };
+        let mut sorted: Vec<&ListedPost> = posts.listed.iter().collect();
+        sorted.sort_by_key(|post| !post.is_wrong);
         Self {
             same_quotes: posts
                 .same_quotes
+                .filter(|count| *count > 0)
                 .map(|count| post_texts::same_quote(l, &words::count(count))),
             summary: match (report.policies.len() > 1, posts.more > 0) {
                 (false, false) => texts::list_of_posts(l, &number(all)),
@@ -119,8 +201,22 @@ impl PostListView {
                 (true, false) => texts::list_of_policy(l, name, &number(all)),
                 (true, true) => texts::list_of_policy_first(l, name, &first, &number(all)),
             },
-            posts: posts.listed.iter().map(post).collect(),
+            posts: sorted.into_iter().map(|post| PostView::new(post, report, zone, l)).collect(),
             more: (posts.more > 0).then(|| texts::more_posts(l, &number(posts.more))),
+        }
+    }
+}
+
+impl PostView {
+    fn new(post: &ListedPost, report: &Report, zone: &TimeZone, language: Language) -> Self {
+        let message = |message| StoryMessageView::new(message, report.is_anonymous, zone, language);
+        Self {
+            channel: words::channel(&post.channel),
+            when: words::date_and_time(post.at, zone, language),
+            asked: message(&post.asked),
+            said: post.said.as_deref().map(chat_parts),
+            badges: badges(post, language),
+            after: post.after.iter().map(message).collect(),
         }
     }
 }
@@ -149,6 +245,19 @@ mod tests {
     use super::*;
     use crate::report::story::{StoryAuthor, StoryMessage};
     use jiff::{SignedDuration, Timestamp};
+
+    #[test]
+    fn what_stands_open_is_spread_evenly() {
+        for (all, parts, expected) in [
+            (96, 5, &[9, 28, 48, 67, 86][..]),
+            (5, 5, &[0, 1, 2, 3, 4][..]),
+            (2, 5, &[0, 1][..]),
+            (7, 3, &[1, 3, 5][..]),
+            (0, 5, &[][..]),
+        ] {
+            assert_eq!(evenly(all, parts), expected, "{all}");
+        }
+    }
 
     #[test]
     fn a_post_is_tagged_by_its_timing_and_by_its_question() {

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::report::figures::{ChannelFigures, PolicyFigures};
 use crate::report::interruptions::MIN_POSTS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
+use crate::report::significance::is_larger_share;
 use aizuchi_core::rules::Mode;
 
 /// The cooldowns that are tried, in seconds.
@@ -99,14 +100,14 @@ pub struct FirstChannel<'a> {
 /// Why it is this channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstReason {
-    /// The smallest share of its posts would probably interrupt.
+    /// A smaller share of its posts would probably interrupt than elsewhere, beyond chance.
     FewestInterruptions,
-    /// Shares do not tell the channels apart, so it is the one in which there is most to see.
-    MostPosts,
+    /// Shares do not tell the channels apart, so it stands for any of them. It is the one with the most posts.
+    Example,
 }
 
-/// The channel to begin with, if it posts in several: the one with the smallest share of interruptions, where at least two
-/// have enough posts for a share. Otherwise the one with the most posts, unless it has clearly the most interruptions.
+/// The channel to begin with, if it posts in several: the one with the smallest share of interruptions, if chance does not
+/// explain that. Otherwise the one with the most posts, unless it has clearly the most interruptions.
 pub fn first_channel(policy: &PolicyFigures) -> Option<FirstChannel<'_>> {
     let reason = FirstReason::FewestInterruptions;
     let calmest =
@@ -115,13 +116,13 @@ pub fn first_channel(policy: &PolicyFigures) -> Option<FirstChannel<'_>> {
         let worst = policy.worst_channel().map(|one| &one.name);
         let others = policy.by_channel.iter().filter(|one| Some(&one.name) != worst);
         let channel = others.max_by_key(|one| posts_in(one)).filter(|one| posts_in(one) > 0)?;
-        Some(FirstChannel { channel, reason: FirstReason::MostPosts })
+        Some(FirstChannel { channel, reason: FirstReason::Example })
     })?;
     (posts_in(first.channel) < posts(policy)?).then_some(first)
 }
 
 /// The channel with the smallest share of interruptions; of several, the one with the most posts. `None` if fewer than two
-/// channels have enough posts for a share, or if all of these have the same.
+/// channels have enough posts for a share, or if chance may explain that the share is larger in the others.
 fn calmest_channel(channels: &[ChannelFigures]) -> Option<&ChannelFigures> {
     let share = |one: &ChannelFigures| wrong_in(one) as f64 / posts_in(one) as f64;
     let is_enough = |one: &&ChannelFigures| posts_in(one) >= MIN_POSTS;
@@ -129,8 +130,12 @@ fn calmest_channel(channels: &[ChannelFigures]) -> Option<&ChannelFigures> {
     enough.sort_by(|one, other| {
         share(one).total_cmp(&share(other)).then_with(|| posts_in(other).cmp(&posts_in(one)))
     });
-    let (calmest, loudest) = (*enough.first()?, *enough.last()?);
-    (share(calmest) < share(loudest)).then_some(calmest)
+    let (calmest, others) = enough.split_first()?;
+    let rest = others
+        .iter()
+        .fold((0, 0), |(posts, wrong), one| (posts + posts_in(one), wrong + wrong_in(one)));
+    let own = (posts_in(calmest), wrong_in(calmest));
+    (rest.0 > 0 && is_larger_share(rest, own, enough.len())).then_some(*calmest)
 }
 
 #[cfg(test)]
@@ -191,9 +196,11 @@ mod tests {
             calmest_channel(&channels).map(|one| one.name.clone())
         };
         let expected = |name: &str| Some(name.to_owned());
-        assert_eq!(name(&[("a", 58, 10), ("b", 38, 8)]), expected("a"));
-        assert_eq!(name(&[("a", 58, 10), ("b", 38, 2), ("c", 9, 0)]), expected("b"));
-        assert_eq!(name(&[("a", 20, 0), ("b", 40, 0), ("c", 30, 3)]), expected("b"));
+        assert_eq!(name(&[("a", 58, 2), ("b", 38, 14)]), expected("a"));
+        assert_eq!(name(&[("a", 58, 30), ("b", 38, 2), ("c", 9, 0)]), expected("b"));
+        assert_eq!(name(&[("a", 40, 0), ("b", 60, 0), ("c", 30, 20)]), expected("b"));
+        // Chance may explain these.
+        assert_eq!(name(&[("a", 58, 10), ("b", 38, 8)]), None);
         // One alone, or the same shares, tell nothing.
         assert_eq!(name(&[("a", 58, 10), ("b", 9, 0)]), None);
         assert_eq!(name(&[("a", 20, 0), ("b", 40, 0)]), None);

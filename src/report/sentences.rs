@@ -1,10 +1,13 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
 use crate::report::reasons;
-use crate::report::story::Note;
+use crate::report::story::{Note, Story};
 use crate::report::story_selection::Example;
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -218,12 +221,12 @@ pub fn unanswered(
 }
 
 fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> String {
-    let questions = words::number_of(counted::questions, found.questions, language);
     let counts = match found.is_annotated {
         true => figure_texts::noticed,
         false => figure_texts::noticed_in_hour,
     };
-    let [noticed, posted] = [found.picked_up, posted.picked_up].map(words::count);
+    let [questions, noticed, posted] =
+        [found.questions, found.picked_up, posted.picked_up].map(words::count);
     counts(language, &questions, &noticed, &posted)
 }
 
@@ -250,16 +253,17 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
 }
 
 /// What people did at that moment. `None` for a reaction, of which the emoji says all.
-pub fn note(note: &Note, report: &Report, language: Language) -> Option<String> {
+pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Option<String> {
     let is_annotated =
         report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
     let after = |seconds: f64| words::duration(seconds, language);
-    let told = match note {
+    let told = match &story.note {
         Note::Reacted => return None,
         Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
         Note::NobodyAnswered => texts::note_nobody_in_hour(language).to_owned(),
         Note::ItFirst { person, seconds } => {
-            texts::note_it_first(language, Name(&person.name), &after(*seconds))
+            let time = time_after(story.at, *seconds, zone, language);
+            texts::note_it_first(language, Name(&person.name), &after(*seconds), &time)
         }
         Note::PersonFirst { person, seconds } => {
             texts::note_person_first(language, Name(&person.name), &after(*seconds))
@@ -289,6 +293,15 @@ pub fn note(note: &Note, report: &Report, language: Language) -> Option<String> 
         Note::AnsweredIt => post_texts::note_answered_it(language).to_owned(),
     };
     Some(told)
+}
+
+/// Formats a time so many seconds after another one, with its date unless both are on one day.
+fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) -> String {
+    let later = at + SignedDuration::from_millis((seconds * 1000.0) as i64);
+    match zone.to_datetime(at).date() == zone.to_datetime(later).date() {
+        true => words::time(later, zone),
+        false => words::date_and_time(later, zone, language),
+    }
 }
 
 /// What one policy did with a message.
@@ -347,11 +360,20 @@ mod tests {
         let told = |language| unanswered(found, posted, ReportSource::Builtin, language);
         assert_eq!(
             told(Language::En),
-            "397 questions got no reply within an hour. The rules noticed 279 of them; a post came at 10."
+            "Messages in the form of a question that nobody else followed up within an hour: 397. The rules noticed 279 of them; \
+             a post came at 10."
         );
         assert_eq!(
             told(Language::Ja),
-            "1 時間以内に誰も応じなかった質問が 397 件ありました。ルールが気づいたのはそのうち 279 件、投稿したのは 10 件です。"
+            "質問の形で、1 時間ほかに誰も応じなかった発言：397 件。ルールが気づいたのはそのうち 279 件、投稿したのは 10 件です。"
         );
+    }
+
+    #[test]
+    fn a_time_on_another_day_has_its_date() {
+        let at: Timestamp = "2019-01-02T21:33:10Z".parse().unwrap();
+        let told = |seconds| time_after(at, seconds, &TimeZone::UTC, Language::En);
+        assert_eq!(told(1380.0), "21:56");
+        assert_eq!(told(9000.0), "Thu 3 Jan 2019, 00:03");
     }
 }

@@ -104,7 +104,7 @@ impl StoryView {
             after: story.after.iter().map(message).collect(),
             reason: reasons::of_story(story, l),
             mistake: story.mistake.as_ref().map(|mistake| reasons::mistake(mistake, l)),
-            note: sentences::note(&story.note, report, l),
+            note: sentences::note(story, report, zone, l),
             policies: Vec::new(),
             is_open: false,
         }

@@ -122,7 +122,7 @@ fn spoken_of(report: &Report) -> Counted {
 
 fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> String {
     let at = words::date_and_time(story.at, zone, language);
-    let note = sentences::note(&story.note, report, language).unwrap_or_default();
+    let note = sentences::note(story, report, zone, language).unwrap_or_default();
     shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
 }
 

@@ -1,5 +1,4 @@
-//! Compares three ways to run it, where the built-in rules stand in for a model: as shipped, with the settings of the replay,
-//! and with a model.
+//! Compares the ways to run it, where the built-in rules stand in for a model: without one and with one, in several modes.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::cost::DAYS_OF_MONTH;
@@ -19,8 +18,8 @@ pub struct WaysView {
     pub words: String,
     /// A warning that it speaks unasked as soon as the config names a model.
     pub model_speaks: Vec<TextPart>,
-    /// How many would interrupt if posts while the asker was still typing count, too.
-    pub with_asker: Option<String>,
+    /// How many would interrupt with a wider limit, and if posts while the asker was still typing count, too.
+    pub wider: Vec<String>,
 }
 
 pub struct WayRow {
@@ -42,10 +41,16 @@ impl WaysView {
                 Some(found) if !found.is_annotated => figure_texts::ways_reached_in_hour(language),
                 Some(_) | None => figure_texts::ways_reached(language),
             },
-            rows: vec![ways.as_shipped(), ways.companion(), ways.with_model()],
+            rows: vec![
+                ways.as_shipped(),
+                ways.companion(),
+                ways.model_called(),
+                ways.model_proposed(),
+                ways.with_model(),
+            ],
             words: ways.words(),
             model_speaks: parts(figure_texts::ways_model_speaks(language)),
-            with_asker: ways.with_asker(),
+            wider: ways.wider(),
         })
     }
 }
@@ -74,40 +79,82 @@ impl Ways<'_> {
         let (l, posted) = (self.language, self.posted);
         let count = words::count(posted.spoke);
         let posts = match posted.per_month.filter(|_| posted.spoke > 0) {
-            Some(_) => {
-                let rate = rate_of_posts(self.policy, posted, l);
-                figure_texts::ways_posts_rate(l, &count, &rate)
-            }
+            Some(_) => figure_texts::ways_posts_rate(l, &count, &rate_of_posts(posted, l)),
             None => count,
         };
         WayRow {
             way: parts(figure_texts::way_companion(l)),
             posts,
-            wrong: self.part(posted.wrong, posted.spoke),
+            wrong: self.at_least(posted.wrong, posted.spoke),
             reached: self.questions(|_| posted.picked_up),
             cost: texts::cost_nothing(l).to_owned(),
         }
     }
 
+    fn model_called(&self) -> WayRow {
+        let l = self.language;
+        WayRow {
+            way: parts(figure_texts::way_model_called(l)),
+            posts: figure_texts::ways_posts_called(l).to_owned(),
+            wrong: words::count(0),
+            reached: self.questions(|_| 0),
+            cost: figure_texts::ways_cost_called(l).to_owned(),
+        }
+    }
+
+    /// With this mode a draft is written as with the next one, and a person decides whether it is posted.
+    fn model_proposed(&self) -> WayRow {
+        let l = self.language;
+        let decided = || figure_texts::ways_decided(l).to_owned();
+        WayRow {
+            way: parts(figure_texts::way_model_proposed(l)),
+            posts: figure_texts::ways_posts_proposed(l).to_owned(),
+            wrong: decided(),
+            reached: decided(),
+            cost: figure_texts::ways_cost_as_below(l).to_owned(),
+        }
+    }
+
     fn with_model(&self) -> WayRow {
         let l = self.language;
-        let moments = words::number_of(counted::moments, self.moments, l);
-        let wrong = self.policy.wrong.map(|wrong| self.part(wrong, self.moments));
-        let cost = self.policy.known_cost().map(|(model, month)| {
-            let money = words::money(month, &self.report.currency, l);
-            let cost = figure_texts::ways_cost_with(l, &money, model);
-            let checks = self.policy.calls.judge_calls as f64;
-            let checks = words::count((checks / self.report.period.days * DAYS_OF_MONTH) as usize);
-            format!("{cost}{}", figure_texts::ways_checks(l, &checks))
-        });
+        let wrong = self.policy.wrong.map(|wrong| self.at_least(wrong, self.moments));
         let unknown = || words::UNKNOWN.to_owned();
         WayRow {
             way: parts(figure_texts::way_model(l)),
-            posts: figure_texts::ways_posts_model(l, &moments),
+            posts: figure_texts::ways_posts_model(l, &self.rate_of_moments()),
             wrong: wrong.map_or_else(unknown, |wrong| figure_texts::ways_wrong_model(l, &wrong)),
             reached: figure_texts::ways_reached_model(l, &self.questions(|noticed| noticed)),
-            cost: cost.unwrap_or_else(unknown),
+            cost: self.cost_of_model().unwrap_or_else(unknown),
         }
+    }
+
+    /// Formats how often the rules would speak, per month and per day, or their number in a short history.
+    fn rate_of_moments(&self) -> String {
+        let l = self.language;
+        match self.policy.per_day {
+            Some(per_day) => {
+                let month = words::monthly(per_day * DAYS_OF_MONTH, l);
+                let day = words::rate(per_day, l);
+                if day == month { month } else { figure_texts::month_and_day(l, &month, &day) }
+            }
+            None => words::times(self.moments, l),
+        }
+    }
+
+    /// Formats the cost of a month with a model, and the calls that it is for.
+    fn cost_of_model(&self) -> Option<String> {
+        let (l, calls) = (self.language, self.policy.calls);
+        let (model, month) = self.policy.known_cost()?;
+        let money = words::money(month, &self.report.currency, l);
+        let cost = figure_texts::ways_cost_with(l, &money, model);
+        let monthly = |count: u64| {
+            let per_month = count as f64 / self.report.period.days * DAYS_OF_MONTH;
+            words::count(per_month.round() as usize)
+        };
+        let [all, checks, replies] =
+            [calls.judge_calls + calls.reply_calls, calls.judge_calls, calls.reply_calls]
+                .map(monthly);
+        Some(format!("{cost}{}", figure_texts::ways_calls(l, &all, &checks, &replies)))
     }
 
     /// Formats a share of the open questions, computed from how many of them the rules noticed.
@@ -121,9 +168,27 @@ impl Ways<'_> {
         if whole == 0 { words::count(part) } else { words::part(part, whole, self.language) }
     }
 
+    fn at_least(&self, part: usize, whole: usize) -> String {
+        match part {
+            0 => words::count(0),
+            part => figure_texts::at_least(self.language, &self.part(part, whole)),
+        }
+    }
+
     fn words(&self) -> String {
         let moments = words::number_of(counted::moments, self.moments, self.language);
-        figure_texts::ways_words(self.language, &moments, &words::count(self.posted.spoke))
+        let empty = self.policy.only_asked_again.unwrap_or(0);
+        let [empty, posts] = [empty, self.posted.spoke].map(words::count);
+        figure_texts::ways_words(self.language, &moments, &empty, &posts)
+    }
+
+    fn wider(&self) -> Vec<String> {
+        let posted = self.posted;
+        let wider = (posted.spoke > 0).then(|| {
+            let posts = self.part(posted.wrong_within_3_minutes, posted.spoke);
+            figure_texts::ways_wider(self.language, &posts)
+        });
+        wider.into_iter().chain(self.with_asker()).collect()
     }
 
     fn with_asker(&self) -> Option<String> {

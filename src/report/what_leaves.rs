@@ -16,7 +16,13 @@ pub fn lines(report: &Report, language: Language) -> Vec<Vec<TextPart>> {
         ReportSource::Ledger => (None, texts::quotes(l)),
     };
     let deleted = texts::deleted(l, &report.persona);
-    let begin = [texts::no_model(l)].into_iter().chain(replayed);
+    let asked = match report.source {
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
+            Some(texts::judge_model(l))
+        }
+        ReportSource::Model | ReportSource::Ledger => None,
+    };
+    let begin = [texts::no_model(l)].into_iter().chain(replayed).chain(asked);
     let rest = [texts::with_model(l), texts::others(l), texts::stored(l), deleted.as_str(), quotes];
     let all = begin.chain(rest).chain([texts::notified(l)]);
     all.map(parts).collect()

@@ -102,6 +102,16 @@ pub fn rate(per_day: f64, language: Language) -> String {
     }
 }
 
+/// How often something happens that happens so many times a month.
+pub fn monthly(per_month: f64, language: Language) -> String {
+    match per_month {
+        ..0.5 => texts::rarely(language).to_owned(),
+        ..1.5 => texts::once_a_month(language).to_owned(),
+        ..2.5 => texts::twice_a_month(language).to_owned(),
+        _ => texts::times_a_month(language, &count(per_month.round() as usize)),
+    }
+}
+
 pub fn money(amount: f64, currency: &str, language: Language) -> String {
     let in_currency = |number: String| match currency {
         "USD" => format!("${number}"),

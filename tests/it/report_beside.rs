@@ -111,11 +111,15 @@ fn interrupting_posts_are_shown_with_what_followed() {
         "The tags say nothing about whether a post helps, only about its timing",
         "Other texts of more than 320 characters are cut in this list.",
         "After that: otto 12:01 With the long hook.",
-        "After that: nobody wrote within an hour",
-        "The same quote again, in the same channel within 24 hours: 0.",
+        "After that: nobody wrote in the hour after the post",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let (_, all) = section(&page, "posts").split_once("interruptions first").unwrap();
+    let at = |class: &str| all.find(&format!("class=\"badge {class}\"")).unwrap();
+    assert!(at("interrupts") < at("calm"), "{all}");
+    let has_same = text.contains("The same quote again, in the same channel within 24 hours: ");
+    assert_eq!(has_same, same > 0, "{text}");
     assert!(!text.contains("no sign of interrupting"), "{text}");
 }
 

@@ -40,12 +40,21 @@ fn moments_are_told_from_what_is_really_posted() {
     let open = policy["posts"]["listed"].as_array().unwrap().iter();
     let open = open.filter(|post| post["is_left_open"] == true).count() as u64;
     assert_eq!(open, count(&posted["picked_up"]), "{policy:#}");
+    // A wider limit can only add to what would interrupt.
+    let [wrong, wider] = ["wrong", "wrong_within_3_minutes"].map(|key| count(&posted[key]));
+    assert!(wrong <= wider && wider <= really, "{posted:#}");
     let text = seen(&page);
     for part in [
-        format!("the rules, which stand in for it here, found {spoke} moments; a model may choose"),
+        "not known; where the rules would speak: about ".to_owned(),
+        format!(
+            "there are {spoke} moments; at {} of them they had not, and {really} led",
+            spoke - really
+        ),
         "Switched on without a model, Aizuchi would post about ".to_owned(),
-        "in your channel; ".to_owned(),
-        "As shipped, without a model: nothing unasked.".to_owned(),
+        "in your channel. Of ".to_owned(),
+        "whether a post helps is not measured.".to_owned(),
+        "As shipped, without a model, it posts nothing unasked.".to_owned(),
+        "With a model, response.mode: propose ".to_owned(),
         "Without a model, with response.mode: companion ".to_owned(),
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
@@ -100,7 +109,7 @@ fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     assert!(0 < threads && threads < spoke, "{policy:#}");
     let text = seen(&page);
     assert!(text.contains("in the channel itself, once in a thread."), "{text}");
-    assert!(text.contains("These are the real names, and the texts are verbatim"), "{text}");
+    assert!(text.contains("Names and texts are shown as they stand in your history"), "{text}");
     // Moments have no place, because they are not posted.
     let (page, json) = page_and_json(&history, &[]);
     let policy = &json["report"]["policies"][0];

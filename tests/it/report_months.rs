@@ -47,9 +47,7 @@ fn months_are_told_and_what_grows() {
     assert!(april < 10 && june > 20, "{months:?}");
     let text = seen(&page);
     for part in [
-        format!(
-            "The number of posts grows: about {june} a month in the newest whole month, about {april} in"
-        ),
+        format!("The number of posts grows: {april} in the first full month, {june} in the last."),
         "Mar 2026 (part of it)".to_owned(),
         format!("Apr 2026 {april} "),
     ] {

@@ -92,6 +92,9 @@ fn a_page_says_how_to_stop_it_and_what_leaves() {
     let text = seen(&page_and_json(&history, &[]).0);
     for part in [
         "If you write nothing into the config, Slack and Discord get mention_only without a model: then it says nothing unasked.",
+        "Not sure? Leave it at mention_only .",
+        "and sends messages of that time to its provider, with the names of their authors",
+        "--judge model sends a model’s provider the messages",
         "aizuchi check says which file it is.",
         "How to set a model",
         "and the key into the environment or into the file .env beside the config, as ANTHROPIC_API_KEY=…",

@@ -41,10 +41,14 @@ fn every_post_is_listed_and_its_conditions_are_named() {
         "This page does not measure whether the quote helps",
         "It is about: mia 12:00 Does anyone know how the attic window opens?",
         "It would post: ",
+        "Some posts, picked by their place in time alone",
+        "interruptions first",
         "To have it speak like this without a model, put this into your config",
     ] {
         assert!(list.contains(part), "{part}: {list}");
     }
+    let shown = format!("{} of {} post", listed.len().min(5), listed.len());
+    assert!(list.contains(&shown), "{shown}: {list}");
     assert!(text.contains("Switched on without a model, Aizuchi would post about "), "{text}");
     assert!(page.contains("<code class=\"block\">response:\n  mode: companion\n</code>"), "{text}");
     assert!(!text.contains("really post"), "{text}");

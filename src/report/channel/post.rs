@@ -1,6 +1,6 @@
 //! The posts of a channel: what people did around each, and what it adds to the figures.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
@@ -10,12 +10,17 @@ use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::texts::builtin as texts;
 
+/// A wider limit for what disturbs, beside the one that the figures have.
+const CLOSE: SignedDuration = SignedDuration::from_secs(180);
+
 /// A post, and what people did around it.
 pub(super) struct Spoken<'a> {
     moment: &'a Moment,
     about: Option<MessageRow>,
     answer: Option<MessageRow>,
     pub(super) disturbance: Option<Disturbance>,
+    /// Whether it would disturb if a message within [`CLOSE`] counted.
+    is_close: bool,
 }
 
 impl<'a> ChannelAnalysis<'a> {
@@ -33,6 +38,7 @@ impl<'a> ChannelAnalysis<'a> {
             about,
             answer: about.and_then(|about| self.index.first_answer(&about)),
             disturbance: self.index.disturbance(thread, about.as_ref(), moment.at),
+            is_close: self.index.is_disturbing_within(CLOSE, thread, about.as_ref(), moment.at),
         }
     }
 
@@ -46,6 +52,7 @@ impl<'a> ChannelAnalysis<'a> {
         report.only_asked_again += usize::from(asks_again(moment));
         report.posted.spoke += usize::from(is_posted);
         report.posted.wrong += usize::from(is_wrong && is_posted);
+        report.posted.wrong_within_3_minutes += usize::from(spoken.is_close && is_posted);
         report.posted.in_threads += usize::from(is_posted && moment.thread.is_some());
         match is_wrong {
             true => report.moments.wrong += 1,
@@ -73,7 +80,7 @@ impl<'a> ChannelAnalysis<'a> {
 
     /// A post that may be told. One without its message has nothing to tell.
     pub(super) fn tellable(&self, spoken: Spoken<'a>) -> Option<Pending<'a>> {
-        let Spoken { moment, about, answer, disturbance } = spoken;
+        let Spoken { moment, about, answer, disturbance, is_close: _ } = spoken;
         let about = about?;
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {

@@ -52,6 +52,24 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, format!("{line}\n")))
     }
 
+    /// Says what the command that asks a model costs, and what it sends to whom.
+    pub(super) fn price_of_asking(&self) -> String {
+        let l = self.language;
+        let Some((model, costs)) = self.costs() else {
+            return step_texts::begin_ask_unpriced(l).to_owned();
+        };
+        let unknown = ReplayCommand::unknown();
+        let command = self.report.command.as_ref().unwrap_or(&unknown);
+        let (time, money) = match self.last_days(command, &costs) {
+            Some((_, money)) => (step_texts::last_days(l, &LAST_DAYS.to_string()), money),
+            None => {
+                let all: f64 = costs.iter().map(|cost| cost.total).sum();
+                (words::period(self.report.period.days, l), all)
+            }
+        };
+        step_texts::begin_ask(l, &time, &self.money(money), model)
+    }
+
     /// Returns the lines that set a model. They also keep it from speaking unasked, unless the command reads its policy from
     /// that config.
     pub(super) fn set_model(&self) -> Option<NextStep> {

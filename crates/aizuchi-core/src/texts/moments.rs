@@ -9,18 +9,18 @@ texts! {
     rare_clause: ", less than one a month" / "（月に 1 回未満）";
     /// Next to the headline. Text in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
-        "Moments are not posts. A moment is where the built-in rules would think of speaking. They stand in for a model here; no model was asked. At {empty} of {moments} "
+        "Moments are not posts. A moment is where the built-in rules would speak if they had something to say. They stand in for a model here; no model was asked. At {empty} of {moments} "
         "the rules had only “I don’t know” or “does anyone know?” to say, and without a model nothing is posted there. With a model it is the model that decides: it writes an answer, "
         "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。内蔵のルールが、話すことを考えたはずの場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+        / "「話す場面」の数は、投稿の数ではありません。言うことさえあれば、内蔵のルールが話す場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
           "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。"
           "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
     stand_in_helps:
-        "Moments are not posts. A moment is where the built-in rules would think of speaking. They stand in for a model here; no model was asked. "
+        "Moments are not posts. A moment is where the built-in rules would speak if they had something to say. They stand in for a model here; no model was asked. "
         "With a model it is the model that decides: it writes an answer, "
         "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。内蔵のルールが、話すことを考えたはずの場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+        / "「話す場面」の数は、投稿の数ではありません。言うことさえあれば、内蔵のルールが話す場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
           "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
 
@@ -33,6 +33,9 @@ texts! {
     found_one: "found a moment to speak" / "話す場面と判断していた";
     of_these_posted(count: &str):
         "of these posted without a model: {count}" / "うち、モデルなしで投稿：{count}";
+    /// Of moments about a message that nobody else followed up. Only `open` of the posts are about messages in the form of a question.
+    of_these_posted_open(count: &str, open: &str):
+        "of these posted without a model: {count}, {open} of them at messages that the next section counts" / "うち、モデルなしで投稿：{count}（次の節で数える発言へのものは {open}）";
     row_posted: "– of these posted without a model" / "– うち、モデルなしで投稿";
     /// The heading of a column: posts, and in brackets the probable interruptions among them.
     posts_column: "Posts without a model (interruptions)" / "モデルなしの投稿（邪魔になりそう）";
@@ -98,7 +101,11 @@ texts! {
     places(channel: &str, threads: &str):
         "It would speak where the talk is: {channel} in the channel itself, {threads} in a thread."
         / "話すのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
-    no_threads: "This history has no messages in threads." / "この履歴には、スレッドの中の発言がありません。";
+    no_threads:
+        "This history has no messages in threads, so it does not show what a team with threads would see. It posts where the talk is: in the channel here, below a thread’s messages in that thread; "
+        "with slack.reply_in: thread always in a thread."
+        / "この履歴にはスレッドの中の発言がないため、スレッドを使うチームでどうなるかはわかりません。投稿するのは会話のある場所で、ここではチャンネルに直接、スレッドの会話ならその中です。"
+          "slack.reply_in: thread を設定すると、いつもスレッドの中に投稿します。";
     places_ledger(channel: &str, threads: &str):
         "Where the talk was: {channel} in the channel itself, {threads} in a thread."
         / "会話のあった場所は、チャンネルに直接が {channel}、スレッドの中が {threads}でした。";
@@ -106,7 +113,7 @@ texts! {
         "Names of people who wrote were replaced; the texts are otherwise verbatim, so think before you pass this page on."
         / "書いた人の名前は置き換えてありますが、それ以外の文面は元のままです。渡す前によく考えてください。";
     names_as_they_are:
-        "These are the real names, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
+        "Names and texts are shown as they stand in your history: think before you pass this page on. --anonymous replaces the names."
         / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
     /// On the console, which does not replace names.
     names_on_console:
@@ -123,11 +130,14 @@ texts! {
     quality_ledger:
         "These are its posts, and where it only observes, the messages that it would have answered. This page does not measure whether they helped."
         / "実際の投稿と、聞くだけのチャンネルで応じていたはずの発言です。役に立ったかどうかは、このページでは測っていません。";
-    list_of_posts(posts: &str): "Read all: {posts}" / "すべて読む：{posts}";
-    list_of_policy(policy: &str, posts: &str): "Read all with {policy}: {posts}" / "{policy} の分をすべて読む：{posts}";
-    list_of_first(listed: &str, posts: &str): "Read the first {listed} of {posts}" / "最初の {listed} 回を読む（全 {posts}）";
+    list_of_posts(posts: &str): "Read all: {posts}, interruptions first" / "すべて読む：{posts}（邪魔になりそうなものから）";
+    list_of_policy(policy: &str, posts: &str):
+        "Read all with {policy}: {posts}, interruptions first" / "{policy} の分をすべて読む：{posts}（邪魔になりそうなものから）";
+    list_of_first(listed: &str, posts: &str):
+        "Read the first {listed} of {posts}, interruptions first" / "最初の {listed} 回を読む（全 {posts}、邪魔になりそうなものから）";
     list_of_policy_first(policy: &str, listed: &str, posts: &str):
-        "Read the first {listed} of {posts} with {policy}" / "{policy} の最初の {listed} 回を読む（全 {posts}）";
+        "Read the first {listed} of {posts} with {policy}, interruptions first"
+        / "{policy} の最初の {listed} 回を読む（全 {posts}、邪魔になりそうなものから）";
     more_posts(posts: &str): "{posts} more: not listed." / "ほかに {posts}あります（省略）。";
     asked_by: "It is about" / "対象の発言";
     would_quote: "It would post" / "投稿する内容";

@@ -27,8 +27,16 @@ texts! {
 
     // The introduction. Text in backquotes is shown as code.
     begin_without_model:
-        "Not sure? See first what a model would do (the command is under “What you can do next”), or let it only listen; then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
-        / "迷うときは、まずモデルがどうするかを調べるか（「次にできること」のコマンド）、聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+        "Not sure? Leave it at `mention_only`. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは `mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+    /// What it takes to see what a model would do.
+    begin_ask(time: &str, money: &str, model: &str):
+        "Asking a model what it would have done in {time} costs about {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
+        / "モデルならどうしていたかを {time}について尋ねると、{model} で約 {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
+    begin_ask_unpriced:
+        "Asking a model what it would have done sends messages to its provider, with the names of their authors (the command is under “What you can do next”)."
+        / "モデルならどうしていたかを尋ねると、発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
+    last_days(days: &str): "the last {days} days" / "最後の {days} 日間";
     begin_with_model:
         "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."
         / "迷うときは、まず聞くだけにし、そのあと話させてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルなしの Slack と Discord では呼ばれたときだけ話します。";
@@ -71,15 +79,16 @@ texts! {
     cooldown(length: &str, left: &str, listed: &str):
         "Quieter: after a post it stays silent in that channel for {length}. Of the {listed} in the list of this page, about {left} would be left."
         / "静かにする：自分から投稿した後、そのチャンネルでは {length}控えます。このページの一覧にある {listed}のうち、残るのは約 {left} 回です。";
-    /// Why it is this channel: of those with `least` posts or more it has the smallest share that would interrupt.
-    calmest_channel(channel: &str, posts: &str, all: &str, wrong: &str, least: &str):
-        "Begin in one channel, {channel} ({posts} of the {all}): {wrong} of its posts would probably interrupt, the smallest share among the channels with {least} posts or more. With so few posts that may be chance; a channel that you know well is as good. "
+    /// Why it is this channel: its share of posts that would interrupt is smaller than elsewhere, beyond chance.
+    calmest_channel(channel: &str, posts: &str, all: &str, wrong: &str):
+        "Begin in one channel, {channel} ({posts} of the {all}): {wrong} of its posts would probably interrupt, a smaller share than elsewhere, by more than chance explains. "
         "Elsewhere it speaks only when called."
-        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。邪魔になりそうな投稿は {wrong} で、投稿が {least} 回以上のチャンネルの中で割合が最も小さいためです。ただし、この回数では偶然かもしれません。よく知っているチャンネルでも構いません。"
+        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。邪魔になりそうな投稿は {wrong} で、割合が偶然とはいえないほどほかより小さいためです。"
           "ほかでは、呼ばれたときだけ話します。";
-    busiest_channel(channel: &str, posts: &str, all: &str):
-        "Begin in one channel, {channel}: it has the most posts ({posts} of the {all}), so you see most there. Where it would interrupt least, these numbers do not tell. Elsewhere it speaks only when called."
-        / "一つのチャンネルから始める：{channel}（投稿が最も多く、{all}のうち {posts} 回）。様子が最もよくわかるためです。どこが最も邪魔にならないかは、この数字ではわかりません。ほかでは、呼ばれたときだけ話します。";
+    /// Where the shares do not tell the channels apart.
+    known_channel(channel: &str):
+        "Begin in one channel that you know well; {channel} stands for it here. Elsewhere it speaks only when called."
+        / "よく知っているチャンネル一つから始める（ここでは例として {channel}）。ほかでは、呼ばれたときだけ話します。";
     quieter_channel(channel: &str, left: &str, all: &str):
         "Quieter in {channel}, where it would have interrupted most often: there it speaks only when called. {left} of the {all} would be left."
         / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：そこでは、呼ばれたときだけ話します。{all}のうち、残るのは {left} 回です。";

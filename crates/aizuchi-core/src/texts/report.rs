@@ -154,9 +154,6 @@ texts! {
     worse_hours(hours: &str, rest: &str):
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
         / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
-    no_worse_hour:
-        "Single hours differ too little in their share of interruptions to tell them from chance."
-        / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
     /// The hours with the largest numbers, each with its number.
     most_hours(hours: &str):
@@ -171,7 +168,8 @@ texts! {
     worst_hour(hour: &str, wrong: &str, spoke: &str):
         "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
-    as_table: "The same as a table" / "表で見る";
+    hours_details: "More by hour: people, and numbers" / "時間帯別の詳細（人の発言、数字）";
+    timing_details: "Show the delays" / "間隔の分布を見る";
 
     // The moments.
     moments: "Examples" / "場面の例";
@@ -199,8 +197,8 @@ texts! {
 
     note_nobody: "Nobody else answered." / "ほかに誰も答えませんでした。";
     note_nobody_in_hour: "No other person wrote within an hour." / "その後 1 時間、ほかの人の発言はありませんでした。";
-    note_it_first(name: Name<'_>, after: &str):
-        "{name} was the first person to write, {after} later." / "人で最初に発言したのは {name:#}で、{after}後でした。";
+    note_it_first(name: Name<'_>, after: &str, time: &str):
+        "The first other person to write was {name}, {after} later ({time})." / "ほかの人で最初に発言したのは {name:#}で、{after}後（{time}）でした。";
     note_person_first(name: Name<'_>, before: &str):
         "{name} had written {before} earlier." / "{name:#}が、{before}前に発言していました。";
     note_near_after(name: Name<'_>, after: &str):
@@ -255,8 +253,8 @@ texts! {
     which_all(count: &str): "all of them" / "{count} 件すべてです";
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
-        "This counts questions outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some may have been answered later."
-        / "スレッドの外で誰も名指ししない質問のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。後で答えがあったものも含まれます。";
+        "This counts messages with a question mark outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some ask nothing of everyone, and some may have been answered later."
+        / "スレッドの外で誰も名指ししない、疑問符のある発言のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。みんなへの質問とは限らず、後で答えがあったものも含まれます。";
     unanswered_unjudged: "Which of the unanswered questions it would have taken up is not known." / "答えのなかった質問のうち、どれを取り上げていたかはわかりません。";
     unanswered_unknown: "No question in this history can be said for certain to have gone unanswered." / "この履歴には、誰も答えなかったと言い切れる質問がありません。";
 
@@ -290,10 +288,10 @@ texts! {
         "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
         / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. Lengths are estimated from the prompts of this replay, and answers are taken as short: "
-        "tokens that a model spends on thinking are not counted. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
+        "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. It does not include remembering (a model is asked to do so an hour after a message), or "
+        "tokens that a model spends on thinking. Lengths are estimated from the prompts of this replay, and answers are taken as short. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
         / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
-          "答えは短いものとし、モデルが考えるのに使うトークンは数えていません。価格は {date} の公開価格で（今の価格を確かめてください）、"
+          "記憶の費用（発言の 1 時間後にモデルに尋ねます）と、モデルが考えるのに使うトークンは入っていません。答えは短いものとしています。価格は {date} の公開価格で（今の価格を確かめてください）、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// The purposes of the replies.
@@ -326,8 +324,8 @@ texts! {
         / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
     /// How the total and the monthly cost are related.
     cost_period(period: &str, total: &str, model: &str, month: &str):
-        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
-        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
+        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}. Remembering and thinking tokens are not included."
+        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。記憶と思考（thinking）の分は入っていません。";
     cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):
@@ -408,8 +406,8 @@ texts! {
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
     /// `all` of `spoken` is the total including these `times`.
     counted_went_on(times: &str, all: &str, spoken: &str):
-        "That is a lower limit. In addition, the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
-        / "これは少なめの見積もりです。このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
+        "Counted apart: the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
+        / "このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
     counted_ahead:
         "“Before another person wrote” counts the times after which another person did write, and that would probably not have interrupted."
         / "「ほかの人より先」は、その後にほかの人の発言があり、邪魔になりそうでなかったものを数えます。";

@@ -6,78 +6,95 @@ texts! {
         "{name} is a chat companion that listens and decides by itself when to say something."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。";
     headline(name: &str, rate: &str, channels: &str, wrong: &str):
-        "Switched on without a model, {name} would post {rate} in {channels}; {wrong}. As shipped, without a model: nothing unasked."
-        / "モデルなしで話す設定にすると、{name} は {channels}で {rate}投稿し、{wrong}。初期設定のままなら、自分からは投稿しません。";
+        "Switched on without a model, {name} would post {rate} in {channels}. {wrong}; whether a post helps is not measured."
+        / "モデルなしで話す設定にすると、{name} は {channels}で {rate}投稿します。{wrong}。投稿が役に立つかどうかは測っていません。";
     headline_no_post(name: &str, channels: &str):
         "Without a model, {name} would post nothing unasked in {channels}."
         / "モデルなしなら、{name} は {channels}で、自分からは何も投稿しません。";
     your_channel: "your channel" / "1 チャンネル";
     your_channels(channels: &str): "your {channels}" / "{channels}";
-    rate_lately_less(rate: &str): "{rate} (lately less than once)" / "{rate}（最近は月に 1 回未満）";
-    rate_lately(rate: &str, lately: &str): "{rate} (lately about {lately})" / "{rate}（最近は月に約 {lately} 回）";
+    rate_changed(rate: &str, first: &str, last: &str):
+        "{rate} ({first} in the first full month, {last} in the last)" / "{rate}（丸ひと月で数えて、最初の月 {first} 回、最後の月 {last} 回）";
     /// The end of the headline: how many of its posts would interrupt.
-    wrong_none: "none of these posts shows a sign of interrupting" / "邪魔になる様子のあるものはありません";
-    wrong_one_in(number: &str): "about 1 in {number} posts would probably interrupt" / "その約 {number} 回に 1 回は邪魔になりそうです";
-    wrong_half: "about half of the posts would probably interrupt" / "その約半分は邪魔になりそうです";
-    wrong_most: "most of the posts would probably interrupt" / "そのほとんどは邪魔になりそうです";
-    wrong_some(wrong: &str, posts: &str): "{wrong} of {posts} would probably interrupt" / "{posts}のうち {wrong} 回は邪魔になりそうです";
-    in_this_history(period: &str, posts: &str, wrong: &str):
-        "In this history of {period}: {posts} unasked, of which {wrong} would probably interrupt."
-        / "この履歴（{period}）では、自分からの投稿は {posts}、そのうち邪魔になりそうなものは {wrong} です。";
+    wrong_none(posts: &str):
+        "Of {posts} in this history, none shows a sign of cutting into a conversation" / "この履歴での投稿 {posts}に、会話に割り込む様子のものはありません";
+    wrong_some(wrong: &str, posts: &str):
+        "Of {posts} in this history, at least {wrong} would cut into a conversation" / "この履歴での投稿 {posts}のうち、少なくとも {wrong} 回は会話に割り込みます";
+    nothing_as_shipped: "As shipped, without a model, it posts nothing unasked." / "初期設定のままなら、モデルなしで自分から投稿することはありません。";
     /// The benefit of the posts, next to their cost: `reached` of the unanswered questions got one.
-    reached(reached: &str, questions: &str):
-        "{reached} of {questions} that nobody answered got one." / "誰も答えなかった質問 {questions}のうち、投稿したものは {reached} です。";
-    reached_in_hour(reached: &str, questions: &str):
-        "{reached} of {questions} that nobody followed up within an hour got one."
-        / "1 時間誰も応じなかった質問 {questions}のうち、投稿したものは {reached} です。";
+    reached(posts: &str, reached: &str, questions: &str):
+        "Of {posts}, {reached} went to a message in the form of a question that nobody else answered; there are {questions} of these."
+        / "投稿 {posts}のうち、質問の形で、ほかに誰も答えなかった発言へのものは {reached} です（そうした発言は {questions} 件）。";
+    reached_in_hour(posts: &str, reached: &str, questions: &str):
+        "Of {posts}, {reached} went to a message in the form of a question that nobody else followed up within an hour; there are {questions} of these."
+        / "投稿 {posts}のうち、質問の形で、1 時間ほかに誰も応じなかった発言へのものは {reached} です（そうした発言は {questions} 件）。";
     nothing_in_this_history(period: &str):
         "In this history of {period}, the rules found no earlier message to quote."
         / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
     /// The definition, at its first use and in the section on counting.
     interruption:
         "A post counts as an interruption if somebody other than the asker wrote less than a minute before or after it, and later than the message that it is about; "
-        "or if two or more people wrote in the 2 minutes before it, and one of them in the minute after it. This is about timing: whether a post helps is not measured."
+        "or if two or more people wrote in the 2 minutes before it, and one of them in the minute after it. That is a lower limit: a message two minutes away counts as harmless, and so does a post while "
+        "the asker is still typing. This is about timing: whether a post helps is not measured."
         / "「邪魔になりそう」と数えるのは次の場合です。取り上げた発言の後に、尋ねた本人以外の人の発言があり、その前後 1 分以内に投稿する場合と、"
-          "直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが 1 分以内にまた発言する場合です。見ているのはタイミングだけで、投稿が役に立つかどうかは測っていません。";
+          "直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが 1 分以内にまた発言する場合です。これは少なめの数え方で、2 分離れた発言や、尋ねた本人がまだ書いている間の投稿は数えません。"
+          "見ているのはタイミングだけで、投稿が役に立つかどうかは測っていません。";
     as_shipped:
-        "As shipped, without a model, its mode is mention_only, and it posts nothing unasked. The posts on this page need response.mode: companion."
-        / "モデルがないときの初期設定のモードは mention_only で、自分からは何も投稿しません。このページの投稿は、response.mode: companion を設定した場合のものです。";
+        "Without a model its mode is mention_only as shipped; the posts counted here need response.mode: companion."
+        / "モデルがないときの初期設定のモードは mention_only です。ここで数えた投稿は、response.mode: companion を設定した場合のものです。";
     with_model(checks: &str, moments: &str):
         "With a model: it would be asked {checks} whether to speak. The rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others."
         / "モデルを使う場合：話すかどうかを {checks}モデルに尋ねます。モデルの代わりのルールが選んだ「話す場面」は {moments}ですが、モデルが選ぶ場面はそれより少ないことも、多いことも、別の場面のこともあります。";
     cost(money: &str, model: &str):
-        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies."
-        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます。";
+        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies, but not for remembering."
+        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます（記憶の費用は含みません）。";
 
     // The ways to run it, side by side.
-    ways: "Three ways to run it" / "三つの使い方";
+    ways: "Five ways to run it" / "五つの使い方";
     way: "How you run it" / "使い方";
     way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、初期設定のまま：`response.mode: mention_only`";
     way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
     way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、初期設定のまま：`response.mode: companion`";
-    ways_checks(checks: &str): "; the model is asked about {checks} times a month" / "、モデルに尋ねるのは月に約 {checks} 回";
-    /// The definitions for the table. The rules found `moments`, of which `posts` became posts.
-    ways_words(moments: &str, posts: &str):
+    way_model_called: "With a model, `response.mode: mention_only`" / "モデルあり、`response.mode: mention_only`";
+    way_model_proposed: "With a model, `response.mode: propose`" / "モデルあり、`response.mode: propose`";
+    /// All calls of a month, and what they are.
+    ways_calls(calls: &str, checks: &str, replies: &str):
+        ", for about {calls} calls ({checks} checks, {replies} replies). Remembering and thinking cost extra"
+        / "、呼び出し約 {calls} 回分（判断 {checks} 回、返信 {replies} 回）。記憶と思考（thinking）の分は別にかかります";
+    /// The definitions for the table. The rules found `moments`, of which `posts` became posts and `empty` did not.
+    ways_words(moments: &str, empty: &str, posts: &str):
         "A model is a language model that you pay for, or run yourself: it decides, and writes. Without one, fixed rules decide, and all that they can post is a quote of an earlier message. "
-        "A moment is where the rules would think of speaking: there are {moments}, and {posts} of them led to a post."
+        "A moment is where the rules would speak if they had something to say: there are {moments}; at {empty} of them they had not, and {posts} led to a post."
         / "モデルとは、料金を払って使うか自分で動かす言語モデルで、話すかどうかを決め、文章を書きます。モデルなしでは決まったルールが判断し、投稿できるのは前の発言の引用だけです。"
-          "「話す場面」とは、ルールが話そうと考える場面です。{moments}あり、そのうち投稿になるのは {posts} です。";
+          "「話す場面」とは、言うことさえあればルールが話す場面です。{moments}あり、そのうち {empty} 回は言うことがなく、投稿になったのは {posts} 回です。";
     ways_model_speaks:
-        "As soon as the config names a model, it speaks unasked, as in the last line; `response.mode: mention_only` or `observe` keeps it from that."
-        / "設定ファイルにモデルを書くと、最後の行のように自分から話し始めます。そうさせないためには、`response.mode: mention_only` か `observe` を設定します。";
+        "As soon as the config names a model, it speaks unasked, as in the last line, unless `response.mode` says otherwise. `observe` keeps it silent, but costs money with a model: it is asked whether to speak, and to remember."
+        / "設定ファイルにモデルを書くと、`response.mode` を設定しない限り、最後の行のように自分から話し始めます。`observe` なら話しませんが、モデルを使う場合は費用がかかります。話すかどうかの判断と記憶のためにモデルに尋ねるからです。";
     ways_posts: "Posts unasked" / "自分からの投稿";
-    ways_posts_none: "none: it only answers when called" / "なし（呼ばれたときだけ答えます）";
+    ways_posts_none: "none. When called it answers with a quote, a short courtesy, or that it does not know" / "なし。呼ばれると、引用か短いあいさつ、または「わかりません」と答えます";
     ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}（{rate}）";
-    ways_posts_model(moments: &str):
-        "not known: the rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others"
-        / "不明：モデルの代わりのルールが選んだ「話す場面」は {moments}。モデルが選ぶ場面は、それより少ないことも、多いことも、別の場面のこともあります";
+    ways_posts_called: "none: the model only answers when called" / "なし。呼ばれたときだけモデルが答えます";
+    ways_posts_proposed: "only what a person approves" / "人が承認したものだけ";
+    ways_posts_model(rate: &str):
+        "not known; where the rules would speak: {rate}. A model may choose fewer, or more"
+        / "不明。ルールが話す場面は {rate}。モデルが選ぶ場面は、それより少ないことも多いこともあります";
+    /// The same pace per month and per day.
+    month_and_day(month: &str, day: &str): "{month} ({day})" / "{month}（{day}）";
+    ways_decided: "a person decides" / "人が決めます";
+    ways_cost_called: "only its answers and remembering: not estimated" / "答えと記憶の分だけ（見積もりなし）";
+    ways_cost_as_below: "as in the next line" / "次の行と同じ";
+    at_least(count: &str): "at least {count}" / "少なくとも {count}";
     ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
     ways_wrong_model(wrong: &str): "not known ({wrong} of these moments)" / "不明（この場面のうち {wrong}）";
-    ways_reached_in_hour: "Questions without a reply for an hour that get a post" / "1 時間返事がなかった質問のうち、投稿するもの";
-    ways_reached: "Unanswered questions that get a post" / "誰も答えなかった質問のうち、投稿するもの";
+    ways_reached_in_hour: "Messages in the form of a question, left for an hour, that get a post" / "質問の形で 1 時間誰も応じなかった発言のうち、投稿するもの";
+    ways_reached: "Messages in the form of a question, never answered, that get a post" / "質問の形で誰も答えなかった発言のうち、投稿するもの";
     ways_reached_model(count: &str): "not known (the rules noticed {count})" / "不明（ルールが気づいたもの {count}）";
     ways_cost: "A month costs" / "月額";
     ways_cost_with(money: &str, model: &str): "{money} with {model}" / "{money}（{model}）";
+    /// Why the number of interruptions is a lower limit, for the posts.
+    ways_wider(posts: &str):
+        "At least, because a message within one minute counts: within three minutes it is {posts} of the posts."
+        / "「少なくとも」とあるのは、前後 1 分以内の発言だけを数えているためです。前後 3 分なら、投稿では {posts} です。";
     ways_with_asker(posts: &str, moments: &str):
         "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
         / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";
@@ -97,8 +114,8 @@ texts! {
     part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
     /// Where the posts without a model appear.
     places_posted(channel: &str, threads: &str):
-        "It would post where the talk is: {channel} in the channel itself, {threads} in a thread."
-        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}です。";
+        "It would post where the talk is: {channel} in the channel itself, {threads} in a thread. With slack.reply_in: thread it always posts in a thread."
+        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}です。slack.reply_in: thread を設定すると、いつもスレッドの中に投稿します。";
     in_zone(title: &str, zone: &str): "{title} ({zone})" / "{title}（{zone}）";
     hours_posts: "Posts without a model: how many in each hour of the day" / "モデルなしの投稿：1 時間ごとの回数";
     zone(zone: &str):
@@ -139,22 +156,30 @@ texts! {
     month_format: "%b %Y" / "%Y年%-m月";
     part_of_month(month: &str): "{month} (part of it)" / "{month}（途中）";
     posts_column: "Posts without a model" / "モデルなしの投稿";
-    more_lately(newer: &str, older: &str, months: &str):
-        "The number of posts grows: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
-        / "投稿は増えています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
-    less_lately(newer: &str, older: &str, months: &str):
-        "The number of posts falls: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
-        / "投稿は減っています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
-    one_whole_month: "whole month" / "1 か月";
-    whole_months(count: &str): "{count} whole months" / "{count} か月";
+    /// The numbers of posts in the first and the last whole month.
+    more_to_quote(first: &str, last: &str):
+        "It posts more as it has more to quote: {first} in its first full month, {last} in the last."
+        / "引用できる発言が増えるほど、投稿も増えます。丸ひと月で数えると、最初の月は {first} 回、最後の月は {last} 回です。";
+    more_lately(first: &str, last: &str):
+        "The number of posts grows: {first} in the first full month, {last} in the last."
+        / "投稿は増えています。丸ひと月で数えると、最初の月は {first} 回、最後の月は {last} 回です。";
+    less_lately(first: &str, last: &str):
+        "The number of posts falls: {first} in the first full month, {last} in the last."
+        / "投稿は減っています。丸ひと月で数えると、最初の月は {first} 回、最後の月は {last} 回です。";
+    /// How much a new installation has to quote.
+    fresh_start:
+        "This replay began with nothing to quote. A new installation begins with little, too: on Slack and Discord it reads the last 7 days of each channel when it first sees it "
+        "(history_days sets that, up to 3650)."
+        / "この再生は、引用できる発言がない状態から始めています。新しく使い始めるときも、ほとんどありません。Slack と Discord では、チャンネルを初めて見たときに最後の 7 日分を読みます"
+          "（history_days で 3650 日まで変えられます）。";
 
     // Questions that nobody answered.
     noticed_in_hour(questions: &str, noticed: &str, posted: &str):
-        "{questions} got no reply within an hour. The rules noticed {noticed} of them; a post came at {posted}."
-        / "1 時間以内に誰も応じなかった質問が {questions}ありました。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        "Messages in the form of a question that nobody else followed up within an hour: {questions}. The rules noticed {noticed} of them; a post came at {posted}."
+        / "質問の形で、1 時間ほかに誰も応じなかった発言：{questions} 件。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
     noticed(questions: &str, noticed: &str, posted: &str):
-        "{questions} got no answer. The rules noticed {noticed} of them within an hour; a post came at {posted}."
-        / "誰も答えなかった質問が {questions}ありました。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        "Messages in the form of a question that nobody else answered: {questions}. The rules noticed {noticed} of them within an hour; a post came at {posted}."
+        / "質問の形で、ほかに誰も答えなかった発言：{questions} 件。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
 
     // Timing.
     after_question(soon: &str, known: &str, late: &str):

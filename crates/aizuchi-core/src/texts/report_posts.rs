@@ -22,11 +22,24 @@ texts! {
     /// How often it quotes a message that it has quoted within the same day.
     same_quote(count: &str):
         "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";
+    // The posts that stand open.
+    sample: "Some posts, picked by their place in time alone" / "時期だけで選んだ投稿";
+    /// Where not all posts are listed.
+    first_posts(posts: &str): "the first {posts}" / "最初の {posts}";
+    sample_rule(shown: &str, posts: &str):
+        "{shown} of {posts}, evenly spread by their order in time. What they say had no part in the choice."
+        / "{posts}のうち {shown} 件を、時刻の順に等間隔で選びました。内容は選ぶ基準にしていません。";
+    left_open: "Posts at a message in the form of a question that nobody else followed up" / "質問の形で、ほかに誰も応じなかった発言への投稿";
+    /// Of the posts that are listed.
+    left_open_rule(count: &str, posts: &str):
+        "{count} of {posts}. The others are at a question that somebody followed up, or at something else."
+        / "{posts}のうち {count} 件です。そのほかは、誰かが応じた質問か、質問でない発言への投稿です。";
+    left_open_shown(shown: &str): "Besides those above, {shown} of them, spread over time:" / "上に示したもののほかに {shown} 件（時期が偏らないように選択）：";
     badge_same_quote: "the same quote again" / "同じ引用の繰り返し";
     badge_left_open: "no other person followed up within an hour" / "1 時間、ほかに応じた人なし";
     badge_late: "more than 30 min after the question" / "質問から 30 分を過ぎた投稿";
     what_followed: "After that" / "その後";
-    nothing_followed: "nobody wrote within an hour" / "1 時間以内に発言なし";
+    nothing_followed: "nobody wrote in the hour after the post" / "投稿後 1 時間、発言なし";
     /// For messages that are left out, in addition to those that are shown.
     more_left_out(count: &str): "{count} more, not shown" / "ほかに {count} 件（省略）";
 

@@ -9,6 +9,10 @@ texts! {
     replayed_here:
         "This replay ran on your machine, asked no model and sent nothing."
         / "この再生は皆さんのマシンだけで行い、モデルには尋ねず、何も送っていません。";
+    /// Of the command that asks a model.
+    judge_model:
+        "`--judge model` sends a model’s provider the messages around each moment of the time that it is asked about, with the names of their authors."
+        / "`--judge model` を付けると、尋ねる期間のそれぞれの場面の前後の発言が、書いた人の名前つきでモデルの提供元に送られます。";
     /// For a replay with a model's answers.
     replayed_with_model:
         "For this replay, a model read the messages around each moment, unless its answers were there already."
