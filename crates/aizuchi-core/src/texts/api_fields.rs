@@ -32,7 +32,7 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだわからない。",
     ),
     (
-        "Identifies the database: a new one in its place, and one that was restored from a backup, has another.",
+        "Identifies the database. It changes when the database is recreated or restored from a backup.",
         "データベースを表す ID。新しく作り直すか、バックアップから復元すると変わる。",
     ),
     (
@@ -50,8 +50,8 @@ pub const MEANINGS: [(&str, &str); 66] = [
     ("If they were asked for.", "求められた場合だけ返す。"),
     ("May be blank if there are files.", "ファイルがあれば空でもよい。"),
     (
-        "Memories that wait to be made, each with why it is not made if its newest call failed.",
-        "作られるのを待っている記憶。最後の呼び出しに失敗したものは、作成できていない理由も。",
+        "Memories that are waiting to be made, each with the error if its newest model call failed.",
+        "作られるのを待っている記憶。最後のモデル呼び出しに失敗したものは、そのエラーも。",
     ),
     ("Null if its answer could not be used.", "答えが使えなかった場合は null。"),
     (
@@ -100,10 +100,6 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "このチャンネル（ID で指定）と、そのスレッドで有効なものだけ。",
     ),
     (
-        "Posts and answers that were given up and wait for the operator.",
-        "あきらめた投稿や返事のうち、運用する人の対応を待っているもの。",
-    ),
-    (
         "Required, because `null` has a meaning of its own: back to the configured mode.",
         "省略できない。`null` は「設定どおりのモードに戻す」という意味になる。",
     ),
@@ -139,6 +135,10 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "費用の上限（料金表の通貨）。省略すると何も尋ねず、費用だけを返す。",
     ),
     (
+        "The number of posts and answers that failed for good and wait for an operator.",
+        "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
+    ),
+    (
         "The order whose text this one replaces; it keeps its channel.",
         "文を差し替える指示の番号。チャンネルは変わらない。",
     ),
@@ -162,8 +162,8 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
     ),
     (
-        "When the newest backup was made, by whichever process.",
-        "最後にバックアップを作った時刻。どのプロセスが作ったものでもよい。",
+        "When the newest backup was made, by any process; null if none is known.",
+        "最後にバックアップを作った時刻（どのプロセスが作ったものでもよい）。なければ null。",
     ),
     (
         "Where it offers to speak by itself, and nobody has answered.",
