@@ -4,32 +4,18 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 66] = [
+pub const MEANINGS: [(&str, &str); 67] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
     (
         "As the config would have it; names of tools with commas between them. Null: nothing is set there any more.",
         "設定ファイルと同じ書き方。道具の名前はコンマで区切る。null なら、ここでの指定をやめる。",
     ),
-    ("Days begin at midnight there.", "ここでの午前 0 時を一日の始まりとする。"),
     ("For each channel in which somebody has decided.", "誰かが決めたことのあるチャンネルごと。"),
-    (
-        "How many days, today among them: 1 to 90, and 30 if omitted.",
-        "今日を含む日数。1 から 90 まで、省略すると 30。",
-    ),
-    (
-        "How many decisions ended so; `open` are those that have not.",
-        "その結果に終わった判断の数。`open` はまだ終わっていないもの。",
-    ),
-    ("How many marks of each kind were set.", "付けられた評価の、種類ごとの数。"),
-    (
-        "How soon answers came, in each channel in which somebody answered.",
-        "返事が来るまでの時間。返事のあったチャンネルごと。",
-    ),
     ("How the file is called.", "ファイルの名前。"),
     (
-        "How welcome it was, in the channels where it chose anything by itself. The last hour is not known yet.",
-        "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだわからない。",
+        "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
+        "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだ含まない。",
     ),
     (
         "Identifies the database. It changes when the database is recreated or restored from a backup.",
@@ -74,7 +60,6 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "Of the call; if nothing was asked, an estimate.",
         "呼び出しで使った分。何も尋ねなかった場合は見積もり。",
     ),
-    ("Oldest first.", "古い順。"),
     (
         "Only in this workspace, by its id. Without one it is all of them.",
         "このワークスペースの中だけ（ID で指定）。省略するとすべて。",
@@ -108,7 +93,9 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "省略できない。`null` は「評価なし」という意味になる。",
     ),
     ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
+    ("The currency of all amounts.", "金額の通貨。"),
     ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
+    ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
     ("The id of a channel.", "チャンネルの ID。"),
     ("The id of a message, or a time in epoch seconds.", "発言の ID、またはエポック秒の時刻。"),
     ("The id of a message.", "発言の ID。"),
@@ -124,10 +111,18 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "The id of a workspace. Without one it is the local room.",
         "ワークスペースの ID。省略するとローカルルーム。",
     ),
+    (
+        "The id of a workspace; the local room if omitted.",
+        "ワークスペースの ID。省略するとローカルルーム。",
+    ),
     ("The id of the message that was sent with it.", "このファイルを付けて送られた発言の ID。"),
     (
         "The ids of files that were uploaded for it.",
         "この発言に付けるために送っておいたファイルの ID。",
+    ),
+    (
+        "The median delays of answers, for each channel with any answers.",
+        "返事が来るまでの時間の中央値。返事のあったチャンネルごと。",
     ),
     ("The models that can be chosen.", "選べるモデル。"),
     (
@@ -135,12 +130,25 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "費用の上限（料金表の通貨）。省略すると何も尋ねず、費用だけを返す。",
     ),
     (
+        "The number of days, including today: 1 to 90; 30 if omitted.",
+        "今日を含む日数。1 から 90 まで。省略すると 30。",
+    ),
+    (
+        "The number of decisions by outcome; `open` counts those that have not ended.",
+        "結果ごとの判断の数。`open` はまだ終わっていないもの。",
+    ),
+    ("The number of marks of each kind.", "種類ごとの評価の数。"),
+    (
         "The number of posts and answers that failed for good and wait for an operator.",
         "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
     ),
     (
         "The order whose text this one replaces; it keeps its channel.",
         "文を差し替える指示の番号。チャンネルは変わらない。",
+    ),
+    (
+        "The time zone in which days begin at midnight.",
+        "一日の始まり（午前 0 時）を決めるタイムゾーン。",
     ),
     (
         "The value of `before` for the page before, if there is one.",
@@ -156,7 +164,6 @@ pub const MEANINGS: [(&str, &str); 66] = [
         "属しているはずのワークスペース。省略するとどれでもよい。",
     ),
     ("What is said instead, if the choice is `edit`.", "`edit` を選んだ場合に、代わりに話す文。"),
-    ("What money is in.", "金額の通貨。"),
     (
         "What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.",
         "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
