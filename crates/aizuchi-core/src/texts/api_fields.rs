@@ -4,14 +4,13 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 67] = [
+pub const MEANINGS: [(&str, &str); 70] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
     (
         "As the config would have it; names of tools with commas between them. Null: nothing is set there any more.",
         "設定ファイルと同じ書き方。道具の名前はコンマで区切る。null なら、ここでの指定をやめる。",
     ),
-    ("For each channel in which somebody has decided.", "誰かが決めたことのあるチャンネルごと。"),
     ("How the file is called.", "ファイルの名前。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -39,11 +38,6 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "Memories that are waiting to be made, each with the error if its newest model call failed.",
         "作られるのを待っている記憶。最後のモデル呼び出しに失敗したものは、そのエラーも。",
     ),
-    ("Null if its answer could not be used.", "答えが使えなかった場合は null。"),
-    (
-        "Null if nothing was asked, or the answer could not be used.",
-        "何も尋ねなかった場合と、答えが使えなかった場合は null。",
-    ),
     (
         "Of a channel, if there are older ones: the value of `before` for them.",
         "チャンネルを指定し、さらに古いものがある場合に、次に `before` に指定する値。",
@@ -55,10 +49,6 @@ pub const MEANINGS: [(&str, &str); 67] = [
     (
         "Of a channel: the `older` of the page behind the one that is wanted.",
         "チャンネルを指定した場合に使う。一つ新しいページの `older` の値。",
-    ),
-    (
-        "Of the call; if nothing was asked, an estimate.",
-        "呼び出しで使った分。何も尋ねなかった場合は見積もり。",
     ),
     (
         "Only in this workspace, by its id. Without one it is all of them.",
@@ -81,6 +71,10 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
     (
+        "Only this workspace, by its id; all workspaces if omitted.",
+        "このワークスペースだけ（ID で指定）。省略するとすべて。",
+    ),
+    (
         "Only what holds in this channel or one of its threads, by its id.",
         "このチャンネル（ID で指定）と、そのスレッドで有効なものだけ。",
     ),
@@ -88,11 +82,12 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "Required, because `null` has a meaning of its own: back to the configured mode.",
         "省略できない。`null` は「設定どおりのモードに戻す」という意味になる。",
     ),
-    (
-        "Required, because `null` has a meaning of its own: no mark.",
-        "省略できない。`null` は「評価なし」という意味になる。",
-    ),
+    ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
     ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
+    (
+        "The `older` value of a page, to get the next older one.",
+        "さらに古いページを読むときに指定する、いまのページの `older` の値。",
+    ),
     ("The currency of all amounts.", "金額の通貨。"),
     ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
     ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
@@ -117,17 +112,26 @@ pub const MEANINGS: [(&str, &str); 67] = [
     ),
     ("The id of the message that was sent with it.", "このファイルを付けて送られた発言の ID。"),
     (
+        "The id of the workspace to look in; all workspaces if omitted.",
+        "対象を探すワークスペースの ID。省略するとすべて。",
+    ),
+    (
         "The ids of files that were uploaded for it.",
         "この発言に付けるために送っておいたファイルの ID。",
+    ),
+    (
+        "The maximum cost, in the currency of the prices. If omitted, the judge is not asked and the cost is estimated.",
+        "費用の上限（料金表の通貨）。省略すると、判断役には尋ねず、費用の見積もりだけを返す。",
     ),
     (
         "The median delays of answers, for each channel with any answers.",
         "返事が来るまでの時間の中央値。返事のあったチャンネルごと。",
     ),
+    ("The model that was asked now, or would be.", "今回尋ねた、または尋ねることになるモデル。"),
     ("The models that can be chosen.", "選べるモデル。"),
     (
-        "The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.",
-        "費用の上限（料金表の通貨）。省略すると何も尋ねず、費用だけを返す。",
+        "The new verdict; null if the judge was not asked or its answer could not be used.",
+        "今回の判断。尋ねなかった場合と、答えが使えなかった場合は null。",
     ),
     (
         "The number of days, including today: 1 to 90; 30 if omitted.",
@@ -147,8 +151,24 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "文を差し替える指示の番号。チャンネルは変わらない。",
     ),
     (
+        "The recorded verdict; null if the judge's answer could not be used.",
+        "記録にある判断。判断役の答えが使えなかった場合は null。",
+    ),
+    (
+        "The text to post instead, if the choice is `edit`.",
+        "`edit` を選んだ場合に、代わりに投稿する文。",
+    ),
+    (
         "The time zone in which days begin at midnight.",
         "一日の始まり（午前 0 時）を決めるタイムゾーン。",
+    ),
+    (
+        "The tokens of the call; an estimate if the judge was not asked.",
+        "呼び出しで使ったトークン数。尋ねなかった場合は見積もり。",
+    ),
+    (
+        "The value of `before` for the next older page, if there is one.",
+        "さらに古いものがある場合に、次に `before` に指定する値。",
     ),
     (
         "The value of `before` for the page before, if there is one.",
@@ -160,21 +180,20 @@ pub const MEANINGS: [(&str, &str); 67] = [
     ),
     ("The version, which a change names as `before`.", "版。変更するときに `before` に指定する。"),
     (
-        "The workspace that it must be of. Without one it may be of any.",
-        "属しているはずのワークスペース。省略するとどれでもよい。",
+        "Unanswered offers of the persona to speak by itself.",
+        "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
-    ("What is said instead, if the choice is `edit`.", "`edit` を選んだ場合に、代わりに話す文。"),
     (
         "What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.",
         "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
     ),
     (
-        "When the newest backup was made, by any process; null if none is known.",
-        "最後にバックアップを作った時刻（どのプロセスが作ったものでもよい）。なければ null。",
+        "What was learned from decisions about proposals, for each channel with any.",
+        "提案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
     ),
     (
-        "Where it offers to speak by itself, and nobody has answered.",
-        "自分から話してよいかを尋ね、まだ返事のない場所。",
+        "When the newest backup was made, by any process; null if none is known.",
+        "最後にバックアップを作った時刻（どのプロセスが作ったものでもよい）。なければ null。",
     ),
     ("Where the database is, without credentials.", "データベースの場所（認証情報は除く）。"),
     (
@@ -193,8 +212,10 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "Whether memories of threads that were active less recently are left out.",
         "しばらく動きのないスレッドの記憶を省いているか。",
     ),
-    ("Who was asked now, or would be.", "今回尋ねた、または尋ねることになるモデル。"),
-    ("Why there is no verdict now.", "今回の判断がない理由。"),
+    (
+        "Why there is no new verdict, although the judge was asked.",
+        "尋ねたのに今回の判断がない場合、その理由。",
+    ),
     ("Without one it holds in all channels.", "省略するとすべてのチャンネルで有効。"),
     ("Without one it holds in the whole channel.", "省略するとチャンネル全体で有効。"),
     (
