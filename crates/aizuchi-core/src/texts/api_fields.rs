@@ -4,13 +4,8 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 70] = [
+pub const MEANINGS: [(&str, &str); 67] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
-    ("Also what is not in force any more.", "すでに効力のないものも含める。"),
-    (
-        "As the config would have it; names of tools with commas between them. Null: nothing is set there any more.",
-        "設定ファイルと同じ書き方。道具の名前はコンマで区切る。null なら、ここでの指定をやめる。",
-    ),
     ("How the file is called.", "ファイルの名前。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -51,12 +46,12 @@ pub const MEANINGS: [(&str, &str); 70] = [
         "チャンネルを指定した場合に使う。一つ新しいページの `older` の値。",
     ),
     (
-        "Only in this workspace, by its id. Without one it is all of them.",
-        "このワークスペースの中だけ（ID で指定）。省略するとすべて。",
-    ),
-    (
         "Only of this workspace, by its id. Without one it is all of them.",
         "このワークスペースのものだけ（ID で指定）。省略するとすべて。",
+    ),
+    (
+        "Only orders that apply in this channel, by its id, or in one of its threads.",
+        "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
     ),
     (
         "Only the local room has files; it is the default.",
@@ -74,15 +69,11 @@ pub const MEANINGS: [(&str, &str); 70] = [
         "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
-    (
-        "Only what holds in this channel or one of its threads, by its id.",
-        "このチャンネル（ID で指定）と、そのスレッドで有効なものだけ。",
-    ),
-    (
-        "Required, because `null` has a meaning of its own: back to the configured mode.",
-        "省略できない。`null` は「設定どおりのモードに戻す」という意味になる。",
-    ),
     ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
+    (
+        "Required; `null` restores the configured mode.",
+        "省略できない。`null` を指定すると設定どおりのモードに戻す。",
+    ),
     ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
     (
         "The `older` value of a page, to get the next older one.",
@@ -92,15 +83,15 @@ pub const MEANINGS: [(&str, &str); 70] = [
     ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
     ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
     ("The id of a channel.", "チャンネルの ID。"),
+    (
+        "The id of a channel; all channels if omitted.",
+        "チャンネルの ID。省略するとすべてのチャンネル。",
+    ),
     ("The id of a message, or a time in epoch seconds.", "発言の ID、またはエポック秒の時刻。"),
     ("The id of a message.", "発言の ID。"),
     (
-        "The id of a thread's first message. Without one it holds in the whole channel.",
-        "スレッドの最初の発言の ID。なければチャンネル全体に効く。",
-    ),
-    (
-        "The id of a thread's first message. Without one it is the channel.",
-        "スレッドの最初の発言の ID。なければチャンネルを指す。",
+        "The id of a thread's first message; the whole channel if omitted.",
+        "スレッドの最初の発言の ID。省略するとチャンネル全体。",
     ),
     (
         "The id of a workspace. Without one it is the local room.",
@@ -134,6 +125,10 @@ pub const MEANINGS: [(&str, &str); 70] = [
         "今回の判断。尋ねなかった場合と、答えが使えなかった場合は null。",
     ),
     (
+        "The number of an order whose text is replaced; it keeps its channel and thread.",
+        "文を差し替える指示の番号。チャンネルとスレッドは変わらない。",
+    ),
+    (
         "The number of days, including today: 1 to 90; 30 if omitted.",
         "今日を含む日数。1 から 90 まで。省略すると 30。",
     ),
@@ -145,10 +140,6 @@ pub const MEANINGS: [(&str, &str); 70] = [
     (
         "The number of posts and answers that failed for good and wait for an operator.",
         "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
-    ),
-    (
-        "The order whose text this one replaces; it keeps its channel.",
-        "文を差し替える指示の番号。チャンネルは変わらない。",
     ),
     (
         "The recorded verdict; null if the judge's answer could not be used.",
@@ -178,6 +169,10 @@ pub const MEANINGS: [(&str, &str); 70] = [
         "The value of `before` for the page before, if there is one: a time in milliseconds.",
         "さらに古いものがある場合に、次に `before` に指定する値（ミリ秒の時刻）。",
     ),
+    (
+        "The value, written as in the config; names of tools are separated by commas. Null clears the setting there.",
+        "値（設定ファイルと同じ書き方）。ツールの名前はコンマで区切る。null を指定すると、ここでの設定を取り消す。",
+    ),
     ("The version, which a change names as `before`.", "版。変更するときに `before` に指定する。"),
     (
         "Unanswered offers of the persona to speak by itself.",
@@ -205,19 +200,21 @@ pub const MEANINGS: [(&str, &str); 70] = [
         "閲覧している人が読めるのに `talks` にないチャンネルがあるか（ほかのワークスペースの 51 番目以降）。",
     ),
     (
-        "Whether it is a draft at first, which is followed once it is kept.",
-        "まず下書きにするか。下書きには、採用されてから従う。",
-    ),
-    (
         "Whether memories of threads that were active less recently are left out.",
         "しばらく動きのないスレッドの記憶を省いているか。",
+    ),
+    (
+        "Whether to also return orders that are no longer in force.",
+        "すでに効力のない指示も返すか。",
+    ),
+    (
+        "Whether to give the order as a draft, which is not followed until it is kept.",
+        "下書きとして追加するか。下書きには、採用されるまで従わない。",
     ),
     (
         "Why there is no new verdict, although the judge was asked.",
         "尋ねたのに今回の判断がない場合、その理由。",
     ),
-    ("Without one it holds in all channels.", "省略するとすべてのチャンネルで有効。"),
-    ("Without one it holds in the whole channel.", "省略するとチャンネル全体で有効。"),
     (
         "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
         "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
