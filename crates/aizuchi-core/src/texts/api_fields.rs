@@ -4,9 +4,7 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 67] = [
-    ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
-    ("How the file is called.", "ファイルの名前。"),
+pub const MEANINGS: [(&str, &str); 62] = [
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
         "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだ含まない。",
@@ -16,54 +14,17 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "データベースを表す ID。新しく作り直すか、バックアップから復元すると変わる。",
     ),
     (
-        "If a thread was asked for: the message that it is under, or null.",
-        "スレッドを指定した場合、そのもとの発言。なければ null。",
-    ),
-    (
-        "If there are newer messages than these after a message or time: the value of `after` for them.",
-        "ある発言や時刻よりあとを読み、まだ続きがある場合に、次に `after` に指定する値。",
-    ),
-    (
-        "If there are older messages than these newest ones: the value of `before` for them.",
-        "新しいほうから読み、さらに古い発言がある場合に、次に `before` に指定する値。",
-    ),
-    ("If they were asked for.", "求められた場合だけ返す。"),
-    ("May be blank if there are files.", "ファイルがあれば空でもよい。"),
-    (
         "Memories that are waiting to be made, each with the error if its newest model call failed.",
         "作られるのを待っている記憶。最後のモデル呼び出しに失敗したものは、そのエラーも。",
     ),
     (
-        "Of a channel, if there are older ones: the value of `before` for them.",
-        "チャンネルを指定し、さらに古いものがある場合に、次に `before` に指定する値。",
+        "Only messages after this one, by its id, or after this time in epoch seconds.",
+        "この ID の発言、またはこの時刻（エポック秒）よりあとの発言だけを返す。",
     ),
-    (
-        "Of a channel: only decisions that ended so, are `open`, or had an attempt that was `superseded`.",
-        "チャンネルを指定した場合、その結果で終わった判断だけ。`open` は未完了のもの、`superseded` は試みが取り消されたもの。",
-    ),
-    (
-        "Of a channel: the `older` of the page behind the one that is wanted.",
-        "チャンネルを指定した場合に使う。一つ新しいページの `older` の値。",
-    ),
-    (
-        "Only of this workspace, by its id. Without one it is all of them.",
-        "このワークスペースのものだけ（ID で指定）。省略するとすべて。",
-    ),
+    ("Only messages before this one, by its id.", "この ID の発言より前の発言だけを返す。"),
     (
         "Only orders that apply in this channel, by its id, or in one of its threads.",
         "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
-    ),
-    (
-        "Only the local room has files; it is the default.",
-        "ファイルがあるのはローカルルームだけ。省略してもローカルルームになる。",
-    ),
-    (
-        "Only the local room takes this; it is the default.",
-        "受け付けるのはローカルルームだけ。省略してもローカルルームになる。",
-    ),
-    (
-        "Only this workspace, by its id. Without one it is all of them.",
-        "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
     (
         "Only this workspace, by its id; all workspaces if omitted.",
@@ -74,41 +35,48 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "Required; `null` restores the configured mode.",
         "省略できない。`null` を指定すると設定どおりのモードに戻す。",
     ),
-    ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
     (
         "The `older` value of a page, to get the next older one.",
         "さらに古いページを読むときに指定する、いまのページの `older` の値。",
     ),
+    (
+        "The address of the model; null if it is the provider's own.",
+        "モデルのアドレス。提供元の既定のアドレスなら null。",
+    ),
     ("The currency of all amounts.", "金額の通貨。"),
-    ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
     ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
     ("The id of a channel.", "チャンネルの ID。"),
     (
         "The id of a channel; all channels if omitted.",
         "チャンネルの ID。省略するとすべてのチャンネル。",
     ),
-    ("The id of a message, or a time in epoch seconds.", "発言の ID、またはエポック秒の時刻。"),
-    ("The id of a message.", "発言の ID。"),
     (
         "The id of a thread's first message; the whole channel if omitted.",
         "スレッドの最初の発言の ID。省略するとチャンネル全体。",
     ),
     (
-        "The id of a workspace. Without one it is the local room.",
-        "ワークスペースの ID。省略するとローカルルーム。",
-    ),
-    (
         "The id of a workspace; the local room if omitted.",
         "ワークスペースの ID。省略するとローカルルーム。",
     ),
-    ("The id of the message that was sent with it.", "このファイルを付けて送られた発言の ID。"),
+    (
+        "The id of the local room, which is the default. No other workspace accepts this request.",
+        "ローカルルームの ID。省略してもよい。ほかのワークスペースではこのリクエストを受け付けない。",
+    ),
+    (
+        "The id of the local room, which is the default. No other workspace serves files.",
+        "ローカルルームの ID。省略してもよい。ほかのワークスペースのファイルは取得できない。",
+    ),
+    (
+        "The id of the message that the file was sent with.",
+        "このファイルを付けて送られた発言の ID。",
+    ),
     (
         "The id of the workspace to look in; all workspaces if omitted.",
         "対象を探すワークスペースの ID。省略するとすべて。",
     ),
     (
-        "The ids of files that were uploaded for it.",
-        "この発言に付けるために送っておいたファイルの ID。",
+        "The ids of files that were uploaded for this message.",
+        "この発言に付けるためにアップロードしておいたファイルの ID。",
     ),
     (
         "The maximum cost, in the currency of the prices. If omitted, the judge is not asked and the cost is estimated.",
@@ -120,6 +88,7 @@ pub const MEANINGS: [(&str, &str); 67] = [
     ),
     ("The model that was asked now, or would be.", "今回尋ねた、または尋ねることになるモデル。"),
     ("The models that can be chosen.", "選べるモデル。"),
+    ("The name of the file.", "ファイル名。"),
     (
         "The new verdict; null if the judge was not asked or its answer could not be used.",
         "今回の判断。尋ねなかった場合と、答えが使えなかった場合は null。",
@@ -146,6 +115,10 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "記録にある判断。判断役の答えが使えなかった場合は null。",
     ),
     (
+        "The text of the message. It may be blank if there are files.",
+        "発言の本文。ファイルがあれば空でもよい。",
+    ),
+    (
         "The text to post instead, if the choice is `edit`.",
         "`edit` を選んだ場合に、代わりに投稿する文。",
     ),
@@ -162,29 +135,29 @@ pub const MEANINGS: [(&str, &str); 67] = [
         "さらに古いものがある場合に、次に `before` に指定する値。",
     ),
     (
-        "The value of `before` for the page before, if there is one.",
-        "さらに古いものがある場合に、次に `before` に指定する値。",
-    ),
-    (
-        "The value of `before` for the page before, if there is one: a time in milliseconds.",
-        "さらに古いものがある場合に、次に `before` に指定する値（ミリ秒の時刻）。",
+        "The value of `before` for the next older page, if there is one: a time in epoch milliseconds.",
+        "さらに古いものがある場合に、次に `before` に指定する値（エポックミリ秒の時刻）。",
     ),
     (
         "The value, written as in the config; names of tools are separated by commas. Null clears the setting there.",
         "値（設定ファイルと同じ書き方）。ツールの名前はコンマで区切る。null を指定すると、ここでの設定を取り消す。",
     ),
-    ("The version, which a change names as `before`.", "版。変更するときに `before` に指定する。"),
+    ("The version to restore: the `before` of a change.", "戻したい版。変更履歴の `before` の値。"),
+    (
+        "The visitor's role: `viewer`, `operator` or `admin`; null without a sign-in.",
+        "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
+    ),
     (
         "Unanswered offers of the persona to speak by itself.",
         "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
     (
-        "What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.",
-        "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
-    ),
-    (
         "What was learned from decisions about proposals, for each channel with any.",
         "提案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
+    ),
+    (
+        "When a mute of the whole workspace ends; null if it is not muted.",
+        "ワークスペース全体のミュートが終わる時刻。ミュートしていなければ null。",
     ),
     (
         "When the newest backup was made, by any process; null if none is known.",
@@ -192,20 +165,20 @@ pub const MEANINGS: [(&str, &str); 67] = [
     ),
     ("Where the database is, without credentials.", "データベースの場所（認証情報は除く）。"),
     (
-        "Where the model is, if not at its provider's own address.",
-        "モデルの場所。提供元のいつものアドレスなら指定しない。",
+        "Whether `talks` leaves out channels that the visitor may read: it has at most 50, except in the local room.",
+        "閲覧している人が読めるチャンネルのうち、`talks` にないものがあるか（ローカルルームを除き、最大 50 個）。",
     ),
     (
-        "Whether `talks` lacks channels that the visitor may read: those after the first fifty of another workspace.",
-        "閲覧している人が読めるのに `talks` にないチャンネルがあるか（ほかのワークスペースの 51 番目以降）。",
-    ),
-    (
-        "Whether memories of threads that were active less recently are left out.",
+        "Whether memories of less recently active threads are left out.",
         "しばらく動きのないスレッドの記憶を省いているか。",
     ),
     (
         "Whether to also return orders that are no longer in force.",
         "すでに効力のない指示も返すか。",
+    ),
+    (
+        "Whether to also return the decisions about these messages.",
+        "これらの発言についての判断も返すか。",
     ),
     (
         "Whether to give the order as a draft, which is not followed until it is kept.",
@@ -214,6 +187,34 @@ pub const MEANINGS: [(&str, &str); 67] = [
     (
         "Why there is no new verdict, although the judge was asked.",
         "尋ねたのに今回の判断がない場合、その理由。",
+    ),
+    (
+        "With `after`: the value of `after` for the next newer page, if there is one.",
+        "`after` を指定し、さらに新しい発言がある場合に、次に `after` に指定する値。",
+    ),
+    (
+        "With `channel`: only decisions that ended this way, are still `open`, or had a `superseded` attempt.",
+        "`channel` を指定した場合、この結果で終わった判断だけを返す。`open` は未完了のもの、`superseded` は試みが取り消されたもの。",
+    ),
+    (
+        "With `channel`: the `older` value of a page, to get the next older one.",
+        "`channel` を指定した場合に使う。さらに古いページを読むときに指定する、いまのページの `older` の値。",
+    ),
+    (
+        "With `channel`: the value of `before` for the next older page, if there is one.",
+        "`channel` を指定し、さらに古いものがある場合に、次に `before` に指定する値。",
+    ),
+    (
+        "With `decisions`: the decisions about these messages.",
+        "`decisions` を指定した場合、これらの発言についての判断。",
+    ),
+    (
+        "With `thread`: the first message of the thread; null if it is not known.",
+        "`thread` を指定した場合、そのスレッドの最初の発言。見つからなければ null。",
+    ),
+    (
+        "Without `after`: the value of `before` for the next older page, if there is one.",
+        "`after` を指定せず、さらに古い発言がある場合に、次に `before` に指定する値。",
     ),
     (
         "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
