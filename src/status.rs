@@ -26,46 +26,47 @@ pub struct Status {
     pub version: &'static str,
     /// Where the database is, without credentials.
     pub database: String,
-    /// Identifies the database: a new one in its place, and one that was restored from a backup, has another.
+    /// Identifies the database. It changes when the database is recreated or restored from a backup.
     pub installation: Arc<str>,
     pub workspaces: Vec<WorkspaceStatus>,
-    /// Posts and answers that were given up and wait for the operator.
+    /// The number of posts and answers that failed for good and wait for an operator.
     pub dead_letters: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkspaceStatus {
     pub workspace: WorkspaceId,
-    /// Only the running program knows.
+    /// Known only to the running program, and otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionStatus>,
     /// When a mute of the whole workspace ends, in epoch seconds.
     pub muted_until: Option<f64>,
     pub channels: Vec<ChannelStatus>,
-    /// Since midnight.
+    /// The tokens used since midnight.
     pub tokens_today: u64,
-    /// In the price table's currency.
+    /// The cost since midnight, in the currency of the price table.
     pub money_today: f64,
-    /// Within the last 30 days.
+    /// The cost of the last 30 days.
     pub money_this_month: f64,
-    /// Those of the tokens whose price is not known.
+    /// The tokens among these whose price is unknown.
     pub unpriced_tokens_today: u64,
     pub unpriced_tokens_this_month: u64,
 }
 
-/// Whether a workspace is heard.
+/// The state of a workspace's connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionStatus {
-    /// As its users call the workspace; `None` is the local room, direct messages, or one that is not connected.
+    /// The name that users see; null for the local room, for direct messages, and while the workspace is not connected.
     pub name: Option<String>,
-    /// As users call the platform; `None` is the local room.
+    /// The name of the platform; null for the local room, and while the workspace is not connected.
     pub platform: Option<String>,
-    /// Why it is not heard, if so.
+    /// Why the workspace cannot be heard now; null if it can.
     pub outage: Option<String>,
-    /// The channels that are not read since the last gap, of all its channels, on platforms that can miss messages.
+    /// The number of channels, out of `channels`, not yet read since the last gap. Both are 0 on platforms that cannot
+    /// miss messages.
     pub behind: usize,
     pub channels: usize,
-    /// The channels that cannot be read.
+    /// The number of channels whose last read failed.
     pub failing: usize,
 }
 
@@ -79,11 +80,11 @@ pub struct ChannelStatus {
     pub last_heard: Option<f64>,
     pub last_spoke: Option<f64>,
     pub pending: Vec<PendingStatus>,
-    /// How the decisions since midnight ended, by outcome; `open` are those that have not.
+    /// The number of decisions since midnight by outcome; `open` counts those that have not ended.
     pub decisions_today: BTreeMap<&'static str, usize>,
     pub tokens_today: u64,
     pub money_today: f64,
-    /// Those of the tokens whose price is not known.
+    /// The tokens among these whose price is unknown.
     pub unpriced_tokens_today: u64,
 }
 
@@ -97,15 +98,15 @@ pub fn told_cost(language: Language, money: f64, currency: &str, unpriced_tokens
     }
 }
 
-/// A step that waits.
+/// A pending step of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PendingStatus {
     pub verb: &'static str,
     pub thread: Option<String>,
     pub due: f64,
-    /// Somebody waits for it who addressed the companion.
+    /// Whether a user addressed the persona and waits for an answer.
     pub owed: bool,
-    /// It is being worked on now.
+    /// Whether the step is being worked on now.
     pub in_progress: bool,
 }
 

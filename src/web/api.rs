@@ -39,7 +39,7 @@ const MAX_TALKS: usize = 50;
 pub struct ChannelsAnswer {
     persona: PersonaView,
     channels: Vec<ChannelView>,
-    /// The end of a mute of the whole workspace.
+    /// When a mute of the whole workspace ends; null if it is not muted.
     muted_until: Option<f64>,
     revision: u64,
 }
@@ -49,13 +49,13 @@ pub struct PersonaView {
     name: String,
 }
 
-/// All that a page shows at first.
+/// The initial content of a page: channels, messages and decisions.
 #[derive(Serialize, JsonSchema)]
 pub struct RoomAnswer {
     channels: Vec<ChannelView>,
     muted_until: Option<f64>,
     talks: Vec<TalkView>,
-    /// Whether `talks` lacks channels that the visitor may read: those after the first fifty of another workspace.
+    /// Whether `talks` leaves out channels that the visitor may read: it has at most 50, except in the local room.
     truncated: bool,
     revision: u64,
 }
@@ -65,7 +65,7 @@ pub struct RoomAnswer {
 pub struct TalkView {
     channel: ChannelId,
     messages: Vec<MessageView>,
-    /// If there are older messages: the value of `before` for them.
+    /// The value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<MessageId>,
     decisions: Vec<MarkedDecisionView>,
@@ -242,7 +242,7 @@ pub async fn decision_views(
 #[derive(Deserialize, JsonSchema)]
 pub struct NameBody {
     name: String,
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
 }
 
@@ -299,13 +299,13 @@ pub async fn add_user(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DecisionsQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
-    /// Of a channel: only decisions that ended so, are `open`, or had an attempt that was `superseded`.
+    /// With `channel`: only decisions that ended this way, are still `open`, or had a `superseded` attempt.
     outcome: Option<String>,
-    /// Of a channel: the `older` of the page behind the one that is wanted.
+    /// With `channel`: the `older` value of a page, to get the next older one.
     before: Option<i64>,
 }
 
@@ -313,7 +313,7 @@ pub struct DecisionsQuery {
 #[derive(Serialize, JsonSchema)]
 pub struct DecisionsAnswer {
     decisions: Vec<MarkedDecisionView>,
-    /// Of a channel, if there are older ones: the value of `before` for them.
+    /// With `channel`: the value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<DecisionId>,
     revision: u64,

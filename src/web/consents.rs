@@ -30,7 +30,7 @@ use aizuchi_core::store::refusal_reason::RefusalReason;
 /// The number of newest calls in a list.
 const PAGE: usize = 100;
 
-/// Calls of tools that may write, newest first.
+/// Calls of tools that may write and need permission, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct CallsAnswer {
     calls: Vec<CallView>,
@@ -43,17 +43,17 @@ pub struct CallView {
     channel: ChannelId,
     thread: Option<MessageId>,
     decision: DecisionId,
-    /// The messages for which it is made.
+    /// The messages for which the call is made.
     messages: Vec<MessageId>,
     state: ConsentState,
-    /// The name under which the tool is offered.
+    /// The name under which the tool is offered to models.
     tool: Arc<str>,
-    /// What is sent, in JSON. Null for those who may not read it, and once it cannot be allowed any more.
+    /// The arguments as JSON. Null if the visitor may not read them, and once the call can no longer be allowed.
     arguments: Option<Arc<str>>,
     ts: f64,
-    /// Afterwards it cannot be allowed any more.
+    /// When the call can no longer be allowed.
     expires: f64,
-    /// Who has decided; empty: somebody on this machine.
+    /// Who decided; empty: somebody on this machine.
     by: Option<Arc<str>>,
     decided: Option<f64>,
 }
@@ -61,12 +61,12 @@ pub struct CallView {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallBody {
-    /// The workspace that it must be of. Without one it may be of any.
+    /// The id of the workspace to look in; all workspaces if omitted.
     workspace: Option<String>,
     choice: CallAction,
 }
 
-/// What somebody chooses.
+/// A choice about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallAction {

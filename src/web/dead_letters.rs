@@ -22,17 +22,17 @@ use aizuchi_core::store::query::DeadLetterQuery;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct LettersQuery {
-    /// Only of this workspace, by its id. Without one it is all of them.
+    /// Only this workspace, by its id; all workspaces if omitted.
     workspace: Option<String>,
-    /// The `older` of the page behind the one that is wanted.
+    /// The `older` value of a page, to get the next older one.
     before: Option<i64>,
 }
 
-/// What waits for the operator, oldest first.
+/// Dead letters, oldest first.
 #[derive(Serialize, JsonSchema)]
 pub struct LettersAnswer {
     dead_letters: Vec<DeadLetterView>,
-    /// The value of `before` for the page before, if there is one.
+    /// The value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }

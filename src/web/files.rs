@@ -31,14 +31,14 @@ const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 #[derive(Deserialize, JsonSchema)]
 pub struct UploadQuery {
-    /// How the file is called.
+    /// The name of the file.
     #[serde(default)]
     name: String,
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
 }
 
-/// A file that a message may be sent with within an hour.
+/// An uploaded file. A message has to be sent with it within an hour.
 #[derive(Serialize, JsonSchema)]
 pub struct UploadedAnswer {
     id: Arc<str>,
@@ -50,9 +50,9 @@ pub struct UploadedAnswer {
 #[derive(Deserialize, JsonSchema)]
 pub struct FileQuery {
     channel: String,
-    /// The id of the message that was sent with it.
+    /// The id of the message that the file was sent with.
     message: String,
-    /// Only the local room has files; it is the default.
+    /// The id of the local room, which is the default. No other workspace serves files.
     workspace: Option<String>,
 }
 

@@ -178,27 +178,27 @@ impl RejudgeResult {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeBody {
-    /// The workspace that it must be of. Without one it may be of any.
+    /// The id of the workspace to look in; all workspaces if omitted.
     workspace: Option<String>,
-    /// The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.
+    /// The maximum cost, in the currency of the prices. If omitted, the judge is not asked and the cost is estimated.
     cap: Option<f64>,
 }
 
-/// What the judge said then, and says now.
+/// The judge's recorded verdict and its new one.
 #[derive(Serialize, JsonSchema)]
 pub struct JudgedAgainAnswer {
     decision: DecisionId,
-    /// Who was asked now, or would be.
+    /// The model that was asked now, or would be.
     model: String,
-    /// Null if its answer could not be used.
+    /// The recorded verdict; null if the judge's answer could not be used.
     recorded: Option<Judgment>,
     recorded_model: String,
-    /// Null if nothing was asked, or the answer could not be used.
+    /// The new verdict; null if the judge was not asked or its answer could not be used.
     judged: Option<Judgment>,
-    /// Why there is no verdict now.
+    /// Why there is no new verdict, although the judge was asked.
     problem: Option<String>,
     asked: bool,
-    /// Of the call; if nothing was asked, an estimate.
+    /// The tokens of the call; an estimate if the judge was not asked.
     tokens: u64,
     cost: f64,
     currency: String,

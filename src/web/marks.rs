@@ -21,9 +21,9 @@ use aizuchi_core::store::order::Order;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MarkBody {
-    /// The workspace that it must be of. Without one it may be of any.
+    /// The id of the workspace to look in; all workspaces if omitted.
     workspace: Option<String>,
-    /// Required, because `null` has a meaning of its own: no mark.
+    /// Required; `null` removes the mark.
     #[serde(deserialize_with = "Option::deserialize")]
     mark: Option<Mark>,
 }

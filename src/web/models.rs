@@ -33,7 +33,8 @@ use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::texts;
 
-/// What is chosen. It has no `Debug` that could show a key.
+/// The model to use.
+// It has no `Debug`, which could show a key.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChoiceBody {
@@ -62,7 +63,7 @@ pub enum ChoiceBody {
 pub struct ModelsAnswer {
     response: String,
     judgment: String,
-    /// Where the model is, if not at its provider's own address.
+    /// The address of the model; null if it is the provider's own.
     address: Option<String>,
     builtin: bool,
     problems: Vec<ProblemView>,
@@ -98,7 +99,7 @@ pub struct ServerModelView {
 #[derive(Serialize, JsonSchema)]
 pub struct ProviderView {
     provider: &'static str,
-    /// The variable of the environment that holds the key.
+    /// The environment variable that holds the key.
     variable: &'static str,
     example: &'static str,
     has_key: bool,

@@ -24,17 +24,17 @@ const PAGE: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct OrdersQuery {
-    /// Only in this workspace, by its id. Without one it is all of them.
+    /// Only this workspace, by its id; all workspaces if omitted.
     workspace: Option<String>,
-    /// The `older` of the page behind the one that is wanted.
+    /// The `older` value of a page, to get the next older one.
     before: Option<i64>,
 }
 
-/// What was ordered, newest first.
+/// Orders from the journal, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct OrdersAnswer {
     orders: Vec<OrderView>,
-    /// The value of `before` for the page before, if there is one.
+    /// The value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }
@@ -44,19 +44,20 @@ pub struct OrderView {
     number: i64,
     workspace: WorkspaceId,
     ts: f64,
-    /// The name under which somebody signed in; in the chat the id of the user, and when they gave the command, in
+    /// Who gave the order: a name from the sign-in, or from the chat a user's id and the time of their command in epoch
     /// milliseconds. Empty: this machine.
     by: Arc<str>,
     kind: OrderKind,
-    /// Null: in the whole workspace.
+    /// Null: the order is not limited to a channel.
     channel: Option<ChannelId>,
-    /// Whom it concerns.
+    /// The user that the order is about.
     user: Option<UserId>,
-    /// Of a mute; null: until it is lifted.
+    /// When a mute ends; null: it lasts until it is lifted.
     until: Option<f64>,
-    /// The mode or the model that was chosen. Null of a mode: as configured.
+    /// The mode or model that was chosen, the number of a standing order, a setting with its value, or the name of a
+    /// tool. Null for a mode: as configured.
     value: Option<Arc<str>>,
-    /// Of what could not be said.
+    /// The decision of a dead letter or of a call.
     decision: Option<DecisionId>,
 }
 
@@ -105,7 +106,7 @@ pub async fn read(
     Ok((orders, older))
 }
 
-/// Who has opted out, in the order of their ids. Their names are told to those who may read what is said in public.
+/// The users who have opted out, by id. Visitors who may not read public channels see ids in place of names.
 #[derive(Serialize, JsonSchema)]
 pub struct OptOutsAnswer {
     opted_out: Vec<PersonView>,

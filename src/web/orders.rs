@@ -173,7 +173,7 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MuteBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: Option<String>,
     minutes: Option<u64>,
@@ -192,7 +192,7 @@ pub async fn mute(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnmuteBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: Option<String>,
 }
@@ -209,7 +209,7 @@ pub async fn unmute(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: String,
 }
@@ -226,10 +226,10 @@ pub async fn stop(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: String,
-    /// Required, because `null` has a meaning of its own: back to the configured mode.
+    /// Required; `null` restores the configured mode.
     #[serde(deserialize_with = "Option::deserialize")]
     mode: Option<Mode>,
 }
@@ -258,7 +258,7 @@ async fn ordered(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptOutBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     user: String,
     #[serde(default)]

@@ -28,15 +28,15 @@ use aizuchi_core::store::order::Order;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SettingsQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     /// The id of a channel.
     channel: String,
-    /// The id of a thread's first message. Without one it is the channel.
+    /// The id of a thread's first message; the whole channel if omitted.
     thread: Option<String>,
 }
 
-/// The settings that hold in a channel or a thread.
+/// The settings in force in a channel or a thread.
 #[derive(Serialize, JsonSchema)]
 pub struct SettingsAnswer {
     settings: Vec<SettingView>,
@@ -48,17 +48,17 @@ pub struct SettingsAnswer {
 pub struct SettingView {
     /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
     setting: &'static str,
-    /// As the config would have it. Null: as everywhere.
+    /// The value in force, written as in the config. Null: as everywhere.
     value: Option<String>,
-    /// The same if nobody had ordered anything.
+    /// The configured value, which applies where nothing is ordered.
     configured: Option<String>,
-    /// Whether it was ordered, and not configured.
+    /// Whether the value was ordered; otherwise it is configured.
     ordered: bool,
-    /// Where it was ordered, or the narrowest place for which the config says something else than around it: `thread`,
-    /// `channel`, `workspace` or `everywhere`.
+    /// Where the value was ordered, or the narrowest place for which it is configured: `thread`, `channel`, `workspace`
+    /// or `everywhere`.
     place: &'static str,
-    /// Of an order, as in the journal: the name under which somebody signed in; in the chat the id of the user, and when
-    /// they ordered it, in milliseconds. Empty: this machine.
+    /// Who ordered the value: a name from the sign-in, or from the chat a user's id and the time of their command in
+    /// epoch milliseconds. Empty: this machine. Null if it was not ordered.
     by: Option<Arc<str>>,
     ts: Option<f64>,
 }
@@ -116,15 +116,15 @@ fn place_name(source: SettingSource<'_>) -> &'static str {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
-    /// Without one it holds in all channels.
+    /// The id of a channel; all channels if omitted.
     channel: Option<String>,
-    /// The id of a thread's first message. Without one it holds in the whole channel.
+    /// The id of a thread's first message; the whole channel if omitted.
     thread: Option<String>,
     /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
     setting: String,
-    /// As the config would have it; names of tools with commas between them. Null: nothing is set there any more.
+    /// The value, written as in the config; names of tools are separated by commas. Null clears the setting there.
     value: Option<String>,
 }
 

@@ -17,17 +17,17 @@ use aizuchi_core::store::private_reads::{PrivateReadQuery, PrivateReads};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReadsQuery {
-    /// Only of this workspace, by its id. Without one it is all of them.
+    /// Only this workspace, by its id; all workspaces if omitted.
     workspace: Option<String>,
-    /// The `older` of the page behind the one that is wanted.
+    /// The `older` value of a page, to get the next older one.
     before: Option<i64>,
 }
 
-/// Who read the text of private channels, newest first.
+/// Reads of the text of private channels, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct PrivateReadsAnswer {
     reads: Vec<PrivateReadView>,
-    /// The value of `before` for the page before, if there is one: a time in milliseconds.
+    /// The value of `before` for the next older page, if there is one: a time in epoch milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }

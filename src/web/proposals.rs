@@ -30,13 +30,13 @@ use aizuchi_core::platform::split::split;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
 
-/// What it would say, newest first, and how sure of itself it may be by now.
+/// Proposals, newest first, and what was learned from the decisions about them.
 #[derive(Serialize, JsonSchema)]
 pub struct ProposalsAnswer {
     proposals: Vec<ProposalView>,
-    /// For each channel in which somebody has decided.
+    /// What was learned from decisions about proposals, for each channel with any.
     learned: Vec<LearnedView>,
-    /// Where it offers to speak by itself, and nobody has answered.
+    /// Unanswered offers of the persona to speak by itself.
     offers: Vec<TrustOfferView>,
 }
 
@@ -48,48 +48,48 @@ pub struct ProposalView {
     thread: Option<MessageId>,
     decision: DecisionId,
     state: ProposalState,
-    /// Null if it is gone, or for those who may not read it.
+    /// Null if the text is no longer kept, or if the visitor may not read it.
     text: Option<Arc<str>>,
-    /// The words that were proposed, if others were said in their place. Null if they are gone, or for those who may not
-    /// read them.
+    /// The proposed text, if another one was posted in its place. Null if it is no longer kept, or if the visitor may
+    /// not read it.
     original: Option<Arc<str>>,
-    /// The message that it answers.
+    /// The message that the proposal answers.
     about: Option<MessageId>,
-    /// Null, too, for those who may not read what models wrote.
+    /// Why the persona would say it. Null, too, if the visitor may not read what models wrote.
     why: Option<Arc<str>>,
-    /// How sure the judge was.
+    /// The confidence of the judge.
     confidence: Option<f64>,
     ts: f64,
-    /// Afterwards it cannot be approved any more.
+    /// When the proposal can no longer be approved.
     expires: f64,
-    /// Who has decided; empty: somebody on this machine.
+    /// Who decided; empty: somebody on this machine.
     by: Option<Arc<str>>,
     decided: Option<f64>,
 }
 
-/// What somebody decided about a channel's proposals so far.
+/// What was learned from the decisions about a channel's proposals.
 #[derive(Serialize, JsonSchema)]
 pub struct LearnedView {
     workspace: WorkspaceId,
     channel: ChannelId,
     decided: usize,
-    /// With at least this confidence, nearly all was approved. Null while too little is known.
+    /// The confidence from which on nearly all proposals were approved. Null while too little is known.
     confidence: Option<f64>,
-    /// How much of it.
+    /// The share of these proposals that was approved.
     share: Option<f64>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposalBody {
-    /// The workspace that it must be of. Without one it may be of any.
+    /// The id of the workspace to look in; all workspaces if omitted.
     workspace: Option<String>,
     choice: ProposalAction,
-    /// What is said instead, if the choice is `edit`.
+    /// The text to post instead, if the choice is `edit`.
     text: Option<String>,
 }
 
-/// What somebody does with a proposal.
+/// A choice about a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalAction {

@@ -27,11 +27,11 @@ use aizuchi_core::store::refusal_reason::RefusalReason;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct StandingOrdersQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
-    /// Only what holds in this channel or one of its threads, by its id.
+    /// Only orders that apply in this channel, by its id, or in one of its threads.
     channel: Option<String>,
-    /// Also what is not in force any more.
+    /// Whether to also return orders that are no longer in force.
     #[serde(default)]
     all: bool,
 }
@@ -46,19 +46,19 @@ pub struct StandingOrdersAnswer {
 pub struct StandingOrderView {
     number: i64,
     version: i64,
-    /// Null: it holds in the whole workspace.
+    /// Null: the order applies in the whole workspace.
     channel: Option<ChannelId>,
-    /// Null: it holds in the whole channel.
+    /// Null: the order applies in the whole channel.
     thread: Option<MessageId>,
-    /// Null: it was given for a channel that the visitor may not read.
+    /// Null: the order was given for a channel that the visitor may not read.
     text: Option<String>,
-    /// The name under which somebody signed in; in the chat the id of the user, and when they gave the order, in
+    /// Who gave the order: a name from the sign-in, or from the chat a user's id and the time of their command in epoch
     /// milliseconds. Empty: this machine.
     by: Arc<str>,
     ts: f64,
-    /// When it was revoked or changed. Null: it is in force, or a draft.
+    /// When the version was revoked or replaced. Null: it is in force, or a draft.
     ended: Option<f64>,
-    /// Whether it is followed only once it is kept.
+    /// Whether this is a draft, which is not followed until it is kept.
     draft: bool,
 }
 
@@ -149,16 +149,16 @@ pub async fn read(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StandingOrderBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
-    /// Without one it holds in all channels.
+    /// The id of a channel; all channels if omitted.
     channel: Option<String>,
-    /// Without one it holds in the whole channel.
+    /// The id of a thread's first message; the whole channel if omitted.
     thread: Option<String>,
-    /// The order whose text this one replaces; it keeps its channel.
+    /// The number of an order whose text is replaced; it keeps its channel and thread.
     number: Option<i64>,
     text: String,
-    /// Whether it is a draft at first, which is followed once it is kept.
+    /// Whether to give the order as a draft, which is not followed until it is kept.
     #[serde(default)]
     draft: bool,
 }

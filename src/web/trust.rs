@@ -23,17 +23,17 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 
-/// It offers to speak by itself in a channel from a confidence on.
+/// An offer of the persona to speak by itself in a channel from a confidence on.
 #[derive(Serialize, JsonSchema)]
 pub struct TrustOfferView {
     id: TrustOfferId,
     workspace: WorkspaceId,
     channel: ChannelId,
-    /// With at least this confidence, nearly all was approved.
+    /// The confidence from which on nearly all proposals were approved.
     confidence: f64,
-    /// How much of it.
+    /// The share of these proposals that was approved.
     share: f64,
-    /// How many decisions it rests on.
+    /// The number of decisions that the offer is based on.
     decided: usize,
     ts: f64,
 }
@@ -41,7 +41,7 @@ pub struct TrustOfferView {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrustBody {
-    /// The workspace that it must be of. Without one it may be of any.
+    /// The id of the workspace to look in; all workspaces if omitted.
     workspace: Option<String>,
     choice: TrustChoice,
 }

@@ -44,17 +44,17 @@ pub fn channel(channel: &Channel) -> AddedChannelView {
     AddedChannelView { id: channel.id.clone(), name: channel.name.clone() }
 }
 
-/// A channel, and what holds in it.
+/// A channel with its mode and mute.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChannelView {
     pub id: ChannelId,
-    /// Null for a private one, unless an admin asks.
+    /// Null for a private channel, unless an admin asks.
     pub name: Option<Arc<str>>,
-    /// Outside the local room.
+    /// Absent in the local room.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
     pub mode: Mode,
-    /// Whether somebody ordered the mode; otherwise it is as configured.
+    /// Whether the mode was ordered; otherwise it is configured.
     pub ordered: bool,
     pub muted_until: Option<f64>,
 }
@@ -72,7 +72,7 @@ pub fn participation(controls: &RoomControls) -> (Vec<ChannelView>, Option<f64>)
     (controls.channels.iter().map(channel).collect(), controls.muted_until.map(seconds))
 }
 
-/// What models used up, and the limits.
+/// The spending on models, and its limits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SpendingView {
     currency: String,
@@ -80,7 +80,7 @@ pub struct SpendingView {
     channels: Vec<BudgetView>,
 }
 
-/// Of a workspace, or of one of its channels. A price that is not known is null.
+/// The spending of a workspace or of one of its channels. An unknown price is null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BudgetView {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct BudgetView {
     reached: BudgetStatus,
 }
 
-/// Null: there is no limit.
+/// The limits of a budget; null means no limit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LimitsView {
     tokens_per_day: Option<u64>,
@@ -147,7 +147,7 @@ pub fn spending(
     }
 }
 
-/// Somebody who writes. In the local room a person is known by the name alone.
+/// A user. In the local room, a person is identified by the name alone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PersonView {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ pub fn users(names: &[Arc<str>]) -> Vec<PersonView> {
     names.iter().map(|name| PersonView { id: None, name: name.clone(), bot: None }).collect()
 }
 
-/// A message. What a visitor may not read has null for `user`, `text` and `html`.
+/// A message. If the visitor may not read it, `user`, `text` and `html` are null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessageView {
     id: MessageId,
@@ -172,35 +172,35 @@ pub struct MessageView {
     bot: bool,
     persona: bool,
     text: Option<Arc<str>>,
-    /// Of the persona's messages; those of users are shown as they were written.
+    /// The text as HTML, for the persona's messages only.
     html: Option<String>,
-    /// The files that were sent with it.
+    /// The files that were sent with the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
     edited: bool,
     deleted: bool,
-    /// The rule that settled it when it was heard.
+    /// The gate that settled the message when it was heard.
     gate: Option<Gate>,
     reactions: Vec<ReactionView>,
     revision: u64,
 }
 
-/// A file, without what is in it.
+/// A file, without its content.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FileView {
-    /// Where it is. Only files of the local room are served.
+    /// The address of the file. Only files of the local room have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Empty if the platform does not tell.
+    /// Empty if the platform does not provide it.
     name: Arc<str>,
     kind: AttachmentKind,
     media_type: Arc<str>,
     size_bytes: u64,
-    /// What its sender says of it.
+    /// The sender's description of the file.
     alt_text: Option<Arc<str>>,
-    /// What a model saw in it, once somebody needed that.
+    /// A model's description of a picture, once it was needed.
     description: Option<Arc<str>>,
-    /// What a model heard somebody say in it, once somebody needed that.
+    /// A model's transcript of a recording, once it was needed.
     transcript: Option<Arc<str>>,
 }
 
@@ -240,7 +240,7 @@ fn file(message: &Message, attachment: &Attachment) -> FileView {
 pub struct ReactionView {
     emoji: Arc<str>,
     users: Vec<Arc<str>>,
-    /// Whether the persona is among them.
+    /// Whether the persona is one of these users.
     own: bool,
 }
 
@@ -320,7 +320,7 @@ pub fn found_message(found: &RecalledMessage) -> FoundMessageView {
     }
 }
 
-/// A row of the ledger. For those who may not read them, reasons are empty and reactions are null.
+/// A row of the ledger. If the visitor may not read them, reasons are empty and reactions are null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DecisionView {
     id: DecisionId,
@@ -332,9 +332,9 @@ pub struct DecisionView {
     addressed: bool,
     about: Option<MessageId>,
     mode: Option<Mode>,
-    /// The rules that let it pass, in order.
+    /// The gates that the decision passed, in order.
     passed: Option<Vec<Gate>>,
-    /// The rule that settled it.
+    /// The gate that settled the decision.
     gate: Option<Gate>,
     conversation_state: Option<ConversationState>,
     verdict: Option<Judgment>,
@@ -385,7 +385,7 @@ pub struct AttemptView {
     left_out: Vec<PromptOmission>,
 }
 
-/// A decision with what it was marked as.
+/// A decision, and its mark or null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MarkedDecisionView {
     #[serde(flatten)]
@@ -396,7 +396,7 @@ pub struct MarkedDecisionView {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MarkView {
     mark: Mark,
-    /// For those who mark decisions themselves.
+    /// Who set the mark. Null for visitors who may not mark decisions.
     by: Option<Arc<str>>,
     ts: f64,
 }
@@ -488,7 +488,7 @@ pub fn step(step: &Step, now: Timestamp) -> Value {
     })
 }
 
-/// What could not be posted and waits for the operator.
+/// A post or answer that failed for good and waits for an operator.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeadLetterView {
     id: i64,
@@ -499,7 +499,7 @@ pub struct DeadLetterView {
     ts: f64,
     attempts: u32,
     error: String,
-    /// Null if it is gone, or for those who may not read it.
+    /// Null if the text is no longer kept, or if the visitor may not read it.
     text: Option<String>,
 }
 

@@ -32,17 +32,17 @@ use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// Which workspace a request is about.
+/// The workspace that a request is about.
 #[derive(Deserialize, JsonSchema)]
 pub struct WorkspaceQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     pub workspace: Option<String>,
 }
 
-/// Which workspaces a list is of.
+/// The workspaces that a request is about.
 #[derive(Deserialize, JsonSchema)]
 pub struct WorkspaceFilter {
-    /// Only this workspace, by its id. Without one it is all of them.
+    /// Only this workspace, by its id; all workspaces if omitted.
     pub workspace: Option<String>,
 }
 
@@ -322,24 +322,24 @@ async fn public_channels(
     Ok(public.map(|channel| channel.id).collect())
 }
 
-/// The workspaces that something is known of, the local room first.
+/// The known workspaces, the local room first.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkspacesAnswer {
     workspaces: Vec<WorkspaceView>,
-    /// What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.
+    /// The visitor's role: `viewer`, `operator` or `admin`; null without a sign-in.
     role: Option<&'static str>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct WorkspaceView {
     id: WorkspaceId,
-    /// As its users call it; null for the local room, for direct messages, or where it is not connected.
+    /// The name that users see; null for the local room, for direct messages, and while the workspace is not connected.
     name: Option<String>,
-    /// As users call it; null for the local room, or where it is not connected.
+    /// The name of the platform; null for the local room, and while the workspace is not connected.
     platform: Option<&'static str>,
     local: bool,
     connected: bool,
-    /// Why it is not heard, if so.
+    /// Why the workspace cannot be heard now; null if it can.
     outage: Option<String>,
 }
 

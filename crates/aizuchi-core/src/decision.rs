@@ -58,9 +58,9 @@ pub struct Judgment {
     pub reason: String,
     /// From 0.0 to 1.0.
     pub confidence: f64,
-    /// 0: post now; more: post after this many seconds; `None`: when a user would.
+    /// How many seconds to wait before posting; 0: post at once; null: post when a person would.
     pub delay_seconds: Option<u32>,
-    /// For a silent verdict: after how many seconds the judge wants to look again.
+    /// For a silent verdict: after how many seconds the judge wants to be asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_again_seconds: Option<u32>,
     /// The message to answer.
@@ -68,13 +68,13 @@ pub struct Judgment {
     /// The conversation's state, if the judge is asked to name it in the same call.
     #[serde(default)]
     pub conversation_state: Option<ConversationState>,
-    /// An emoji for that message, if the persona posts nothing.
+    /// An emoji to react to that message with, if the persona posts nothing.
     #[serde(default)]
     pub reaction: Option<String>,
-    /// For a facilitator: whether users still talk about the same thing as at its last intervention, and if so,
-    /// whether the situation has changed.
+    /// For a facilitator: whether users still talk about the same thing as at its last intervention.
     #[serde(default)]
     pub same_conversation: Option<bool>,
+    /// For a facilitator: whether the situation has changed since then, if they do.
     #[serde(default)]
     pub situation_changed: Option<bool>,
     /// The number of the standing order that the verdict is based on.
@@ -126,12 +126,12 @@ impl Evaluation {
 #[serde(rename_all = "snake_case")]
 pub enum DecisionResult {
     Spoke,
-    /// It said nothing and reacted to a message with an emoji.
+    /// The persona reacted to a message with an emoji and posted nothing.
     Reacted,
-    /// It asked whether it may post something. An approved decision is opened again.
+    /// The persona asked for approval of a post. When a user approves it, the decision is opened again.
     Proposed,
     ChoseSilence,
-    /// A judgment or post was in progress and was no longer wanted.
+    /// A judgment or post in progress was abandoned, because it was no longer wanted.
     Dropped,
     /// The persona is muted, so even a mention is not answered, now or later.
     Muted,
@@ -188,7 +188,7 @@ pub struct Usage {
     #[serde(default)]
     pub cache_write_tokens: u64,
     pub output_tokens: u64,
-    /// Whether a part of it is an estimate, because the model did not report it.
+    /// Whether any of these numbers is an estimate, because the model did not report it.
     #[serde(default)]
     pub is_estimated: bool,
 }
@@ -238,7 +238,7 @@ pub struct PromptOmission {
     pub section: Arc<str>,
     /// The number of messages, memories, entries or memos.
     pub count: usize,
-    /// An estimate of their tokens.
+    /// An estimate of the tokens that were left out.
     pub tokens: u64,
 }
 

@@ -26,15 +26,15 @@ use aizuchi_core::store::stored_message::StoredMessage;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: String,
     thread: Option<String>,
-    /// The id of a message, or a time in epoch seconds.
+    /// Only messages after this one, by its id, or after this time in epoch seconds.
     after: Option<String>,
-    /// The id of a message.
+    /// Only messages before this one, by its id.
     before: Option<String>,
-    /// Also return the decisions on these messages.
+    /// Whether to also return the decisions about these messages.
     #[serde(default)]
     decisions: bool,
 }
@@ -43,17 +43,17 @@ pub struct MessagesQuery {
 #[derive(Serialize, JsonSchema)]
 pub struct MessagesAnswer {
     messages: Vec<MessageView>,
-    /// If there are older messages than these newest ones: the value of `before` for them.
+    /// Without `after`: the value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<MessageId>,
-    /// If there are newer messages than these after a message or time: the value of `after` for them.
+    /// With `after`: the value of `after` for the next newer page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     newer: Option<MessageId>,
     revision: u64,
-    /// If a thread was asked for: the message that it is under, or null.
+    /// With `thread`: the first message of the thread; null if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<Option<MessageView>>,
-    /// If they were asked for.
+    /// With `decisions`: the decisions about these messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     decisions: Option<Vec<MarkedDecisionView>>,
 }
@@ -111,15 +111,15 @@ pub struct DeletedAnswer {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct PostBody {
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
     id: Option<String>,
     channel: String,
     thread: Option<String>,
     user: String,
-    /// May be blank if there are files.
+    /// The text of the message. It may be blank if there are files.
     text: String,
-    /// The ids of files that were uploaded for it.
+    /// The ids of files that were uploaded for this message.
     #[serde(default)]
     files: Vec<String>,
 }
@@ -145,7 +145,7 @@ pub async fn post_message(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct EditBody {
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
     channel: String,
     user: String,
@@ -168,7 +168,7 @@ pub async fn edit(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DeleteQuery {
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
     channel: String,
     user: String,
@@ -191,7 +191,7 @@ pub async fn delete(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReactBody {
-    /// Only the local room takes this; it is the default.
+    /// The id of the local room, which is the default. No other workspace accepts this request.
     workspace: Option<String>,
     channel: String,
     message: String,

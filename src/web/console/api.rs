@@ -16,7 +16,7 @@ use crate::web::workspaces::FilterParameter;
 use crate::web::{ApiProblem, ApiResult, Web, models, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 
-/// How every workspace stands.
+/// The status of the workspaces.
 #[derive(Serialize, JsonSchema)]
 pub struct StatusAnswer {
     #[serde(flatten)]
@@ -46,7 +46,7 @@ pub async fn read_status(
     Ok(StatusAnswer { status, revision, currency: web.currency.clone() })
 }
 
-/// How the program is. Only the steps that wait are those of one workspace, if one was named.
+/// The health of the program. If a workspace is named, only its steps and memories are listed.
 #[derive(Serialize, JsonSchema)]
 pub struct HealthAnswer {
     #[serde(flatten)]

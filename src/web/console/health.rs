@@ -21,25 +21,26 @@ pub struct Health {
     pub version: &'static str,
     pub database: String,
     pub size_bytes: u64,
-    /// When the newest backup was made, by whichever process.
+    /// When the newest backup was made, by any process; null if none is known.
     pub last_backup: Option<f64>,
     pub models: Vec<ModelHealth>,
     pub steps: Vec<WaitingStep>,
-    /// Memories that wait to be made, each with why it is not made if its newest call failed.
+    /// Memories that are waiting to be made, each with the error if its newest model call failed.
     pub memories: Vec<WaitingMemory>,
 }
 
-/// How a model's newest calls went.
+/// The results of a model's newest calls.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModelHealth {
     pub model: Arc<str>,
-    /// Whether the config in force asks it. The newest calls of another one stay on record.
+    /// Whether the config in force uses the model. A model that is no longer used is listed because of its recent
+    /// calls.
     pub in_use: bool,
     pub calls: usize,
     pub failures: usize,
-    /// When the first of the failures came that no success has followed.
+    /// When the current run of failures began; null if the newest call succeeded.
     pub failing_since: Option<f64>,
-    /// Of the newest failure among these calls.
+    /// The error of the newest failure among these calls.
     pub last_error: Option<Arc<str>>,
     pub last_failure: Option<f64>,
 }
@@ -57,7 +58,7 @@ pub struct WaitingStep {
     pub attempts: u32,
 }
 
-/// A memory that waits to be made.
+/// A memory that is waiting to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WaitingMemory {
     pub workspace: WorkspaceId,
@@ -68,7 +69,7 @@ pub struct WaitingMemory {
     pub term: MemoryTerm,
     pub due: f64,
     pub in_progress: bool,
-    /// When the first of the calls failed that no success has followed.
+    /// When the current run of failed calls began; null if the newest call did not fail.
     pub failing_since: Option<f64>,
     /// The model that was asked last.
     pub model: Option<Arc<str>>,

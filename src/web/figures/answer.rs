@@ -27,9 +27,9 @@ const MOST_DAYS: i64 = SPANS[SPANS.len() - 1];
 
 #[derive(Deserialize, JsonSchema)]
 pub struct FiguresQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
-    /// How many days, today among them: 1 to 90, and 30 if omitted.
+    /// The number of days, including today: 1 to 90; 30 if omitted.
     days: Option<i64>,
 }
 
@@ -37,78 +37,78 @@ pub struct FiguresQuery {
 #[derive(Serialize, JsonSchema)]
 pub struct FiguresAnswer {
     workspace: WorkspaceId,
-    /// Days begin at midnight there.
+    /// The time zone in which days begin at midnight.
     zone: String,
-    /// What money is in.
+    /// The currency of all amounts.
     currency: String,
     total: FigureSums,
-    /// How many decisions ended so; `open` are those that have not.
+    /// The number of decisions by outcome; `open` counts those that have not ended.
     outcomes: BTreeMap<&'static str, u64>,
-    /// Oldest first.
+    /// The figures of each day, oldest first.
     days: Vec<FigureDay>,
     channels: Vec<FigureChannel>,
     models: Vec<FigureModel>,
     kinds: Vec<FigureKind>,
-    /// How soon answers came, in each channel in which somebody answered.
+    /// The median delays of answers, for each channel with any answers.
     delays: Vec<FigureDelays>,
-    /// How many marks of each kind were set.
+    /// The number of marks of each kind.
     marks: BTreeMap<&'static str, usize>,
-    /// How welcome it was, in the channels where it chose anything by itself. The last hour is not known yet.
+    /// How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.
     welcome: Vec<FigureWelcome>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct FigureWelcome {
     id: ChannelId,
-    /// Null where the visitor may not learn it.
+    /// Null if the visitor may not know it.
     name: Option<Arc<str>>,
-    /// What it said unasked.
+    /// The persona's unsolicited posts.
     words: WelcomeCounts,
-    /// What its judge chose to leave.
+    /// The silences that the judge chose.
     silences: WelcomeCounts,
-    /// How often a person declined what it proposed.
+    /// How many proposals people declined.
     declined: u64,
-    /// Why words were rated so: how often for each reason. A word may have several.
+    /// The reasons for the ratings of posts, each with its count. A post may have several.
     word_reasons: BTreeMap<&'static str, u64>,
     silence_reasons: BTreeMap<&'static str, u64>,
-    /// After how many seconds a person wrote where it was silent: the median. Null: nobody did.
+    /// The median delay, in seconds, until a person wrote where the persona was silent. Null if nobody did.
     answered_after_seconds: Option<f64>,
-    /// How often nobody answered what was asked.
+    /// How many questions nobody answered.
     never_answered: u64,
-    /// From so many words, declined proposals and marks of the last 12 weeks a threshold can be learned.
+    /// The number of posts, declined proposals and marks of the last 12 weeks from which a threshold can be learned.
     labels: usize,
-    /// How many are missing before anything is learned.
+    /// How many more labels are needed before anything is learned.
     labels_missing: usize,
-    /// The share of welcome words by confidence, as it was learned, in ascending order.
+    /// The learned share of welcome posts, by confidence in ascending order.
     steps: Vec<FigureStep>,
-    /// From which confidence on its judge is followed. Null where `tolerance` is not set.
+    /// The confidence from which on the judge is followed. Null if `tolerance` is not set.
     threshold: Option<f64>,
-    /// Where the threshold moves, by a small step a day.
+    /// The value toward which the threshold moves, by a small step a day. Null if `tolerance` is not set.
     settles_at: Option<f64>,
 }
 
-/// Confidences up to a bound.
+/// A range of confidences up to a bound, and how welcome posts with such a confidence were.
 #[derive(Serialize, JsonSchema)]
 struct FigureStep {
     up_to: f64,
-    /// The share of welcome words, with half a word more than was seen.
+    /// The share of welcome posts, smoothed by half a post more than was seen.
     welcome: f64,
     labels: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct FigureSums {
-    /// Messages of others.
+    /// The number of messages heard, without the persona's own.
     heard: u64,
     decisions: u64,
     spoke: u64,
-    /// How often it reacted in place of words.
+    /// How often the persona reacted in place of a reply.
     reacted: u64,
-    /// How often people reacted to its posts.
+    /// How often people reacted to the persona's posts.
     reactions: u64,
-    /// What people asked everybody and no other person followed.
+    /// The number of questions to everybody that no other person answered.
     unanswered_questions: u64,
-    /// Those of them that it spoke to, unasked.
+    /// How many of these questions the persona took up unasked.
     taken_up: u64,
     #[serde(flatten)]
     calls: FigureCalls,
@@ -122,7 +122,7 @@ struct FigureCalls {
     cache_write_tokens: u64,
     output_tokens: u64,
     money: f64,
-    /// Those of the tokens whose price is not known.
+    /// The tokens among these whose price is unknown.
     unpriced_tokens: u64,
 }
 
@@ -136,9 +136,9 @@ struct FigureDay {
 
 #[derive(Serialize, JsonSchema)]
 struct FigureChannel {
-    /// Null: what was for the whole workspace.
+    /// Null: not in a channel, but for the whole workspace.
     id: Option<ChannelId>,
-    /// Null where the visitor may not learn it.
+    /// Null if the visitor may not know it.
     name: Option<Arc<str>>,
     #[serde(flatten)]
     sums: FigureSums,
@@ -146,7 +146,7 @@ struct FigureChannel {
 
 #[derive(Serialize, JsonSchema)]
 struct FigureModel {
-    /// Empty where it is not known.
+    /// Empty if the model is unknown.
     model: Arc<str>,
     #[serde(flatten)]
     calls: FigureCalls,
@@ -159,17 +159,17 @@ struct FigureKind {
     calls: FigureCalls,
 }
 
-/// The middle one of each kind of answers, in seconds; null if there was none.
+/// The median delays of answers in a channel, in seconds; null if there were none of that kind.
 #[derive(Serialize, JsonSchema)]
 struct FigureDelays {
     id: ChannelId,
-    /// Null where the visitor may not learn it.
+    /// Null if the visitor may not know it.
     name: Option<Arc<str>>,
-    /// Its own where it was addressed.
+    /// The persona's answers when it was addressed.
     addressed_seconds: Option<f64>,
-    /// Its own where it was not.
+    /// The persona's answers when it was not addressed.
     unasked_seconds: Option<f64>,
-    /// Those of people to each other, as they were learned there.
+    /// People's answers to each other, as learned in the channel.
     people_seconds: Option<f64>,
 }
 

@@ -20,12 +20,12 @@ use aizuchi_core::learner::label_begin;
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::store::StoreError;
 
-/// How many were welcome.
+/// The number of posts or silences by how welcome they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WelcomeCounts {
-    /// Of silences: a person answered soon, or they were marked as right.
+    /// For silences: a person answered soon, or the decision was marked as right.
     pub welcome: u64,
-    /// Of silences: nobody answered what was asked, or they were marked as wrong.
+    /// For silences: nobody answered a question, or the decision was marked as wrong.
     pub unwelcome: u64,
     pub unclear: u64,
 }

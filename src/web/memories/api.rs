@@ -31,7 +31,7 @@ const MAX_SUBJECT_TERMS: usize = 12;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MemoriesQuery {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     channel: Option<String>,
     before: Option<i64>,
@@ -56,16 +56,16 @@ fn invalid_query(_: QueryRejection) -> ApiProblem {
     Refusal::ChangeNumberNeeded.into()
 }
 
-/// What is remembered.
+/// The memories and memos that the visitor may read.
 #[derive(Serialize, JsonSchema)]
 pub struct MemoriesAnswer {
     memories: Vec<MemoryAnswer>,
-    /// Whether memories of threads that were active less recently are left out.
+    /// Whether memories of less recently active threads are left out.
     truncated: bool,
     memos: Vec<MemoAnswer>,
 }
 
-/// Which memory it is.
+/// Identifies a memory.
 #[derive(Serialize, JsonSchema)]
 pub struct KeyAnswer {
     /// `workspace`, `channel` or `thread`.
@@ -81,7 +81,7 @@ pub struct KeyAnswer {
 pub struct MemoryAnswer {
     #[serde(flatten)]
     key: KeyAnswer,
-    /// How many entries are not shown.
+    /// The number of entries that the visitor may not read.
     hidden: usize,
     entries: Vec<EntryAnswer>,
     removed: Vec<EntryAnswer>,
@@ -91,13 +91,13 @@ pub struct MemoryAnswer {
 
 #[derive(Serialize, JsonSchema)]
 pub struct EntryAnswer {
-    /// As long as the entry stays as it is.
+    /// The id of the entry. It changes whenever the entry does.
     id: String,
     date: String,
     text: Arc<str>,
     visibility: Visibility,
     pinned: bool,
-    /// Those behind it: channel and id of each.
+    /// The source messages: the channel and the id of each.
     messages: Vec<MessageRef>,
 }
 
@@ -205,11 +205,11 @@ fn key_view(key: &MemoryKey) -> KeyAnswer {
     KeyAnswer { scope, channel, thread, term }
 }
 
-/// What changed memories and memos, newest first.
+/// Changes of memories and memos, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct ChangesAnswer {
     changes: Vec<ChangeAnswer>,
-    /// The value of `before` for the page before, if there is one.
+    /// The value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }
@@ -218,16 +218,18 @@ pub struct ChangesAnswer {
 pub struct ChangeAnswer {
     number: i64,
     memory: Option<KeyAnswer>,
-    /// If it is of a memo.
+    /// The memo that was changed; null if it was a memory.
     memo: Option<MemoryId>,
     ts: f64,
-    /// Who it was: in the chat the id of the user, and when they gave the command, in milliseconds. Viewers do not learn it.
+    /// Who made the change: a name from the sign-in, or from the chat a user's id and the time of their command in
+    /// epoch milliseconds. Empty: this machine, or no one. Null for viewers.
     by: Option<Arc<str>>,
     kind: JournalKind,
-    /// The versions.
+    /// The previous version, if it is still kept.
     before: Option<MemoryId>,
+    /// The version that the change made, or the memo.
     after: MemoryId,
-    /// For whose reply a tool changed a memo.
+    /// The decision for whose reply a tool changed the memo.
     decision: Option<DecisionId>,
 }
 
@@ -258,7 +260,7 @@ pub async fn journal(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryOrderBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     scope: String,
     channel: Option<String>,
@@ -299,7 +301,7 @@ pub async fn order(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
     content: String,
     priority: i64,
@@ -332,9 +334,9 @@ pub async fn put_memo(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoRevertBody {
-    /// The id of a workspace. Without one it is the local room.
+    /// The id of a workspace; the local room if omitted.
     workspace: Option<String>,
-    /// The version, which a change names as `before`.
+    /// The version to restore: the `before` of a change.
     to: i64,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// In order of priority.
+/// The state of a conversation, in order of priority.
 #[derive(
     Clone,
     Copy,

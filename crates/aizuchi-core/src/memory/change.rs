@@ -58,7 +58,7 @@ pub struct MemoEdit {
     pub detail: Option<String>,
 }
 
-/// Why a memory or a memo is not as it was.
+/// The kind of a change to a memory or a memo.
 #[derive(
     Clone,
     Copy,
@@ -75,9 +75,9 @@ pub struct MemoEdit {
 pub enum JournalKind {
     /// A memo was written.
     Created,
-    /// A model folded what was said into it.
+    /// A model folded new messages into the memory.
     Folded,
-    /// A message behind it was edited, deleted or made private.
+    /// A source message was edited, deleted or made private.
     Forgotten,
     Edited,
     Pinned,

@@ -73,14 +73,14 @@ pub enum OrderKind {
     Forget,
     RetryDeadLetter,
     DropDeadLetter,
-    /// The gate learns from scratch.
+    /// The learned gate was reset and learns from scratch.
     ForgetMoments,
     ChooseModel,
     /// The journal records the number of a changed or dropped order, and no text.
     GiveStandingOrder,
     ChangeStandingOrder,
     DropStandingOrder,
-    /// A decision about a call of a tool that may write. The journal records the tool's name, and not its arguments.
+    /// A decision about a call of a tool that may write. The journal records the tool's name, but not its arguments.
     AllowCall,
     RefuseCall,
     /// The number is that of the draft; for a draft of a new order, the journal records the channel.

@@ -4,192 +4,218 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 66] = [
-    ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
-    ("Also what is not in force any more.", "すでに効力のないものも含める。"),
+pub const MEANINGS: [(&str, &str); 62] = [
     (
-        "As the config would have it; names of tools with commas between them. Null: nothing is set there any more.",
-        "設定ファイルと同じ書き方。道具の名前はコンマで区切る。null なら、ここでの指定をやめる。",
-    ),
-    ("Days begin at midnight there.", "ここでの午前 0 時を一日の始まりとする。"),
-    ("For each channel in which somebody has decided.", "誰かが決めたことのあるチャンネルごと。"),
-    (
-        "How many days, today among them: 1 to 90, and 30 if omitted.",
-        "今日を含む日数。1 から 90 まで、省略すると 30。",
+        "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
+        "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだ含まない。",
     ),
     (
-        "How many decisions ended so; `open` are those that have not.",
-        "その結果に終わった判断の数。`open` はまだ終わっていないもの。",
-    ),
-    ("How many marks of each kind were set.", "付けられた評価の、種類ごとの数。"),
-    (
-        "How soon answers came, in each channel in which somebody answered.",
-        "返事が来るまでの時間。返事のあったチャンネルごと。",
-    ),
-    ("How the file is called.", "ファイルの名前。"),
-    (
-        "How welcome it was, in the channels where it chose anything by itself. The last hour is not known yet.",
-        "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだわからない。",
-    ),
-    (
-        "Identifies the database: a new one in its place, and one that was restored from a backup, has another.",
+        "Identifies the database. It changes when the database is recreated or restored from a backup.",
         "データベースを表す ID。新しく作り直すか、バックアップから復元すると変わる。",
     ),
     (
-        "If a thread was asked for: the message that it is under, or null.",
-        "スレッドを指定した場合、そのもとの発言。なければ null。",
+        "Memories that are waiting to be made, each with the error if its newest model call failed.",
+        "作られるのを待っている記憶。最後のモデル呼び出しに失敗したものは、そのエラーも。",
     ),
     (
-        "If there are newer messages than these after a message or time: the value of `after` for them.",
-        "ある発言や時刻よりあとを読み、まだ続きがある場合に、次に `after` に指定する値。",
+        "Only messages after this one, by its id, or after this time in epoch seconds.",
+        "この ID の発言、またはこの時刻（エポック秒）よりあとの発言だけを返す。",
+    ),
+    ("Only messages before this one, by its id.", "この ID の発言より前の発言だけを返す。"),
+    (
+        "Only orders that apply in this channel, by its id, or in one of its threads.",
+        "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
     ),
     (
-        "If there are older messages than these newest ones: the value of `before` for them.",
-        "新しいほうから読み、さらに古い発言がある場合に、次に `before` に指定する値。",
-    ),
-    ("If they were asked for.", "求められた場合だけ返す。"),
-    ("May be blank if there are files.", "ファイルがあれば空でもよい。"),
-    (
-        "Memories that wait to be made, each with why it is not made if its newest call failed.",
-        "作られるのを待っている記憶。最後の呼び出しに失敗したものは、作成できていない理由も。",
-    ),
-    ("Null if its answer could not be used.", "答えが使えなかった場合は null。"),
-    (
-        "Null if nothing was asked, or the answer could not be used.",
-        "何も尋ねなかった場合と、答えが使えなかった場合は null。",
-    ),
-    (
-        "Of a channel, if there are older ones: the value of `before` for them.",
-        "チャンネルを指定し、さらに古いものがある場合に、次に `before` に指定する値。",
-    ),
-    (
-        "Of a channel: only decisions that ended so, are `open`, or had an attempt that was `superseded`.",
-        "チャンネルを指定した場合、その結果で終わった判断だけ。`open` は未完了のもの、`superseded` は試みが取り消されたもの。",
-    ),
-    (
-        "Of a channel: the `older` of the page behind the one that is wanted.",
-        "チャンネルを指定した場合に使う。一つ新しいページの `older` の値。",
-    ),
-    (
-        "Of the call; if nothing was asked, an estimate.",
-        "呼び出しで使った分。何も尋ねなかった場合は見積もり。",
-    ),
-    ("Oldest first.", "古い順。"),
-    (
-        "Only in this workspace, by its id. Without one it is all of them.",
-        "このワークスペースの中だけ（ID で指定）。省略するとすべて。",
-    ),
-    (
-        "Only of this workspace, by its id. Without one it is all of them.",
-        "このワークスペースのものだけ（ID で指定）。省略するとすべて。",
-    ),
-    (
-        "Only the local room has files; it is the default.",
-        "ファイルがあるのはローカルルームだけ。省略してもローカルルームになる。",
-    ),
-    (
-        "Only the local room takes this; it is the default.",
-        "受け付けるのはローカルルームだけ。省略してもローカルルームになる。",
-    ),
-    (
-        "Only this workspace, by its id. Without one it is all of them.",
+        "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
+    ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
     (
-        "Only what holds in this channel or one of its threads, by its id.",
-        "このチャンネル（ID で指定）と、そのスレッドで有効なものだけ。",
+        "Required; `null` restores the configured mode.",
+        "省略できない。`null` を指定すると設定どおりのモードに戻す。",
     ),
     (
-        "Posts and answers that were given up and wait for the operator.",
-        "あきらめた投稿や返事のうち、運用する人の対応を待っているもの。",
+        "The `older` value of a page, to get the next older one.",
+        "さらに古いページを読むときに指定する、いまのページの `older` の値。",
     ),
     (
-        "Required, because `null` has a meaning of its own: back to the configured mode.",
-        "省略できない。`null` は「設定どおりのモードに戻す」という意味になる。",
+        "The address of the model; null if it is the provider's own.",
+        "モデルのアドレス。提供元の既定のアドレスなら null。",
     ),
-    (
-        "Required, because `null` has a meaning of its own: no mark.",
-        "省略できない。`null` は「評価なし」という意味になる。",
-    ),
-    ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
-    ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
+    ("The currency of all amounts.", "金額の通貨。"),
+    ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
     ("The id of a channel.", "チャンネルの ID。"),
-    ("The id of a message, or a time in epoch seconds.", "発言の ID、またはエポック秒の時刻。"),
-    ("The id of a message.", "発言の ID。"),
     (
-        "The id of a thread's first message. Without one it holds in the whole channel.",
-        "スレッドの最初の発言の ID。なければチャンネル全体に効く。",
+        "The id of a channel; all channels if omitted.",
+        "チャンネルの ID。省略するとすべてのチャンネル。",
     ),
     (
-        "The id of a thread's first message. Without one it is the channel.",
-        "スレッドの最初の発言の ID。なければチャンネルを指す。",
+        "The id of a thread's first message; the whole channel if omitted.",
+        "スレッドの最初の発言の ID。省略するとチャンネル全体。",
     ),
     (
-        "The id of a workspace. Without one it is the local room.",
+        "The id of a workspace; the local room if omitted.",
         "ワークスペースの ID。省略するとローカルルーム。",
     ),
-    ("The id of the message that was sent with it.", "このファイルを付けて送られた発言の ID。"),
     (
-        "The ids of files that were uploaded for it.",
-        "この発言に付けるために送っておいたファイルの ID。",
+        "The id of the local room, which is the default. No other workspace accepts this request.",
+        "ローカルルームの ID。省略してもよい。ほかのワークスペースではこのリクエストを受け付けない。",
     ),
+    (
+        "The id of the local room, which is the default. No other workspace serves files.",
+        "ローカルルームの ID。省略してもよい。ほかのワークスペースのファイルは取得できない。",
+    ),
+    (
+        "The id of the message that the file was sent with.",
+        "このファイルを付けて送られた発言の ID。",
+    ),
+    (
+        "The id of the workspace to look in; all workspaces if omitted.",
+        "対象を探すワークスペースの ID。省略するとすべて。",
+    ),
+    (
+        "The ids of files that were uploaded for this message.",
+        "この発言に付けるためにアップロードしておいたファイルの ID。",
+    ),
+    (
+        "The maximum cost, in the currency of the prices. If omitted, the judge is not asked and the cost is estimated.",
+        "費用の上限（料金表の通貨）。省略すると、判断役には尋ねず、費用の見積もりだけを返す。",
+    ),
+    (
+        "The median delays of answers, for each channel with any answers.",
+        "返事が来るまでの時間の中央値。返事のあったチャンネルごと。",
+    ),
+    ("The model that was asked now, or would be.", "今回尋ねた、または尋ねることになるモデル。"),
     ("The models that can be chosen.", "選べるモデル。"),
+    ("The name of the file.", "ファイル名。"),
     (
-        "The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.",
-        "費用の上限（料金表の通貨）。省略すると何も尋ねず、費用だけを返す。",
+        "The new verdict; null if the judge was not asked or its answer could not be used.",
+        "今回の判断。尋ねなかった場合と、答えが使えなかった場合は null。",
     ),
     (
-        "The order whose text this one replaces; it keeps its channel.",
-        "文を差し替える指示の番号。チャンネルは変わらない。",
+        "The number of an order whose text is replaced; it keeps its channel and thread.",
+        "文を差し替える指示の番号。チャンネルとスレッドは変わらない。",
     ),
     (
-        "The value of `before` for the page before, if there is one.",
+        "The number of days, including today: 1 to 90; 30 if omitted.",
+        "今日を含む日数。1 から 90 まで。省略すると 30。",
+    ),
+    (
+        "The number of decisions by outcome; `open` counts those that have not ended.",
+        "結果ごとの判断の数。`open` はまだ終わっていないもの。",
+    ),
+    ("The number of marks of each kind.", "種類ごとの評価の数。"),
+    (
+        "The number of posts and answers that failed for good and wait for an operator.",
+        "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
+    ),
+    (
+        "The recorded verdict; null if the judge's answer could not be used.",
+        "記録にある判断。判断役の答えが使えなかった場合は null。",
+    ),
+    (
+        "The text of the message. It may be blank if there are files.",
+        "発言の本文。ファイルがあれば空でもよい。",
+    ),
+    (
+        "The text to post instead, if the choice is `edit`.",
+        "`edit` を選んだ場合に、代わりに投稿する文。",
+    ),
+    (
+        "The time zone in which days begin at midnight.",
+        "一日の始まり（午前 0 時）を決めるタイムゾーン。",
+    ),
+    (
+        "The tokens of the call; an estimate if the judge was not asked.",
+        "呼び出しで使ったトークン数。尋ねなかった場合は見積もり。",
+    ),
+    (
+        "The value of `before` for the next older page, if there is one.",
         "さらに古いものがある場合に、次に `before` に指定する値。",
     ),
     (
-        "The value of `before` for the page before, if there is one: a time in milliseconds.",
-        "さらに古いものがある場合に、次に `before` に指定する値（ミリ秒の時刻）。",
+        "The value of `before` for the next older page, if there is one: a time in epoch milliseconds.",
+        "さらに古いものがある場合に、次に `before` に指定する値（エポックミリ秒の時刻）。",
     ),
-    ("The version, which a change names as `before`.", "版。変更するときに `before` に指定する。"),
     (
-        "The workspace that it must be of. Without one it may be of any.",
-        "属しているはずのワークスペース。省略するとどれでもよい。",
+        "The value, written as in the config; names of tools are separated by commas. Null clears the setting there.",
+        "値（設定ファイルと同じ書き方）。ツールの名前はコンマで区切る。null を指定すると、ここでの設定を取り消す。",
     ),
-    ("What is said instead, if the choice is `edit`.", "`edit` を選んだ場合に、代わりに話す文。"),
-    ("What money is in.", "金額の通貨。"),
+    ("The version to restore: the `before` of a change.", "戻したい版。変更履歴の `before` の値。"),
     (
-        "What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.",
+        "The visitor's role: `viewer`, `operator` or `admin`; null without a sign-in.",
         "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
     ),
     (
-        "When the newest backup was made, by whichever process.",
-        "最後にバックアップを作った時刻。どのプロセスが作ったものでもよい。",
+        "Unanswered offers of the persona to speak by itself.",
+        "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
     (
-        "Where it offers to speak by itself, and nobody has answered.",
-        "自分から話してよいかを尋ね、まだ返事のない場所。",
+        "What was learned from decisions about proposals, for each channel with any.",
+        "提案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
+    ),
+    (
+        "When a mute of the whole workspace ends; null if it is not muted.",
+        "ワークスペース全体のミュートが終わる時刻。ミュートしていなければ null。",
+    ),
+    (
+        "When the newest backup was made, by any process; null if none is known.",
+        "最後にバックアップを作った時刻（どのプロセスが作ったものでもよい）。なければ null。",
     ),
     ("Where the database is, without credentials.", "データベースの場所（認証情報は除く）。"),
     (
-        "Where the model is, if not at its provider's own address.",
-        "モデルの場所。提供元のいつものアドレスなら指定しない。",
+        "Whether `talks` leaves out channels that the visitor may read: it has at most 50, except in the local room.",
+        "閲覧している人が読めるチャンネルのうち、`talks` にないものがあるか（ローカルルームを除き、最大 50 個）。",
     ),
     (
-        "Whether `talks` lacks channels that the visitor may read: those after the first fifty of another workspace.",
-        "閲覧している人が読めるのに `talks` にないチャンネルがあるか（ほかのワークスペースの 51 番目以降）。",
-    ),
-    (
-        "Whether it is a draft at first, which is followed once it is kept.",
-        "まず下書きにするか。下書きには、採用されてから従う。",
-    ),
-    (
-        "Whether memories of threads that were active less recently are left out.",
+        "Whether memories of less recently active threads are left out.",
         "しばらく動きのないスレッドの記憶を省いているか。",
     ),
-    ("Who was asked now, or would be.", "今回尋ねた、または尋ねることになるモデル。"),
-    ("Why there is no verdict now.", "今回の判断がない理由。"),
-    ("Without one it holds in all channels.", "省略するとすべてのチャンネルで有効。"),
-    ("Without one it holds in the whole channel.", "省略するとチャンネル全体で有効。"),
+    (
+        "Whether to also return orders that are no longer in force.",
+        "すでに効力のない指示も返すか。",
+    ),
+    (
+        "Whether to also return the decisions about these messages.",
+        "これらの発言についての判断も返すか。",
+    ),
+    (
+        "Whether to give the order as a draft, which is not followed until it is kept.",
+        "下書きとして追加するか。下書きには、採用されるまで従わない。",
+    ),
+    (
+        "Why there is no new verdict, although the judge was asked.",
+        "尋ねたのに今回の判断がない場合、その理由。",
+    ),
+    (
+        "With `after`: the value of `after` for the next newer page, if there is one.",
+        "`after` を指定し、さらに新しい発言がある場合に、次に `after` に指定する値。",
+    ),
+    (
+        "With `channel`: only decisions that ended this way, are still `open`, or had a `superseded` attempt.",
+        "`channel` を指定した場合、この結果で終わった判断だけを返す。`open` は未完了のもの、`superseded` は試みが取り消されたもの。",
+    ),
+    (
+        "With `channel`: the `older` value of a page, to get the next older one.",
+        "`channel` を指定した場合に使う。さらに古いページを読むときに指定する、いまのページの `older` の値。",
+    ),
+    (
+        "With `channel`: the value of `before` for the next older page, if there is one.",
+        "`channel` を指定し、さらに古いものがある場合に、次に `before` に指定する値。",
+    ),
+    (
+        "With `decisions`: the decisions about these messages.",
+        "`decisions` を指定した場合、これらの発言についての判断。",
+    ),
+    (
+        "With `thread`: the first message of the thread; null if it is not known.",
+        "`thread` を指定した場合、そのスレッドの最初の発言。見つからなければ null。",
+    ),
+    (
+        "Without `after`: the value of `before` for the next older page, if there is one.",
+        "`after` を指定せず、さらに古い発言がある場合に、次に `before` に指定する値。",
+    ),
     (
         "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
         "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
