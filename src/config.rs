@@ -219,7 +219,7 @@ impl Config {
         let text = std::fs::read(file)
             .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
-            .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
+            .map_err(|_| anyhow::anyhow!("the config file {file_name} is not UTF-8 text"))?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let environment = Environment::from_process(folder)?;
         let folder = current_folder.join(folder);

@@ -149,14 +149,14 @@ impl McpServerConfig {
             (Some(_), None) if !self.headers.is_empty() => {
                 return Some((
                     "headers",
-                    ".headers are sent to a url, and this server is a command",
+                    ".headers are sent to a url, but this server is a command",
                 ));
             }
             (None, Some(_)) if !self.args.is_empty() => {
-                return Some(("args", ".args are for a command, and this server is a url"));
+                return Some(("args", ".args are for a command, but this server is a url"));
             }
             (None, Some(_)) if !self.env.is_empty() => {
-                return Some(("env", ".env is for a command, and this server is a url"));
+                return Some(("env", ".env is for a command, but this server is a url"));
             }
             (Some(_), None) | (None, Some(_)) => {}
         }

@@ -133,7 +133,7 @@ impl TryFrom<u64> for ArchiveMinutes {
 
     fn try_from(value: u64) -> Result<Self, &'static str> {
         let known = [60, 1440, 4320, 10_080].into_iter().find(|known| u64::from(*known) == value);
-        known.map(Self).ok_or("it must be 60, 1440, 4320 or 10080, as Discord has it")
+        known.map(Self).ok_or("it must be 60, 1440, 4320 or 10080, the values that Discord allows")
     }
 }
 
