@@ -36,8 +36,8 @@ const DEFAULT_MISS: f64 = 0.02;
 
 /// Show which judge calls a learned gate saves.
 ///
-/// With `response.learned_gate` Aizuchi learns from its judge's verdicts which moments the judge always declines, and asks no
-/// more about those. Without that setting this shows what the gate would save.
+/// With `response.learned_gate`, Aizuchi learns from the verdicts of its judge which moments the judge always declines,
+/// and stops asking about those. Without that setting, the command shows what the gate would save.
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// Try a gate on recorded messages, which may be any input of `replay`: it learns from their first half, and what it
@@ -51,8 +51,8 @@ pub struct GateArgs {
     /// With --try: the largest share of yes verdicts that the gate may miss.
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MISS, value_parser = parse_share, requires = "try")]
     miss: f64,
-    /// Forget what was learned of verdicts and of how welcome words were, and start learning again from later ones. Stop
-    /// Aizuchi first.
+    /// Forget what was learned from verdicts and from how welcome posts were, and start learning again from later ones.
+    /// Stop Aizuchi first.
     #[arg(long, conflicts_with = "try")]
     reset: bool,
     /// Print JSON.

@@ -62,7 +62,7 @@ pub struct ReplayArgs {
     /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Replay with so many companions in each channel, each with its own bot, and count the moments at which exactly one of
+    /// Replay with N companions in each channel, each with its own bot, and count the moments at which exactly one of
     /// them spoke. They know each other, unless the settings name other companions.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..=8),
           conflicts_with_all = ["against", "events", "resume", "report", "internals", "anonymous"])]
@@ -70,10 +70,10 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues with the
-    /// channel that it was in, from the beginning of that channel, and ends with the same result: with one long channel it
-    /// begins again. For a report the file also holds what would have been said and why, with names, whatever --anonymous
-    /// says.
+    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues at the
+    /// beginning of the channel that was in progress, and ends with the same result. A replay of a single channel
+    /// therefore starts over. For a report, the file also contains what would have been said and why, with names, even
+    /// with --anonymous.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]

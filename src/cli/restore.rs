@@ -21,7 +21,7 @@ use aizuchi_core::store::transfer::{self, IfOccupied};
 pub struct RestoreArgs {
     /// The file that `aizuchi backup` wrote.
     file: PathBuf,
-    /// Replace a database that holds messages. Its file is kept beside the new one.
+    /// Replace a database that contains messages. Its file is kept next to the new one.
     #[arg(long)]
     replace: bool,
 }

@@ -28,8 +28,8 @@ use aizuchi_core::texts;
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///
-/// If an Aizuchi runs on this database, it is asked for the names of workspaces, their connections and how far
-/// their history is read. Else one line says why these are not known.
+/// If Aizuchi is running on this database, the command asks it for the names of workspaces, their connections and how
+/// far their history has been read. Otherwise, one line says why these are unknown.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.

@@ -30,7 +30,7 @@ use crate::tune::{DaySplit, Part, measure};
 pub struct TuneArgs {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// The settings to begin with: a config, or a part of one. If omitted: --config, or else the defaults.
+    /// The settings to start from: a config, or a part of one. If omitted: --config, or else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// What to optimize for.
