@@ -196,7 +196,7 @@ impl Cli {
             CliCommand::Man(man) => man.run(),
             #[cfg(feature = "demo")]
             CliCommand::Demo(_) if named_config.is_some() => {
-                anyhow::bail!("--config cannot be used with demo, which has settings of its own")
+                anyhow::bail!("--config cannot be used with demo, which has its own settings")
             }
             #[cfg(feature = "demo")]
             CliCommand::Demo(demo) => {

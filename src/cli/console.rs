@@ -75,7 +75,11 @@ impl ConsoleArgs {
         let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;
         let page = url.unwrap_or(page);
         print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
-        eprintln!("\nIt works once, within {} minutes, as {}.", LINK_AGE.as_mins(), role.name());
+        eprintln!(
+            "\nThe link works once, within {} minutes, as {}.",
+            LINK_AGE.as_mins(),
+            role.name()
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

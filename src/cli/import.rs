@@ -164,7 +164,7 @@ impl ImportArgs {
             .with_context(|| format!("cannot read {input}"))?;
         anyhow::ensure!(
             !recorded.is_empty(),
-            "{input} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages"
+            "{input} is neither a myao2 database, nor a dump of kotonoha's database, nor recorded messages"
         );
         let exported = &recorded.exported;
         let named = self.named_workspace();
@@ -248,7 +248,7 @@ impl ImportArgs {
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity
             .context(
-                "cannot ask Slack which workspace it is; give --workspace the id of the Slack team, which begins with T \
+                "cannot ask Slack which workspace this is; give --workspace the id of the Slack team, which begins with T \
                  and is in the address of the workspace's web page",
             )?
             .workspace)

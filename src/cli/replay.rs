@@ -103,7 +103,7 @@ impl ReplayArgs {
             ([], Some(config)) => vec![config],
             (files, None) => files.to_vec(),
             (_, Some(_)) => anyhow::bail!(
-                "--config and --policy cannot be used together: each policy is a config of its own"
+                "--config and --policy cannot be used together: each policy is a complete config"
             ),
         };
         let mut policies = Policy::open_all(&files)?;
@@ -113,7 +113,7 @@ impl ReplayArgs {
         if let Some(other) = &self.against {
             anyhow::ensure!(
                 policies.len() == 1,
-                "--against compares with one --policy: give the other settings to --against"
+                "--against compares with one --policy: pass the other settings to --against"
             );
             policies.extend(other.policy(&self.judge.name())?);
         }
@@ -520,7 +520,7 @@ fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
             eprintln!(
-                "{}: with response.tolerance the judge is followed from {least:.2} on in {} (known: {} words, declined proposals and marks; it takes {MIN_LABELS})",
+                "{}: with response.tolerance, the judge must be at least {least:.2} sure in {} (known: {} posts, declined proposals and marks; at least {MIN_LABELS} are needed)",
                 policy.name,
                 strip_control_characters(place),
                 labels.len(),

@@ -56,9 +56,9 @@ impl RestoreArgs {
         if report.opted_out > 0 {
             let _ = write!(
                 text,
-                "; {} who had opted out since then still {} so",
+                "; {} who opted out since then {} still opted out",
                 count(report.opted_out as u64, "person"),
-                if report.opted_out == 1 { "has" } else { "have" },
+                if report.opted_out == 1 { "is" } else { "are" },
             );
         }
         text.push('.');

@@ -106,7 +106,7 @@ fn format_status(printed: &PrintedStatus, currency: &str, now: Timestamp) -> Str
     }
     if let Some(unknown) = connection_unknown {
         let told = strip_control_characters(&unknown.told);
-        let _ = writeln!(text, "Whether workspaces are connected is not known: {told}.");
+        let _ = writeln!(text, "Whether workspaces are connected is unknown: {told}.");
     }
     for workspace in &status.workspaces {
         text.push_str(&format_workspace(workspace, currency, now));

@@ -195,8 +195,8 @@ impl TuneArgs {
         let gain = Gain::new(&before, &after, self.goal.into(), self.seed);
         if !gain.is_certain() {
             let why = format!(
-                "The data cannot tell: what did better on the days that were learned from gained {:.3} on the {} days \
-                 of the check, which may be chance (between {:.3} and {:.3} in nine of ten draws of these days).",
+                "The data cannot tell: the settings that did better on the days learned from gained {:.3} on the {} \
+                 days of the check, which may be chance (between {:.3} and {:.3} in nine of ten draws of these days).",
                 gain.mean,
                 before.len(),
                 gain.low,
