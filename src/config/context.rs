@@ -30,7 +30,7 @@ pub struct SectionsConfig {
     pub memos: BoundedInteger<0, 1_000_000>,
     /// Old messages that are relevant to the conversation.
     pub recalled: BoundedInteger<0, 1_000_000>,
-    /// Other recent messages of the channel, outside the conversation.
+    /// Other messages of the channel, outside the conversation.
     pub other_talk: BoundedInteger<0, 1_000_000>,
 }
 
