@@ -77,12 +77,12 @@ use aizuchi_core::texts::counted::Counted;
 #[derive(Debug, Parser)]
 #[command(name = "aizuchi", version, about, max_term_width = 100)]
 pub struct Cli {
-    /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml or /etc/aizuchi/config.yaml if
-    /// there is one.
+    /// The config file. If omitted: the file that AIZUCHI_CONFIG names, else ./config.yaml or /etc/aizuchi/config.yaml
+    /// if it exists.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Use this language model instead of the config's. Its key comes from the environment or the config. With `auto`:
-    /// the first model that a server on this machine has (Ollama, LM Studio, llama.cpp, vLLM).
+    /// Use this language model instead of the config's. Its key comes from the environment or the config. `auto` takes
+    /// the first model that a server on this machine (Ollama, LM Studio, llama.cpp, vLLM) offers.
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelFlag>,
     #[command(flatten)]
@@ -103,15 +103,15 @@ enum CliCommand {
     Health(health::HealthArgs),
     /// Search old messages.
     Search(search::SearchArgs),
-    /// Show what a language model would be asked in a channel now.
+    /// Show the prompt that a language model would get in a channel now.
     Prompt(prompt::PromptArgs),
     /// Replay recorded messages, and measure when Aizuchi would have spoken.
     Replay(replay::ReplayArgs),
     /// Look for settings that suit recorded messages better than the current ones.
     ///
-    /// It tries values of wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks the best on the
-    /// rest. What holds up there is printed as part of a config; if the data is inconclusive, nothing is recommended
-    /// and the exit code is 2.
+    /// The command tries values of wait, timers, min_confidence, cooldown and gates on the first part of the history,
+    /// and checks the best of them on the rest. Settings that hold up there are printed as part of a config. If the
+    /// data is inconclusive, nothing is recommended and the exit code is 2.
     Tune(tune::TuneArgs),
     Report(report::ReportArgs),
     /// Measure how well the built-in rules or a model decide, on labeled examples.
@@ -196,7 +196,7 @@ impl Cli {
             CliCommand::Man(man) => man.run(),
             #[cfg(feature = "demo")]
             CliCommand::Demo(_) if named_config.is_some() => {
-                anyhow::bail!("--config cannot be used with demo, which has settings of its own")
+                anyhow::bail!("--config cannot be used with demo, which has its own settings")
             }
             #[cfg(feature = "demo")]
             CliCommand::Demo(demo) => {

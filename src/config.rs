@@ -102,17 +102,19 @@ pub const EXAMPLE: &str = include_str!("config/example.yaml");
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Who it is.
+    /// Who the bot is.
     pub persona: PersonaConfig,
-    /// The language of everything that people see: `en`, `ja`, or `auto`, which in the chat is what people write there.
+    /// The language of everything that people see: `en`, `ja` or `auto`. In the chat, `auto` is the language that
+    /// people write there.
     pub language: LanguageSetting,
-    /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. If omitted: the system's.
+    /// The time zone in prompts and of quiet hours: a name like `Asia/Tokyo`, or `UTC`. If omitted: the system's.
     pub timezone: Option<ZoneName>,
-    /// A folder of prompts, relative to the config's folder; a file there takes the place of the prompt of the same name.
+    /// A folder of prompt templates, relative to the config's folder. A file there replaces the built-in prompt of the
+    /// same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
-    /// Whether to look on this machine for programs that run models (Ollama, LM Studio, llama.cpp, vLLM), to offer
-    /// theirs while the built-in rules are used.
+    /// Whether to look for model servers (Ollama, LM Studio, llama.cpp, vLLM) on this machine, and offer their models
+    /// while the built-in rules are in use.
     pub discover: Discover,
     pub models: ModelsConfig,
     pub vision: VisionConfig,
@@ -136,10 +138,11 @@ pub struct Config {
     /// Settings for individual channels, by `"#name"` or by id.
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
-    /// Settings for all channels of a workspace, by its id as the console shows it, or of all workspaces of `slack` or
-    /// `discord`. Those of a channel take precedence, and those of an id before those of a platform.
+    /// Settings for all channels of a workspace, by the workspace's id as the console shows it, or of all workspaces of
+    /// `slack` or `discord`. A channel's settings take precedence over those of its workspace, and those of one
+    /// workspace over those of a platform.
     pub workspaces: BTreeMap<String, PlaceOverrides>,
-    /// Users whose messages are not looked at, by id.
+    /// The ids of users who have opted out: their messages are not looked at.
     pub opted_out: Vec<ConfiguredUserId>,
     /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
@@ -152,13 +155,13 @@ pub struct Config {
     pub folder: PathBuf,
 }
 
-/// Who it is.
+/// Who the bot is.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaConfig {
-    /// Its name in the chat.
+    /// The bot's name in the chat.
     pub name: DisplayName,
-    /// Who it is and how it speaks. It comes first in every prompt.
+    /// Who the bot is and how it speaks. Every prompt begins with this text.
     pub system_prompt: String,
 }
 
@@ -216,7 +219,7 @@ impl Config {
         let text = std::fs::read(file)
             .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
-            .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
+            .map_err(|_| anyhow::anyhow!("the config file {file_name} is not UTF-8 text"))?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let environment = Environment::from_process(folder)?;
         let folder = current_folder.join(folder);

@@ -183,7 +183,7 @@ impl ReplayComparison {
         let Self { before, after, differences, looked_at, .. } = self;
         let mut text = match &differences[..] {
             [] => format!(
-                "{before} and {after} decide the same about all {looked_at} messages that they look at.\n"
+                "{before} and {after} decide the same about all {looked_at} messages that they considered.\n"
             ),
             [_] => format!(
                 "{before} and {after} decide differently about 1 of {looked_at} messages.\n"
@@ -200,8 +200,11 @@ impl ReplayComparison {
             let _ = write!(text, "\n{}", self.describe(difference));
         }
         if differences.len() > MAX_PRINTED {
-            let _ =
-                writeln!(text, "\n… and {} more; --json has all", differences.len() - MAX_PRINTED);
+            let _ = writeln!(
+                text,
+                "\n… and {} more; --json shows all of them",
+                differences.len() - MAX_PRINTED
+            );
         }
         text
     }
@@ -272,7 +275,7 @@ fn describe_outcome(outcome: MessageOutcome) -> &'static str {
         MessageOutcome::SpokenTo => "speaks",
         MessageOutcome::Reacted => "reacts",
         MessageOutcome::KeptSilent => "stays silent",
-        MessageOutcome::Unknown => "is not known",
+        MessageOutcome::Unknown => "is unknown",
     }
 }
 

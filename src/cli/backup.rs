@@ -14,8 +14,8 @@ use aizuchi_core::store::transfer;
 
 /// Write everything that Aizuchi knows into a new file.
 ///
-/// Aizuchi can keep running. The file is read back and verified before it gets its name. It holds all messages in clear
-/// text, so only you can read it. `aizuchi restore` brings it back, into a file or onto a server.
+/// Aizuchi can keep running. The file is read back and verified before it gets its name. It contains all messages in
+/// clear text, so its permissions let only you read it. `aizuchi restore` restores it, to a file or to a server.
 #[derive(Debug, Args)]
 pub struct BackupArgs {
     /// A new file.

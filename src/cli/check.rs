@@ -172,7 +172,7 @@ fn check_database(
             Ok(format!("another Aizuchi is active on {address}; this one would stand by"))
         }
         Ok(DatabaseStatus::InUse) => {
-            Err(format!("{address} is in use by a running Aizuchi with other settings"))
+            Err(format!("{address} is in use by a running Aizuchi with different settings"))
         }
         Err(error) => Err(error.to_string()),
     }
@@ -206,7 +206,7 @@ fn note_undescribed_pictures(config: &Config) -> Option<String> {
     let minds = &config.minds;
     let is_model = minds.response.model.endpoint.is_some();
     (is_model && minds.vision.is_none()).then(|| {
-        "pictures are not described: agents.vision names the model that does, and `vision: {}` the one of agents.response"
+        "pictures are not described: agents.vision names the model that does, and `vision: {}` uses the model of agents.response"
             .to_owned()
     })
 }
@@ -319,7 +319,7 @@ async fn check_model(
     let refused: Vec<String> = refused.iter().map(|name| format!("params.{name}")).collect();
     let without = match refused.len() {
         0 => String::new(),
-        _ => format!("; it does not take {}, so that is left out", refused.join(", ")),
+        _ => format!("; it does not accept {}, so this is left out", refused.join(", ")),
     };
     let longest = config.context.budget().max_tokens;
     let length = mind.context_length().await;

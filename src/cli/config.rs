@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Print a config file to begin with: every setting, its default, and what it does.
+    /// Print a config file to start from: every setting, its default, and what it does.
     Example,
     /// Print the settings of kotonoha, another Discord bot, as a config file.
     FromEnv {

@@ -29,10 +29,11 @@ enum ConsoleCommand {
         /// What the person who opens the link may do.
         #[arg(long, value_name = "ROLE", default_value = "admin")]
         role: RoleArg,
-        /// The name under which they are recorded when they read private channels.
+        /// The name that is recorded when this person reads private channels.
         #[arg(long, value_name = "NAME", default_value = "link", value_parser = parse_name)]
         name: ReaderName,
-        /// The address at which they reach the pages, if it is not the one Aizuchi listens on, for example behind a proxy.
+        /// The address at which this person reaches the pages, if it is not the one that Aizuchi listens on, for
+        /// example behind a proxy.
         #[arg(long, value_name = "URL")]
         url: Option<String>,
     },
@@ -74,7 +75,11 @@ impl ConsoleArgs {
         let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;
         let page = url.unwrap_or(page);
         print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
-        eprintln!("\nIt works once, within {} minutes, as {}.", LINK_AGE.as_mins(), role.name());
+        eprintln!(
+            "\nThe link works once, within {} minutes, as {}.",
+            LINK_AGE.as_mins(),
+            role.name()
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

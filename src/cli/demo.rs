@@ -31,10 +31,10 @@ pub struct DemoArgs {
     /// A platform to try without an account. If omitted: a one-minute scripted conversation between two people in the local room.
     #[arg(value_enum)]
     platform: Option<DemoPlatform>,
-    /// The port of the page, on this machine. If omitted: any that is free.
+    /// The port of the page, on this machine. If omitted: any free port.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// The language of the demo. If omitted: Japanese if the environment's language is, else English.
+    /// The language of the demo. If omitted: Japanese if the environment's language is Japanese, else English.
     #[arg(long, value_enum)]
     language: Option<DemoLanguage>,
     /// Open the page in a browser.

@@ -44,7 +44,7 @@ impl DiscordArgs {
         })?;
         print(&invite_url(application))?;
         eprintln!(
-            "\nOpen it in a browser and choose the server. Before that, switch on Message Content Intent at\n{}",
+            "\nOpen the link in a browser and choose the server. Before that, switch on Message Content Intent at\n{}",
             bot_page_url(application)
         );
         Ok(ExitCode::SUCCESS)

@@ -32,7 +32,8 @@ pub struct EvalArgs {
     /// Files with labeled cases, one JSON object per line.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
-    /// What to measure: whether it joins in where it should, or whether it names the state of a conversation.
+    /// What to measure: whether the rules or the model join in where they should, or whether they name the right state
+    /// of a conversation.
     #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
     task: EvalTask,
     /// What answers: the built-in rules, or the model of `agents.judgment` or `agents.state` in the config.
@@ -41,7 +42,7 @@ pub struct EvalArgs {
     /// Ask no model; write the prompt of each case to DIR/<id>.txt instead.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["answers", "json"])]
     dump_prompts: Option<PathBuf>,
-    /// Ask no model; read the answers from a file, one {"id", "answer"} a line.
+    /// Ask no model; read the answers from a file, one {"id", "answer"} per line.
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
     /// Print JSON instead of tables.

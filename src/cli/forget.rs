@@ -19,7 +19,7 @@ use aizuchi_core::store::sqlite::earlier_version;
 
 /// Delete a person and everything remembered about them.
 ///
-/// That is their messages, memos about them, and memories of what they said. Stop Aizuchi first.
+/// This deletes their messages, memos about them, and memories of what they said. Stop Aizuchi first.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// The person's id or name.

@@ -36,8 +36,8 @@ const DEFAULT_MISS: f64 = 0.02;
 
 /// Show which judge calls a learned gate saves.
 ///
-/// With `response.learned_gate` Aizuchi learns from its judge's verdicts which moments the judge always declines, and asks no
-/// more about those. Without that setting this shows what the gate would save.
+/// With `response.learned_gate`, Aizuchi learns from the verdicts of its judge which moments the judge always declines,
+/// and stops asking about those. Without that setting, the command shows what the gate would save.
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// Try a gate on recorded messages, which may be any input of `replay`: it learns from their first half, and what it
@@ -51,8 +51,8 @@ pub struct GateArgs {
     /// With --try: the largest share of yes verdicts that the gate may miss.
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MISS, value_parser = parse_share, requires = "try")]
     miss: f64,
-    /// Forget what was learned of verdicts and of how welcome words were, and start learning again from later ones. Stop
-    /// Aizuchi first.
+    /// Forget what was learned from verdicts and from how welcome posts were, and start learning again from later ones.
+    /// Stop Aizuchi first.
     #[arg(long, conflicts_with = "try")]
     reset: bool,
     /// Print JSON.
@@ -97,7 +97,7 @@ impl GateArgs {
         let gates = runtime.block_on(read_gates(&config, &address))?;
         if self.reset {
             runtime.block_on(forget(&address, gates.iter().map(|(workspace, _)| workspace)))?;
-            print("What was learned is forgotten.")?;
+            print("Everything that was learned has been forgotten.")?;
         } else if self.json {
             let gates: Vec<Value> =
                 gates.iter().map(|(workspace, gate)| to_json(workspace, gate, &config)).collect();
@@ -161,7 +161,7 @@ fn describe_savings(savings: &GateSavings, miss: f64) -> String {
     };
     let goal = match savings.misses {
         Missable::Yes => "It must not miss a yes:",
-        Missable::Seen => "It must not miss a yes of which something was seen:",
+        Missable::Seen => "It must not miss a yes that had a visible effect:",
     };
     let &GateSavings { calls, yes, seen, .. } = savings;
     let ceiling = savings.ceiling.map_or("–".to_owned(), percent);
@@ -190,14 +190,14 @@ fn describe_unknown(moments: u64) -> Option<String> {
         moments => format!("{moments} moments"),
     };
     Some(format!(
-        "What the judge would have said is unknown at {moments}: nothing is learned from there, and nothing is counted."
+        "What the judge would have said is unknown at {moments}: it is neither learned from nor counted."
     ))
 }
 
 fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) -> String {
     let what = match misses {
         Missable::Yes => "a yes",
-        Missable::Seen => "a yes of which something was seen",
+        Missable::Seen => "a yes that had a visible effect",
     };
     match why {
         NothingLearned::TooFew { verdicts, kept } => format!(
@@ -205,10 +205,10 @@ fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) ->
              them {what}."
         ),
         NothingLearned::TooLate { verdicts, kept } => format!(
-            "Nothing was learned in time: only the last of {verdicts} verdicts, {kept} of them {what}, made them enough."
+            "Nothing was learned in time: {verdicts} verdicts, {kept} of them {what}, were enough only at the very end."
         ),
         NothingLearned::NoThreshold { verdicts, kept } => format!(
-            "Nothing was learned: by {verdicts} verdicts, {kept} of them {what}, nothing can be skipped without the risk \
+            "Nothing was learned: with {verdicts} verdicts, {kept} of them {what}, nothing can be skipped without the risk \
              of missing more than {} of these.",
             percent(miss)
         ),
@@ -298,7 +298,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
     };
     let does = match &gate.skipping {
         Some(skipping) => format!(
-            "It {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}). To know that, it still asks about {} of what it could skip.",
+            "The gate {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}). To know that, it still asks about {} of what it could skip.",
             if config.response.learned_gate.is_some() { "saves" } else { "would save" },
             percent(skipping.threshold.saved()),
             percent(skipping.threshold.missed),
@@ -310,7 +310,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
             format!("Nothing is skipped: it takes {MIN_VERDICTS} verdicts, {MIN_YES} of them yes.")
         }
         None => format!(
-            "Nothing is skipped: by these verdicts nothing can be without missing more than {} of the yes verdicts.",
+            "Nothing is skipped: with these verdicts, nothing can be skipped without missing more than {} of the yes verdicts.",
             percent(training.miss)
         ),
     };

@@ -17,10 +17,10 @@ use aizuchi_core::llm::provider::loopback_client;
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Ask whether the Aizuchi on this machine is ready, or standing by.
+/// Check whether the Aizuchi on this machine is ready or standing by.
 ///
-/// The exit code is 0 if it is, else 1, for health checks of containers. It asks the health port of the config, or the page if there is none; with the
-/// page alone a process that stands by counts as not available.
+/// The exit code is 0 if it is, and 1 otherwise, for container health checks. The command asks the health port in the
+/// config, or the page if there is none. If it asks the page, a process that stands by counts as not available.
 #[derive(Debug, Args)]
 pub struct HealthArgs {}
 

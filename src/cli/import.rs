@@ -46,22 +46,23 @@ use aizuchi_slack::identity::fetch_identity;
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it, plain or gzipped;
-    /// an export of Aizuchi's, or recorded messages in JSON Lines, plain or gzipped.
+    /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it,
+    /// plain or gzipped; an export of another Aizuchi, or recorded messages in JSON Lines, plain or gzipped.
     input: PathBuf,
     /// The workspace that the messages belong to: the id of a Slack team, like T0123456789; a Discord server, like
-    /// discord:1234567890; or `local`, the local room. Without it: the workspace that the input names; else the team of the
-    /// configured Slack token, or the local room if no platform is configured.
+    /// discord:1234567890; or `local`, the local room. If omitted: the workspace that the input names, else the team of
+    /// the configured Slack token, or the local room if no platform is configured.
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
-    /// The user id of the bot, like U0123456789. Without it, the id is taken from myao2's database.
+    /// The user id of the bot, like U0123456789. If omitted: the id in myao2's database.
     #[arg(long, value_name = "USER")]
     bot: Option<String>,
-    /// Make every memo known in every channel, as in myao2. Otherwise a memo stays in the channel where it was made.
+    /// Make every memo known in every channel, as in myao2. Otherwise, a memo stays in the channel where it was made.
     #[arg(long)]
     share_memos: bool,
-    /// Import what people said to kotonoha by mention, each person's into the channel where that began. Otherwise it is left out,
-    /// because kotonoha does not store in which channels the rest was said.
+    /// Import what people said to kotonoha by mention, and put each person's messages into the channel where they
+    /// began. Otherwise, these messages are left out, because kotonoha does not store in which channels the later ones
+    /// were written.
     #[arg(long)]
     mentions: bool,
 }
@@ -163,7 +164,7 @@ impl ImportArgs {
             .with_context(|| format!("cannot read {input}"))?;
         anyhow::ensure!(
             !recorded.is_empty(),
-            "{input} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages"
+            "{input} is neither a myao2 database, nor a dump of kotonoha's database, nor recorded messages"
         );
         let exported = &recorded.exported;
         let named = self.named_workspace();
@@ -247,7 +248,7 @@ impl ImportArgs {
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity
             .context(
-                "cannot ask Slack which workspace it is; give --workspace the id of the Slack team, which begins with T \
+                "cannot ask Slack which workspace this is; give --workspace the id of the Slack team, which begins with T \
                  and is in the address of the workspace's web page",
             )?
             .workspace)

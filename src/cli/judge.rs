@@ -271,7 +271,7 @@ impl Judge {
         match self {
             Judge::Plain(_) => {}
             Judge::Recorded(answers) => {
-                report_unknown(answers.counts().unknown, "the file has no answer to them")
+                report_unknown(answers.counts().unknown, "the file has no answer")
             }
             Judge::Model(model) => model.report(),
         }
@@ -336,7 +336,7 @@ impl PreparedModel {
                 money::about(estimate.cost_micros, &self.currency),
                 money::exact(self.limits.max_cost_micros, &self.currency)
             ),
-            false => "at a price that is not known".to_owned(),
+            false => "at an unknown price".to_owned(),
         };
         let most = self.limits.max_calls.map_or(String::new(), |most| format!(" ({most} at most)"));
         let times = number_of(counted::times, estimate.calls);
@@ -380,7 +380,7 @@ fn report_unknown(unknown: u64, why: &str) {
     };
     eprintln!(
         "{judgments} unknown, because {why}: {they_are} among the decisions that failed, and what would have been \
-         said there is not known"
+         said there is unknown"
     );
 }
 

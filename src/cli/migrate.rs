@@ -17,11 +17,11 @@ use aizuchi_core::store::transfer::{self, IfOccupied, MoveReport};
 /// Stop Aizuchi first. As soon as the move begins, the old database can no longer be used, so that Aizuchi never answers from both. If the move is interrupted, run it again.
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
-    /// Where to, as in storage.url: `sqlite://FILE`, from the config's folder, or
+    /// The destination, as in storage.url: `sqlite://FILE`, relative to the config's folder, or
     /// `postgres://USER:PASSWORD@HOST/DATABASE`.
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     to: StorageUrl,
-    /// Replace a database there that holds messages.
+    /// Replace a database at the destination that contains messages.
     #[arg(long)]
     replace: bool,
 }

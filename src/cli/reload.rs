@@ -94,7 +94,7 @@ impl Reload<'_> {
             let Some((_, remote)) = remotes.find(|(name, _)| *name == platform) else { continue };
             match remote.renew_credentials(&connector.credentials()).await {
                 Ok(Renewal::Unchanged) => {}
-                Ok(Renewal::Renewed) => info!(platform, "its new credentials are in use"),
+                Ok(Renewal::Renewed) => info!(platform, "the new credentials are in use"),
                 Err(error) => {
                     error!(platform, %error, "the old credentials stay in use");
                     failed.push(platform);

@@ -62,7 +62,7 @@ pub struct ReplayArgs {
     /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Replay with so many companions in each channel, each with its own bot, and count the moments at which exactly one of
+    /// Replay with N companions in each channel, each with its own bot, and count the moments at which exactly one of
     /// them spoke. They know each other, unless the settings name other companions.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..=8),
           conflicts_with_all = ["against", "events", "resume", "report", "internals", "anonymous"])]
@@ -70,10 +70,10 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues with the
-    /// channel that it was in, from the beginning of that channel, and ends with the same result: with one long channel it
-    /// begins again. For a report the file also holds what would have been said and why, with names, whatever --anonymous
-    /// says.
+    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues at the
+    /// beginning of the channel that was in progress, and ends with the same result. A replay of a single channel
+    /// therefore starts over. For a report, the file also contains what would have been said and why, with names, even
+    /// with --anonymous.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +103,7 @@ impl ReplayArgs {
             ([], Some(config)) => vec![config],
             (files, None) => files.to_vec(),
             (_, Some(_)) => anyhow::bail!(
-                "--config and --policy cannot be used together: each policy is a config of its own"
+                "--config and --policy cannot be used together: each policy is a complete config"
             ),
         };
         let mut policies = Policy::open_all(&files)?;
@@ -113,7 +113,7 @@ impl ReplayArgs {
         if let Some(other) = &self.against {
             anyhow::ensure!(
                 policies.len() == 1,
-                "--against compares with one --policy: give the other settings to --against"
+                "--against compares with one --policy: pass the other settings to --against"
             );
             policies.extend(other.policy(&self.judge.name())?);
         }
@@ -520,7 +520,7 @@ fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
             eprintln!(
-                "{}: with response.tolerance the judge is followed from {least:.2} on in {} (known: {} words, declined proposals and marks; it takes {MIN_LABELS})",
+                "{}: with response.tolerance, the judge must be at least {least:.2} sure in {} (known: {} posts, declined proposals and marks; at least {MIN_LABELS} are needed)",
                 policy.name,
                 strip_control_characters(place),
                 labels.len(),

@@ -21,12 +21,12 @@ use aizuchi_core::persona::Language;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
-    /// Replace people's names with neutral ones, inside messages too, and mask addresses; with `all`, the names of
-    /// channels, too.
+    /// Replace people's names with neutral ones, also inside messages, and mask addresses. `all` also replaces the
+    /// names of channels.
     #[arg(long, value_enum, value_name = "WHOM", num_args = 0..=1, require_equals = true, default_missing_value = "people")]
     pub anonymous: Option<AnonymousArg>,
-    /// The language of the report. If omitted: the config's. In a replay of the default settings, what it would have said is
-    /// in that language, too.
+    /// The language of the report. If omitted: the config's. In a replay of the default settings, what Aizuchi would
+    /// have said is also in that language.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub language: Option<PageLanguageArg>,
 }
@@ -66,13 +66,13 @@ impl PageArgs {
 /// What `aizuchi replay` tells of its result, and to whom.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayReportArgs {
-    /// Write the report as one self-contained HTML file. A policy that turns off gates or limits of the defaults is then
-    /// replayed with them, too.
+    /// Write the report as one self-contained HTML file. A policy that turns off default gates or limits is then also
+    /// replayed with them.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
     page: PageArgs,
-    /// Print the benchmark's figures instead of the summary; with `--json`, its JSON leaves out `report`.
+    /// Print the benchmark's figures instead of the summary; with `--json`, the JSON omits `report`.
     #[arg(long)]
     internals: bool,
 }

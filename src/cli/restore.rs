@@ -21,7 +21,7 @@ use aizuchi_core::store::transfer::{self, IfOccupied};
 pub struct RestoreArgs {
     /// The file that `aizuchi backup` wrote.
     file: PathBuf,
-    /// Replace a database that holds messages. Its file is kept beside the new one.
+    /// Replace a database that contains messages. Its file is kept next to the new one.
     #[arg(long)]
     replace: bool,
 }
@@ -56,9 +56,9 @@ impl RestoreArgs {
         if report.opted_out > 0 {
             let _ = write!(
                 text,
-                "; {} who had opted out since then still {} so",
+                "; {} who opted out since then {} still opted out",
                 count(report.opted_out as u64, "person"),
-                if report.opted_out == 1 { "has" } else { "have" },
+                if report.opted_out == 1 { "is" } else { "are" },
             );
         }
         text.push('.');

@@ -26,7 +26,7 @@ pub struct SearchArgs {
     /// Search only this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
-    /// Show at most N messages, 100 at most.
+    /// Show at most N messages, up to 100.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100))]
     limit: u64,
     /// Print JSON.

@@ -28,8 +28,8 @@ use aizuchi_core::texts;
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///
-/// If an Aizuchi runs on this database, it is asked for the names of workspaces, their connections and how far
-/// their history is read. Else one line says why these are not known.
+/// If Aizuchi is running on this database, the command asks it for the names of workspaces, their connections and how
+/// far their history has been read. Otherwise, one line says why these are unknown.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.
@@ -106,7 +106,7 @@ fn format_status(printed: &PrintedStatus, currency: &str, now: Timestamp) -> Str
     }
     if let Some(unknown) = connection_unknown {
         let told = strip_control_characters(&unknown.told);
-        let _ = writeln!(text, "Whether workspaces are connected is not known: {told}.");
+        let _ = writeln!(text, "Whether workspaces are connected is unknown: {told}.");
     }
     for workspace in &status.workspaces {
         text.push_str(&format_workspace(workspace, currency, now));

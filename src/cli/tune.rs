@@ -30,7 +30,7 @@ use crate::tune::{DaySplit, Part, measure};
 pub struct TuneArgs {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// The settings to begin with: a config, or a part of one. If omitted: --config, or else the defaults.
+    /// The settings to start from: a config, or a part of one. If omitted: --config, or else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// What to optimize for.
@@ -195,8 +195,8 @@ impl TuneArgs {
         let gain = Gain::new(&before, &after, self.goal.into(), self.seed);
         if !gain.is_certain() {
             let why = format!(
-                "The data cannot tell: what did better on the days that were learned from gained {:.3} on the {} days \
-                 of the check, which may be chance (between {:.3} and {:.3} in nine of ten draws of these days).",
+                "The data cannot tell: the settings that did better on the days learned from gained {:.3} on the {} \
+                 days of the check, which may be chance (between {:.3} and {:.3} in nine of ten draws of these days).",
                 gain.mean,
                 before.len(),
                 gain.low,

@@ -46,7 +46,7 @@ pub struct WhyArgs {
     #[arg(long, value_name = "N", conflicts_with = "message",
           value_parser = value_parser!(u64).range(1..=100))]
     last: Option<u64>,
-    /// Explain in this language instead of the config's or, without one there, your locale's.
+    /// Explain in this language. If omitted: the config's language, or your locale's if the config sets none.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     language: Option<LanguageArg>,
     /// Print JSON.

@@ -11,8 +11,8 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
-/// The models, by what they do. An agent that is omitted, but for `vision` and `transcription`, uses the settings of
-/// `response`. Without any agent the built-in rules answer, without a model.
+/// The models, by task. An omitted agent uses the settings of `response`, except for `vision` and `transcription`,
+/// which stay off. Without any agent, the built-in rules judge and answer, without a model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
@@ -22,16 +22,16 @@ pub struct AgentsConfig {
     pub judgment: Option<AgentConfig>,
     /// Makes memories from conversations.
     pub memory: Option<AgentConfig>,
-    /// Names the state of a conversation, with `decision.state: separate`. If omitted: the model that the variable
+    /// Names the state of a conversation if `decision.state` is `separate`. If omitted: the model that the variable
     /// `EAVESDROP_JUDGE_MODEL` names, else `anthropic/claude-haiku-4-5` if there is a key for it, else that of
     /// `judgment`.
     pub state: Option<AgentConfig>,
-    /// Describes the pictures that people send, when it is about to answer. If omitted: nobody sees them, and it says
-    /// so.
+    /// Describes the pictures that people send, when Aizuchi is about to answer. If omitted: Aizuchi cannot see
+    /// pictures, and says so.
     pub vision: Option<AgentConfig>,
-    /// Writes down what is said in voice messages and other recordings, when it is about to answer: a model with
-    /// OpenAI's API for that, such as `openai/whisper-1`, `groq/whisper-large-v3-turbo` or `mistral/voxtral-mini-latest`. It
-    /// inherits nothing from `response`. If omitted: nobody hears them, and it says so.
+    /// Transcribes voice messages and other recordings, when Aizuchi is about to answer: a model with OpenAI's
+    /// transcription API, such as `openai/whisper-1`, `groq/whisper-large-v3-turbo` or `mistral/voxtral-mini-latest`.
+    /// It inherits nothing from `response`. If omitted: Aizuchi cannot hear recordings, and says so.
     pub transcription: Option<AgentConfig>,
 }
 
@@ -40,17 +40,17 @@ pub struct AgentsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
     /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral,
-    /// xai, vertex, azure or bedrock; or `builtin`, which is a set of rules and no model. Any OpenAI-compatible server is
-    /// `openai/NAME` with `client_args.api_base`. If omitted: that of `response`.
+    /// xai, vertex, azure or bedrock; or `builtin`, the built-in rules without a model. For any OpenAI-compatible
+    /// server, use `openai/NAME` with `client_args.api_base`. If omitted: that of `response`.
     #[schemars(with = "Option<String>")]
     pub model_id: Option<ModelId>,
     /// Added to this agent's prompts, after the persona's.
     pub system_prompt: Option<String>,
-    /// Passed to the model.
+    /// Parameters that are passed to the model.
     pub params: Option<ModelParamsConfig>,
-    /// How the model is reached.
+    /// How to reach the model.
     pub client_args: ClientArgs,
-    /// Another model, which is asked when this one cannot be.
+    /// Another model, which is asked when this one cannot be reached.
     pub fallback: Option<FallbackConfig>,
 }
 
@@ -61,9 +61,9 @@ pub struct FallbackConfig {
     /// `PROVIDER/MODEL`, or `builtin`.
     #[schemars(with = "String")]
     pub model_id: ModelId,
-    /// Passed to the model. If omitted: what the agent has, as far as every server knows it.
+    /// Parameters that are passed to the model. If omitted: those of the agent that every server knows.
     pub params: Option<ModelParamsConfig>,
-    /// How the model is reached.
+    /// How to reach the model.
     #[serde(default)]
     pub client_args: ClientArgs,
 }
@@ -72,20 +72,20 @@ pub struct FallbackConfig {
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 #[schemars(rename = "Params")]
 pub struct ModelParamsConfig {
-    /// How freely the model chooses its words.
+    /// The sampling temperature: how freely the model chooses its words.
     pub temperature: Option<Temperature>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<BoundedInteger<1, 1_000_000>>,
-    /// How many tokens a model that thinks may use for that, besides its answer. If omitted: 16000 for a model that is
-    /// known to think or seems to, and up to 32000 with the answer if `reasoning_effort` is set.
+    /// How many tokens a reasoning model may use for thinking, in addition to its answer. If omitted: 16000 for a model
+    /// that is known or seems to think, and up to 32000 including the answer if `reasoning_effort` is set.
     pub thinking_tokens: Option<BoundedInteger<0, 1_000_000>>,
     /// The model chooses among the likeliest words that together have this probability.
     pub top_p: Option<Ratio>,
-    /// The model ends its answer before any of these texts: one, or a list.
+    /// Stop sequences: the model ends its answer before any of these texts. One text, or a list.
     pub stop: Option<StopSequences>,
-    /// Makes answers more repeatable, if the provider can.
+    /// Makes answers more repeatable, if the provider supports it.
     pub seed: Option<u64>,
-    /// How long the model thinks before it answers, if it can.
+    /// How much the model thinks before it answers, if it supports that.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whatever else is set.
     #[schemars(flatten)]
@@ -117,18 +117,18 @@ pub enum ReasoningEffort {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
-    /// The provider's key. If omitted: the provider's variable, like `OPENAI_API_KEY`, which is sent to the provider's
-    /// own address only.
+    /// The provider's API key. If omitted: the value of the provider's variable, such as `OPENAI_API_KEY`, which is
+    /// sent only to the provider's own address.
     pub api_key: Option<Secret>,
-    /// The address of the API, if it is not the provider's own. For azure, if omitted: what `AZURE_OPENAI_ENDPOINT` says;
-    /// for bedrock, that of the region that `AWS_REGION` names.
+    /// The address of the API. If omitted: the provider's own; for azure, the value of `AZURE_OPENAI_ENDPOINT`; for
+    /// bedrock, the address of the region in `AWS_REGION`.
     pub api_base: Option<WebUrl>,
-    /// The longest that one call may take, in seconds. If omitted: `models.timeout_seconds`.
+    /// The timeout of one call, in seconds. If omitted: `models.timeout_seconds`.
     pub timeout: Option<CallSeconds>,
     /// How many times a failed call is retried. If omitted: one less than `models.attempts`.
     #[serde(alias = "num_retries")]
     pub max_retries: Option<BoundedInteger<0, 10>>,
-    /// Sent with every call.
+    /// Headers that are sent with every call.
     pub extra_headers: BTreeMap<String, Secret>,
 }
 

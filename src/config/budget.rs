@@ -48,9 +48,9 @@ enum LimitOff {
 pub struct BudgetConfig {
     /// The most tokens that models read and write within 24 hours. If omitted: 2000000, or `off` if no model is named.
     pub tokens_per_day: Option<LimitSetting>,
-    /// The most that models cost within 24 hours, in `models.currency`.
+    /// The most that models may cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
-    /// The most that models cost within 30 days, in `models.currency`.
+    /// The most that models may cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
     /// The most unasked posts within an hour, in all channels together. If omitted: `off`.
     pub posts_per_hour: Option<LimitSetting>,
@@ -62,9 +62,9 @@ pub struct BudgetConfig {
     pub judge_calls_per_person_per_hour: LimitSetting,
     /// How many model calls one decision may take.
     pub calls_per_decision: LimitSetting,
-    /// Once this share of a limit is used, it posts nothing unasked.
+    /// Once this share of a limit is used, Aizuchi posts nothing unasked.
     pub soft_share: Ratio,
-    /// This share of the tokens is kept for mentions.
+    /// The share of the tokens that is reserved for mentions.
     pub mention_share: Ratio,
 }
 
@@ -74,9 +74,9 @@ pub struct BudgetConfig {
 pub struct AllowanceConfig {
     /// The most tokens that models read and write within 24 hours. If omitted: `off`.
     pub tokens_per_day: Option<LimitSetting>,
-    /// The most that models cost within 24 hours, in `models.currency`.
+    /// The most that models may cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
-    /// The most that models cost within 30 days, in `models.currency`.
+    /// The most that models may cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
     /// The most unasked posts within an hour. If omitted: `budget.posts_per_channel_per_hour`.
     pub posts_per_hour: Option<LimitSetting>,

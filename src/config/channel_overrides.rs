@@ -11,7 +11,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess};
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::rules::{MemoryRule, PersonaRule, ToolRule};
 
-/// What is added to the persona's prompt in a channel, or a section with what takes its place.
+/// A text that is added to the persona's prompt in a channel, or a section that replaces it.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(inline, untagged)]
 pub enum ChannelPersona {
@@ -19,11 +19,11 @@ pub enum ChannelPersona {
     Replacement(ReplacedPersona),
 }
 
-/// Another persona than everywhere else. Its name stays.
+/// Another persona, with the same name.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplacedPersona {
-    /// Takes the place of `persona.system_prompt` there.
+    /// Replaces `persona.system_prompt` there.
     pub system_prompt: String,
 }
 
@@ -46,9 +46,9 @@ pub struct ToolName(pub String);
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum MemorySetting {
-    /// Kept, and shown.
+    /// Memories are kept, and shown in prompts.
     On,
-    /// Neither kept nor shown.
+    /// Memories are neither kept nor shown in prompts.
     Off,
 }
 

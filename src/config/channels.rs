@@ -20,52 +20,52 @@ use crate::config::values::{
 use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
-/// The settings of one channel. What is omitted is as in its workspace, or else in `response`, `facilitator` and
+/// The settings of one channel. An omitted setting is taken from its workspace, else from `response`, `facilitator` or
 /// `budget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
-    /// What it does there.
+    /// What Aizuchi does there.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
-    /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
+    /// The hours in which Aizuchi says nothing unasked, such as `22:00-07:00`. `none`: no such hours.
     pub quiet_hours: Option<QuietHoursSetting>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
-    /// Of the words that it says unasked, at most this share may be unwelcome.
+    /// At most this share of Aizuchi's unasked posts may be unwelcome.
     pub tolerance: Option<Ratio>,
-    /// It posts nothing unasked while more than this share of the recent messages is its own.
+    /// Aizuchi posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Option<Ratio>,
-    /// The emoji that it may react with.
+    /// The emoji that Aizuchi may react with.
     pub reactions: Option<Vec<EmojiName>>,
-    /// After an unasked post, how long it waits before the next one in the same channel.
+    /// How long Aizuchi waits after an unasked post before the next one in the same channel.
     pub cooldown_seconds: Option<Seconds>,
-    /// How it takes part there, if its mode is `facilitator`.
+    /// How Aizuchi takes part there, if the channel's mode is `facilitator`.
     pub facilitator: FacilitatorConfig,
-    /// Whether a mention there opens a thread, on Discord.
+    /// On Discord, whether a mention there opens a thread.
     pub threads: Option<ThreadsSetting>,
-    /// Settings for single threads of it, by the id of the thread's first message.
+    /// Settings for individual threads of the channel, by the id of the thread's first message.
     pub thread_settings: BTreeMap<String, ThreadConfig>,
-    /// The language there: `en`, `ja`, or `auto`, which is what people write.
+    /// The language there: `en`, `ja`, or `auto`, the language that people write.
     pub language: Option<LanguageSetting>,
-    /// The id of whoever is asked in a private chat before it says something unasked there, with `mode: propose`. They see
-    /// what it would say there, also in a private channel.
+    /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
+    /// unasked there. This person sees what Aizuchi would say, even in a private channel.
     pub keeper: Option<ConfiguredUserId>,
-    /// When its keeper is told of the week, as in `monday 09:00`. `off`: never.
+    /// When the channel's keeper gets a direct message about the past week, such as `monday 09:00`. `off`: never.
     pub weekly_note: Option<WeeklyNoteSetting>,
-    /// The limits there: a section of them, or the most money in 30 days.
+    /// The limits there: a section, or the most that models may cost within 30 days.
     pub budget: Option<ChannelBudget>,
-    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
+    /// A text that is added to the persona's prompt there, or a section with a `system_prompt` that replaces it.
     pub persona: Option<ChannelPersona>,
-    /// The model that thinks there, by its name in `models.named`; or a section with one for `response`, `judgment`, `memory` or
-    /// `state`. If omitted: as everywhere. Threads without one have that of their channel. What is said in public there may
-    /// be recalled in other channels, whose models read it then, unless `memory` is `off`.
+    /// The model that is used there: a name in `models.named`, or a section with a name for `response`, `judgment`,
+    /// `memory` or `state`. If omitted: the usual model. A thread without a model of its own uses its channel's. What
+    /// is said in public there may be recalled in other channels, whose models then read it, unless `memory` is `off`.
     pub model: Option<OwnModels>,
-    /// Whether replies may use tools there, or a list of those that they may use.
+    /// Whether replies may use tools there, or a list of the tools that they may use.
     pub tools: Option<ChannelTools>,
-    /// Whether what is said there is remembered. With `off`, nothing that is remembered is in prompts there either.
+    /// Whether what is said there is remembered. With `off`, prompts there contain no memories either.
     pub memory: Option<MemorySetting>,
-    /// When it posts unasked, if the judge names no moment.
+    /// When Aizuchi posts unasked, if the judge names no moment.
     pub timing: Option<TimingSetting>,
     /// An adaptive wait is no shorter than this.
     pub min_wait_floor_seconds: Option<Seconds>,
@@ -73,7 +73,7 @@ pub struct ChannelConfig {
     pub min_wait_seconds: Option<Seconds>,
     /// The longest that new messages wait to be judged, even while people keep talking.
     pub max_wait_seconds: Option<Seconds>,
-    /// Whether it says once there that it joins what it hears and stores.
+    /// Whether Aizuchi says once, when it joins the channel, what it hears and stores.
     pub announce: Option<bool>,
     /// The ids of other bots that speak unasked there.
     pub companions: Option<Vec<ConfiguredUserId>>,

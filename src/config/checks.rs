@@ -23,8 +23,8 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let is_shorter =
         response.min_wait_seconds.is_some_and(|min| response.max_wait_seconds.0 < min.0);
     if is_shorter && let Some(location) = tree.location_of(&["response", "max_wait_seconds"]) {
-        let sentence = "response.max_wait_seconds must be at least response.min_wait_seconds, for \
-                        how long the talk rests before it is judged";
+        let sentence = "response.max_wait_seconds must be at least response.min_wait_seconds, which is how long a \
+                        conversation rests before it is judged";
         return Err(ConfigProblem::for_file(Some(location), sentence));
     }
     let sections = config.overriding_sections();
@@ -32,8 +32,8 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let (min, max) = (overrides.min_wait_seconds, overrides.max_wait_seconds);
         if min.zip(max).is_some_and(|(min, max)| max.0 < min.0) {
             let sentence = format!(
-                "max_wait_seconds of a {} must be at least its min_wait_seconds, for how long the talk rests before it is \
-                 judged",
+                "max_wait_seconds of a {} must be at least its min_wait_seconds, which is how long a conversation \
+                 rests before it is judged",
                 kind.name()
             );
             let path = [&path[..], &["max_wait_seconds"]].concat();
@@ -122,7 +122,7 @@ fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -
         }
         (None, false) => format!("there are {}", join_list(&known, "and")),
     };
-    let sentence = format!("{place} is \"{name}\", which is no model in models.named; {end}");
+    let sentence = format!("{place} is \"{name}\", which is not a model in models.named; {end}");
     ConfigProblem::for_file(tree.location_of(path), sentence)
 }
 
@@ -140,7 +140,8 @@ fn check_http(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         return Err(ConfigProblem::for_file(tree.location_of(&["http", "tokens"]), sentence));
     }
     if http.proxy_sign_in.is_some() && http.trusted_proxies.is_empty() {
-        let sentence = "http.proxy_sign_in believes only proxies that http.trusted_proxies names, and it names none";
+        let sentence = "http.proxy_sign_in needs http.trusted_proxies, because it trusts only the proxies that are \
+                        named there";
         return Err(ConfigProblem::for_file(
             tree.location_of(&["http", "proxy_sign_in"]),
             sentence,
@@ -252,6 +253,6 @@ fn bounds_problem(min: Bound, max: Bound, tree: &ConfigNode, section: &[&str]) -
     };
     let Bound { key: other, default: defaults } = other;
     let sentence =
-        format!("{path}.{key} must be {bound} {other}, which is {defaults} where nothing sets it");
+        format!("{path}.{key} must be {bound} {other}, which is {defaults} unless it is set");
     ConfigProblem::for_file(location, sentence)
 }

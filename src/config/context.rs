@@ -10,12 +10,13 @@ use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
-    /// The longest prompt. It needs room for the instructions, the persona's prompt, the tools and the messages.
+    /// The longest prompt, in tokens. It needs room for the instructions, the persona's prompt, the tools and the
+    /// messages.
     pub max_tokens: BoundedInteger<2000, 1_000_000>,
     pub sections: SectionsConfig,
 }
 
-/// The longest that each section of a prompt may be; 0 leaves it out.
+/// The longest that each section of a prompt may be, in tokens; 0 leaves it out.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SectionsConfig {
@@ -27,9 +28,9 @@ pub struct SectionsConfig {
     pub thread_memories: BoundedInteger<0, 1_000_000>,
     /// Memos.
     pub memos: BoundedInteger<0, 1_000_000>,
-    /// Old messages that fit the conversation.
+    /// Old messages that are relevant to the conversation.
     pub recalled: BoundedInteger<0, 1_000_000>,
-    /// What else was written in the channel, outside the conversation in question.
+    /// Other messages of the channel, outside the conversation.
     pub other_talk: BoundedInteger<0, 1_000_000>,
 }
 

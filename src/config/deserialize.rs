@@ -23,11 +23,11 @@ pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigPr
         }
         ConfigValue::List(_) => Err(ConfigProblem::for_file(
             Some(node.location),
-            "the file holds a list, but a config is made of keys, like \"language: en\"",
+            "the file contains a list, but a config consists of keys, like \"language: en\"",
         )),
         ConfigValue::Text(_) => Err(ConfigProblem::for_file(
             Some(node.location),
-            "the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
+            "the file contains only text, but a config consists of keys; a key needs a colon and a space after it, like \"language: en\"",
         )),
     }
 }

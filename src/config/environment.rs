@@ -42,7 +42,7 @@ impl Environment {
             // The folder may be inaccessible: a service's command may be run from anyone's folder.
             Err(_) if std::fs::symlink_metadata(&file).is_err() => String::new(),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
-                anyhow::bail!("{} is not text in UTF-8", file.display())
+                anyhow::bail!("{} is not UTF-8 text", file.display())
             }
             Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display()))?,
         };

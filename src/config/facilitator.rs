@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::config::values::{BoundedInteger, Seconds};
 use aizuchi_core::rules::FacilitationRules;
 
-/// How it takes part in channels whose mode is `facilitator`.
+/// How Aizuchi takes part in channels whose mode is `facilitator`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FacilitatorConfig {
@@ -17,11 +17,11 @@ pub struct FacilitatorConfig {
     pub max_rest_seconds: Option<Seconds>,
     /// With fewer messages than this, a conversation is not judged. If omitted: 3.
     pub min_messages: Option<BoundedInteger<1, 1000>>,
-    /// How many of the newest messages it looks at. If omitted: 20.
+    /// How many of the newest messages Aizuchi looks at. If omitted: 20.
     pub buffer_size: Option<BoundedInteger<1, 1000>>,
-    /// After an unasked post, how long it waits before the next one. If omitted: 10.
+    /// How long Aizuchi waits after an unasked post before the next one. If omitted: 10.
     pub cooldown_minutes: Option<BoundedInteger<0, 525_600>>,
-    /// How many messages before its last unasked post are compared with the conversation now. If omitted: 5.
+    /// How many messages before Aizuchi's last unasked post are compared with the current conversation. If omitted: 5.
     pub compare_window: Option<BoundedInteger<1, 1000>>,
 }
 

@@ -74,18 +74,18 @@ pub fn describe_changes(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem
     let changes = [
         unset(
             &["language"],
-            "language is not set, so prompts, commands and announcements are in English, and those of myao2 were in \
+            "language is not set, so prompts, commands and announcements are in English, but those of myao2 were in \
              Japanese; language: ja makes them Japanese",
         ),
         unset(
             &["response", "announce"],
-            "response.announce is not set, so Aizuchi says once in each channel what it hears and stores, and myao2 said \
+            "response.announce is not set, so Aizuchi says once in each channel what it hears and stores, but myao2 said \
              nothing; response.announce: false keeps it silent",
         ),
         adaptive(at(
             &["response", "min_wait_seconds"],
             "response.min_wait_seconds is the longest rest before a judgment with response.wait: adaptive, the default, \
-             and not the shortest as in myao2; response.wait: fixed makes it what it was",
+             not the shortest as in myao2; response.wait: fixed restores the old meaning",
         )),
         adaptive(at(
             &["response", "jitter_ratio"],

@@ -15,25 +15,25 @@ use aizuchi_core::ip_network::IpNetwork;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
-    /// Where the pages are. An address that other machines can reach needs `http.token`.
+    /// The address that serves the pages. An address that other machines can reach needs `http.token`.
     pub listen: ListenAddress,
-    /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin: reads and
-    /// writes in the local room under any name, and reads and orders everything in any workspace.
+    /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin, who can read
+    /// and write in the local room under any name, and read everything and give any order in every workspace.
     pub token: Option<HttpToken>,
     /// More tokens, each with a name and a role.
     pub tokens: Vec<NamedToken>,
-    /// A header in which a proxy names who has signed in there.
+    /// Sign-in at a proxy, which names the person in a header.
     pub proxy_sign_in: Option<ProxySignIn>,
     /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
     /// the header is ignored.
     pub trusted_proxies: Vec<IpNetwork>,
-    /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`: the same that the API answers
-    /// to their token, and nothing that changes anything.
+    /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`. They can read what the API
+    /// shows to their token, and change nothing.
     pub mcp: bool,
-    /// The largest file that somebody can send in the local room, in kilobytes. 0 takes none.
+    /// The largest file that somebody can send in the local room, in kilobytes. 0 accepts none.
     pub max_upload_kilobytes: BoundedInteger<0, 50_000>,
-    /// How much room all files of the local room may take in the database, in megabytes. With more, no file is taken until
-    /// messages with files are deleted.
+    /// How much space all files of the local room may take in the database, in megabytes. Beyond that, no file is
+    /// accepted until messages with files are deleted.
     pub max_uploads_megabytes: BoundedInteger<1, 10_000_000>,
 }
 
@@ -116,15 +116,15 @@ impl AccessRole {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySignIn {
-    /// The header with a name or an address. The proxy has to remove it from what its clients send.
+    /// The header that holds a name or an email address. The proxy must remove it from the requests of its clients.
     pub header: HeaderText,
-    /// Who is an admin, as the header names them.
+    /// The admins, as the header names them.
     #[serde(default)]
     pub admins: Vec<ReaderName>,
-    /// Who is an operator.
+    /// The operators.
     #[serde(default)]
     pub operators: Vec<ReaderName>,
-    /// Who is a viewer.
+    /// The viewers.
     #[serde(default)]
     pub viewers: Vec<ReaderName>,
 }
@@ -180,13 +180,14 @@ impl TryFrom<String> for HeaderText {
     }
 }
 
-/// A second listener, on all interfaces, that says only whether it lives, is ready and is connected.
+/// A second listener, on all interfaces, that reports only whether Aizuchi is alive, ready and connected.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthCheckConfig {
-    /// Its port. If omitted: there is none.
+    /// The listener's port. If omitted: there is no listener.
     pub port: Option<Port>,
-    /// Whether it serves `/metrics` as well, without a token. They hold no text and no names, but ids of workspaces.
+    /// Whether the listener also serves `/metrics`, without a token. The metrics contain no text and no names, but ids
+    /// of workspaces.
     pub metrics: bool,
 }
 

@@ -16,7 +16,7 @@ pub enum LanguageSetting {
     En,
     /// Japanese.
     Ja,
-    /// What people write in the conversation, or else in its channel; else English.
+    /// The language that people write in the conversation, else in its channel, else English.
     Auto,
 }
 

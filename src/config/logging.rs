@@ -23,7 +23,7 @@ pub struct LoggingConfig {
 #[serde(try_from = "String")]
 pub struct LoggerName(pub String);
 
-/// `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`, in capital or small letters.
+/// `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`, in upper or lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", inline, extend("pattern" = "^(?i:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)$|\\$\\{"))]
@@ -45,7 +45,7 @@ pub enum LogFormat {
     Auto,
     /// Text without colors.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

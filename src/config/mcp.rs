@@ -18,60 +18,61 @@ const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
 const OWN_HEADERS: [&str; 6] =
     ["accept", "content-length", "content-type", "host", "last-event-id", "mcp-session-id"];
 
-/// Servers of the Model Context Protocol (MCP) whose tools answers may use.
+/// Model Context Protocol (MCP) servers whose tools Aizuchi may use for its answers.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// How long somebody may take to allow a call that has to be allowed. Afterwards it is not made.
+    /// How long a call that needs consent waits for it. After that, the call is not made.
     pub consent_minutes: BoundedInteger<1, 10_080>,
-    /// The servers, each by a name that its tools' names begin with.
+    /// The servers, by name. The names of a server's tools begin with its name.
     #[schemars(with = "BTreeMap<String, McpServerConfig>")]
     pub servers: BTreeMap<ServerName, McpServerConfig>,
 }
 
-/// A server: a program that is started here, or an address.
+/// A server: a program that Aizuchi starts, or an address.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServerConfig {
-    /// Whether it is used.
+    /// Whether the server is used.
     pub enabled: bool,
     /// A program that speaks the protocol on its standard input and output. It is started in the config's folder.
     pub command: Option<String>,
     /// The program's arguments.
     pub args: Vec<String>,
-    /// The program's environment variables. Besides these it gets only ones like `PATH`, `HOME` and `LANG`. Values of eight
-    /// letters or more count as secrets.
+    /// The program's environment variables. Besides these, it gets only basic ones such as `PATH`, `HOME` and `LANG`.
+    /// Values of eight or more characters count as secrets.
     pub env: BTreeMap<String, Secret>,
     /// The address of a server that speaks the protocol over HTTP.
     pub url: Option<WebUrl>,
-    /// Sent to the address with every request.
+    /// Headers that are sent to the address with every request.
     pub headers: BTreeMap<String, Secret>,
-    /// The channels whose answers may use its tools, by `"#name"` or by id. If omitted: all public channels. What is said in
-    /// a private one may reach the server only if its channel stands here, and direct messages only if theirs does by its id.
+    /// The channels in which answers may use the server's tools, by `"#name"` or by id. If omitted: all public
+    /// channels. What is said in a private channel may reach the server only if that channel is listed here, and what
+    /// is said in direct messages only if their channel is listed by its id.
     #[schemars(with = "Option<Vec<String>>")]
     pub channels: Option<Vec<ChannelKey>>,
     /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
     pub tools: Option<Vec<String>>,
-    /// Whether somebody has to allow each call of a tool that the server does not mark as read-only: whoever looks after the
-    /// channel (`keeper`), or somebody on the console.
+    /// Whether calls of tools that the server does not mark as read-only need consent, from the channel's keeper
+    /// (`keeper`) or on the console.
     pub consent: ConsentRule,
-    /// The tools that may change something without being allowed each time, by the server's names for them.
+    /// The tools that may change something without consent for each call, by the server's names for them.
     pub without_consent: Vec<String>,
-    /// The longest that a call may take.
+    /// The timeout of a call.
     pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest answer of a tool, in characters; the rest is cut off.
     pub max_output_chars: BoundedInteger<1, 1_000_000>,
 }
 
-/// Which calls somebody has to allow first.
+/// Which calls need consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ConsentRule {
-    /// Each call of a tool that the server does not mark as read-only.
+    /// Every such call needs consent.
     #[default]
     Ask,
-    /// None. Tools that write run whenever a model calls them.
+    /// No call needs consent. Tools that write run whenever a model calls them.
     None,
 }
 
@@ -148,14 +149,14 @@ impl McpServerConfig {
             (Some(_), None) if !self.headers.is_empty() => {
                 return Some((
                     "headers",
-                    ".headers are sent to a url, and this server is a command",
+                    ".headers are sent to a url, but this server is a command",
                 ));
             }
             (None, Some(_)) if !self.args.is_empty() => {
-                return Some(("args", ".args are for a command, and this server is a url"));
+                return Some(("args", ".args are for a command, but this server is a url"));
             }
             (None, Some(_)) if !self.env.is_empty() => {
-                return Some(("env", ".env is for a command, and this server is a url"));
+                return Some(("env", ".env is for a command, but this server is a url"));
             }
             (Some(_), None) | (None, Some(_)) => {}
         }
@@ -173,7 +174,7 @@ impl McpServerConfig {
         ))
     }
 
-    /// The longest that a call may take.
+    /// The timeout of a call.
     pub fn time_limit(&self) -> SignedDuration {
         SignedDuration::from_secs(i64::try_from(self.timeout_seconds.0).unwrap_or(i64::MAX))
     }

@@ -15,7 +15,7 @@ pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<Conf
     let (full, sentence) = match known {
         Some(full) => {
             let fix = "write the provider before the name of the model";
-            let sentence = format!("{path}.model_id is taken for {full}; {fix}");
+            let sentence = format!("{path}.model_id is read as {full}; {fix}");
             (full, sentence)
         }
         None => {
@@ -26,8 +26,9 @@ pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<Conf
             if is_misspelled(&id) || full.parse::<ModelId>().is_err() {
                 return;
             }
-            let sentence =
-                format!("{path}.model_id is taken for {full} at client_args.api_base; write it so");
+            let sentence = format!(
+                "{path}.model_id is read as {full} at client_args.api_base; write it that way"
+            );
             (full, sentence)
         }
     };

@@ -18,55 +18,55 @@ const LIST_CURRENCY: &str = "USD";
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelsConfig {
-    /// The longest that connecting to a model may take.
+    /// The timeout for connecting to a model.
     pub connect_timeout_seconds: BoundedInteger<1, 600>,
-    /// The longest that one call to a model may take.
+    /// The timeout of one call to a model.
     pub timeout_seconds: BoundedInteger<1, 600>,
-    /// How many times a call is tried, including the first.
+    /// How many times a call is attempted, including the first.
     pub attempts: BoundedInteger<1, 11>,
-    /// What prices are in: three letters.
+    /// The currency of all prices, as three letters.
     pub currency: Currency,
-    /// Prices by model, for a million tokens; they fill the ledger's column of costs. If omitted: the list prices of
-    /// common models, if `currency` is USD.
+    /// Prices per million tokens, by model, from which the ledger's costs are calculated. If omitted: the list prices
+    /// of common models, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, PriceConfig>")]
     pub prices: BTreeMap<ModelId, PriceConfig>,
-    /// Prices by model, for a minute of sound: of models for `agents.transcription` that are paid by the time. If omitted:
-    /// the list price of `openai/whisper-1`, if `currency` is USD.
+    /// Prices per minute of audio, by model, for `agents.transcription` models that are billed by time. If omitted: the
+    /// list price of `openai/whisper-1`, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, Money>")]
     pub minute_prices: BTreeMap<ModelId, Money>,
-    /// Models that channels and workspaces may have of their own, by a name of your choice.
+    /// Models that individual channels and workspaces can use, by a name of your choice.
     pub named: BTreeMap<String, NamedModelConfig>,
-    /// The model that thinks in a workspace, by the id of the workspace as the console shows it, or in all workspaces of
-    /// `slack` or `discord`: a name in `named`, or a section with one for `response`, `judgment`, `memory` or `state`. A
+    /// The model for a workspace, by the id of the workspace as the console shows it, or for all workspaces of `slack`
+    /// or `discord`: a name in `named`, or a section with a name for `response`, `judgment`, `memory` or `state`. A
     /// channel's own `model` takes precedence.
     pub workspaces: BTreeMap<String, OwnModels>,
 }
 
-/// A model that channels and workspaces may have of their own.
+/// A model that individual channels and workspaces can use.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedModelConfig {
     /// `PROVIDER/MODEL`, or `builtin`, as in `agents`.
     #[schemars(with = "String")]
     pub model_id: ModelId,
-    /// Passed to the model.
+    /// Parameters that are passed to the model.
     #[serde(default)]
     pub params: ModelParamsConfig,
-    /// How the model is reached.
+    /// How to reach the model.
     #[serde(default)]
     pub client_args: ClientArgs,
 }
 
-/// What a million tokens cost.
+/// The price of a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Price")]
 pub struct PriceConfig {
     /// Input tokens.
     pub input: Money,
-    /// Input tokens that the provider had in its cache. If omitted: like `input`.
+    /// Input tokens that the provider had in its cache. If omitted: the price of `input`.
     pub cached_input: Option<Money>,
-    /// Input tokens that the provider wrote to its cache. If omitted: like `input`; for models of Anthropic, a quarter
+    /// Input tokens that the provider wrote to its cache. If omitted: the price of `input`; for Anthropic's models, 25%
     /// more.
     pub cache_write: Option<Money>,
     /// Output tokens.

@@ -28,7 +28,7 @@ struct Notice {
 const NOTICES: &[Notice] = &[
     obsolete(
         &["response", "check_interval_seconds"],
-        "channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and \
+        "channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long a conversation rests before it, and \
          response.channel_sync_interval_seconds how often the list of channels is read",
     ),
     obsolete(
@@ -38,7 +38,7 @@ const NOTICES: &[Notice] = &[
     ),
     obsolete(
         &["response", "response_interval"],
-        "channels do not wait for each other any more, so there is no pause between them",
+        "channels no longer wait for each other, so there is no pause between them",
     ),
     obsolete(
         &["response", "judgment_skip"],
@@ -47,17 +47,17 @@ const NOTICES: &[Notice] = &[
     ),
     obsolete(
         &["response", "dynamic_wait"],
-        "response.wait: adaptive is the wait that follows the tempo of the room",
+        "response.wait: adaptive follows the pace of the channel",
     ),
     obsolete(
         &["memory", "short_term_history"],
-        "a short-term memory is one text about a span of time; memory.short_term_window_hours \
+        "a short-term memory is one text about a period; memory.short_term_window_hours \
          says how long that is",
     ),
     obsolete(
         &["logging", "debug_llm_messages"],
         "prompts and answers do not belong in a log; retention.prompts_days says how long they \
-         are kept beside their decision",
+         are kept with their decision",
     ),
     Notice {
         path: &["logging", "format"],
@@ -151,7 +151,7 @@ fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProb
     });
     let sentence = match is_judged {
         true => {
-            "no model is named in agents, so nothing is said unasked, also in workspaces that have a model in \
+            "no model is named in agents, so nothing is said unasked, even in workspaces that have a model in \
              models.workspaces; response.mode: companion allows it"
         }
         false => {
@@ -251,7 +251,7 @@ fn is_set(entry: &ConfigEntry) -> bool {
 pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     let tools = tree.find_mut("tools")?;
     let problem = deserialize::<ToolsConfig>(&tools.node).err()?.within("tools");
-    let sentence = format!("{}; the section is left out", problem.description());
+    let sentence = format!("{}; the section is ignored", problem.description());
     let problem = ConfigProblem::for_file(problem.location, sentence);
     tree.remove(&["tools"]);
     Some(problem)
@@ -297,7 +297,7 @@ fn check_param_spelling(agent: &ConfigNode, path: &str, problems: &mut Vec<Confi
         if let Some(suggestion) = misspelled_word(&param.key, &PARAMS) {
             let key = displayable(&param.key).unwrap_or("a key".to_owned());
             let sentence = format!(
-                "{path}.params.{key} is passed to the model as it is; did you mean \"{suggestion}\"?"
+                "{path}.params.{key} is passed to the model unchanged; did you mean \"{suggestion}\"?"
             );
             problems.push(ConfigProblem::for_file(Some(param.key_location), sentence));
         }

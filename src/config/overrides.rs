@@ -15,39 +15,39 @@ use crate::config::values::{
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, Mode, TimingRules};
 
-/// The settings of a workspace. What is omitted is as in `response`.
+/// The settings of a workspace. An omitted setting is taken from `response`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 // This type is also the section of a workspace, and the schema describes it as such. `None` inherits from the outer
 // rules.
 #[schemars(rename = "WorkspaceConfig")]
 pub struct PlaceOverrides {
-    /// What it does there, in channels without a mode of their own.
+    /// What Aizuchi does there, in channels without a mode of their own.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
-    /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
+    /// The hours in which Aizuchi says nothing unasked, such as `22:00-07:00`. `none`: no such hours.
     pub quiet_hours: Option<QuietHoursSetting>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
-    /// Of the words that it says unasked, at most this share may be unwelcome.
+    /// At most this share of Aizuchi's unasked posts may be unwelcome.
     pub tolerance: Option<Ratio>,
-    /// It posts nothing unasked while more than this share of the recent messages is its own.
+    /// Aizuchi posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Option<Ratio>,
-    /// The emoji that it may react with.
+    /// The emoji that Aizuchi may react with.
     pub reactions: Option<Vec<EmojiName>>,
-    /// After an unasked post, how long it waits before the next one in the same channel.
+    /// How long Aizuchi waits after an unasked post before the next one in the same channel.
     pub cooldown_seconds: Option<Seconds>,
-    /// The language there: `en`, `ja`, or `auto`, which is what people write.
+    /// The language there: `en`, `ja`, or `auto`, the language that people write.
     pub language: Option<LanguageSetting>,
-    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
+    /// A text that is added to the persona's prompt there, or a section with a `system_prompt` that replaces it.
     pub persona: Option<ChannelPersona>,
-    /// The model that thinks there, as in `models.workspaces`, before which it counts.
+    /// The model that is used there, as in `models.workspaces`, over which it takes precedence.
     pub model: Option<OwnModels>,
-    /// Whether replies may use tools there, or a list of those that they may use.
+    /// Whether replies may use tools there, or a list of the tools that they may use.
     pub tools: Option<ChannelTools>,
-    /// Whether what is said there is remembered. With `off`, nothing that is remembered is in prompts there either.
+    /// Whether what is said there is remembered. With `off`, prompts there contain no memories either.
     pub memory: Option<MemorySetting>,
-    /// When it posts unasked, if the judge names no moment.
+    /// When Aizuchi posts unasked, if the judge names no moment.
     pub timing: Option<TimingSetting>,
     /// An adaptive wait is no shorter than this.
     pub min_wait_floor_seconds: Option<Seconds>,
@@ -55,7 +55,7 @@ pub struct PlaceOverrides {
     pub min_wait_seconds: Option<Seconds>,
     /// The longest that new messages wait to be judged, even while people keep talking.
     pub max_wait_seconds: Option<Seconds>,
-    /// Whether it says once in a channel that it joins what it hears and stores.
+    /// Whether Aizuchi says, once in each channel that it joins, what it hears and stores.
     pub announce: Option<bool>,
 }
 

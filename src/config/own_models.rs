@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, MapAccess};
 
 use aizuchi_core::rules::ModelRules;
 
-/// One model for everything there, or one for each agent.
+/// One model for everything there, or a model for each agent.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(inline, untagged)]
 pub enum OwnModels {
@@ -18,7 +18,7 @@ pub enum OwnModels {
     ByAgent(OwnModelsByAgent),
 }
 
-/// The model of each agent, by its name in `models.named`. What is omitted is as everywhere.
+/// The model of each agent, by its name in `models.named`. An omitted agent uses its usual model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnModelsByAgent {
@@ -28,7 +28,7 @@ pub struct OwnModelsByAgent {
     pub judgment: Option<String>,
     /// Makes memories of what is said there.
     pub memory: Option<String>,
-    /// Names the state of conversations there, with `decision.state: separate`.
+    /// Names the state of conversations there if `decision.state` is `separate`.
     pub state: Option<String>,
 }
 

@@ -25,12 +25,12 @@ pub struct SlackConfig {
     pub reply_in: ReplyInSetting,
     /// How many connections are open at once in Socket Mode.
     pub connections: BoundedInteger<1, 5>,
-    /// If Slack does not confirm a post, how long Aizuchi waits before looking for it. It posts again only if the post is not
-    /// there. It must be more than 15, since a post may take that long.
+    /// How long Aizuchi waits for Slack to confirm a post before it looks for the post. It posts again only if the post
+    /// is not there. The value must be more than 15, because a post may take that long.
     pub settle_seconds: Seconds,
     /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
     pub history_days: BoundedInteger<0, 3650>,
-    /// Where Slack's API is, for tests and proxies.
+    /// The address of Slack's API, for tests and proxies.
     pub api_base: Option<WebUrl>,
 }
 
@@ -95,18 +95,18 @@ pub struct DiscordConfig {
     pub token: Option<Secret>,
     /// Whether a mention at a channel's top level opens a thread.
     pub threads: ThreadsSetting,
-    /// After how many minutes of silence Discord archives such a thread. If omitted: as the channel has it.
+    /// After how many minutes of silence Discord archives such a thread. If omitted: the channel's setting.
     pub auto_archive_minutes: Option<ArchiveMinutes>,
-    /// If Discord does not confirm a post, how long Aizuchi waits before looking for it. It posts again only if the post is not
-    /// there. It must be more than 15, since a post may take that long.
+    /// How long Aizuchi waits for Discord to confirm a post before it looks for the post. It posts again only if the
+    /// post is not there. The value must be more than 15, because a post may take that long.
     pub settle_seconds: Seconds,
     /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
     pub history_days: BoundedInteger<0, 3650>,
     /// How many connections share the servers. If omitted: as many as Discord recommends.
     pub shards: Option<BoundedInteger<1, 1024>>,
-    /// Where Discord's API is, for tests and proxies.
+    /// The address of Discord's API, for tests and proxies.
     pub api_base: Option<WebUrl>,
-    /// Where Discord's gateway is, for tests and proxies.
+    /// The address of Discord's gateway, for tests and proxies.
     pub gateway_url: Option<WebSocketUrl>,
 }
 
@@ -115,7 +115,7 @@ pub struct DiscordConfig {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ThreadsSetting {
-    /// It does, and messages in the thread need no mention.
+    /// It opens a thread, in which messages need no mention.
     Auto,
     /// It is answered where it was written.
     #[default]
@@ -133,7 +133,7 @@ impl TryFrom<u64> for ArchiveMinutes {
 
     fn try_from(value: u64) -> Result<Self, &'static str> {
         let known = [60, 1440, 4320, 10_080].into_iter().find(|known| u64::from(*known) == value);
-        known.map(Self).ok_or("it must be 60, 1440, 4320 or 10080, as Discord has it")
+        known.map(Self).ok_or("it must be 60, 1440, 4320 or 10080, the values that Discord allows")
     }
 }
 

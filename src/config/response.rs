@@ -16,84 +16,85 @@ use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming};
 
-/// When it speaks.
+/// When Aizuchi speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
-    /// The mode of channels that set no other. If omitted: `companion`, and `mention_only` while the built-in rules
-    /// judge in a real workspace.
+    /// The mode of channels that do not set their own. If omitted: `companion`, or `mention_only` while the built-in
+    /// rules judge in a workspace of Slack or Discord.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
-    /// How Aizuchi finds out how long to wait before a judgment.
+    /// How the wait before a judgment is determined.
     #[schemars(with = "schema::WaitSchema")]
     pub wait: WaitStrategy,
     /// An adaptive wait is no shorter than this, and no longer than `min_wait_seconds`.
     pub min_wait_floor_seconds: Seconds,
-    /// How long a conversation must rest before it is judged. If omitted: 300, and 12 in the local room, or
+    /// How long a conversation must rest before it is judged. If omitted: 300 (12 in the local room), or
     /// `max_wait_seconds` if that is less.
     pub min_wait_seconds: Option<Seconds>,
-    /// A fixed wait is made longer or shorter at random, by up to this share of it.
+    /// A fixed wait is lengthened or shortened at random, by up to this share of it.
     pub jitter_ratio: Ratio,
     /// The longest that new messages wait to be judged, even while people keep talking.
     pub max_wait_seconds: Seconds,
-    /// When it posts unasked, if the judge names no moment. If omitted: `human` if `wait` is `adaptive`; `plain` if it
-    /// is `fixed`, and in the local room.
+    /// When Aizuchi posts unasked, if the judge names no moment. If omitted: `human` if `wait` is `adaptive`; `plain`
+    /// if `wait` is `fixed`, and in the local room.
     pub timing: Option<TimingSetting>,
-    /// The longest delay before a post, whether a judge asks for it or `timing: human` leads to it.
+    /// The longest delay before a post, whether the judge asks for it or `timing: human` causes it.
     pub max_delay_seconds: Seconds,
-    /// With `mode: propose`, how long somebody may take to approve what it would say.
+    /// With `mode: propose`, how long a proposal waits for approval.
     pub proposal_seconds: Seconds,
-    /// The id of whoever is asked in a private chat before it says something unasked, with `mode: propose`, in public
-    /// channels that name nobody else. If omitted: it waits on the console only.
+    /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
+    /// unasked in a public channel that has no keeper of its own. If omitted: proposals wait on the console only.
     pub keeper: Option<ConfiguredUserId>,
-    /// When keepers are told of the week of their channels in a private chat, as in `monday 09:00`: what it took up, what it
-    /// left and a person answered, what nobody answered, and what it cost. `off`: never.
+    /// When keepers get a direct message about the past week of their channels, such as `monday 09:00`: what Aizuchi
+    /// took up, what it left and a person answered, what nobody answered, and what it cost. `off`: never.
     pub weekly_note: WeeklyNoteSetting,
-    /// A mention that was missed, because Aizuchi was away, is answered only if it is younger than this.
+    /// A mention that Aizuchi missed while it was away is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
-    /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
-    /// asked whenever a conversation rests.
+    /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
+    /// list, the judge is asked whenever a conversation rests.
     pub gates: Vec<JudgeGate>,
     /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
     /// about those. If omitted: the judge is always asked.
     pub learned_gate: Option<LearnedGateConfig>,
-    /// The ids of other bots that speak unasked in the same channels, as another Aizuchi does: of these and Aizuchi itself
-    /// only one speaks about a message. All of them need the same list, in which
-    /// Aizuchi may stand, too. If omitted: there are none.
+    /// The ids of other bots that speak unasked in the same channels, such as another Aizuchi. Only one of them or
+    /// Aizuchi itself speaks about a message. All of them need the same list, which may include Aizuchi. If omitted:
+    /// none.
     pub companions: Option<Vec<ConfiguredUserId>>,
-    /// How much longer each companion waits than the one before it, in the order that they have for a message.
+    /// How much longer each companion waits than the one before it, in the order that applies to the message.
     pub companion_window_seconds: Seconds,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
-    /// Of the words that it says unasked in a channel, at most this share may be unwelcome, as what people did next tells:
-    /// Aizuchi then demands more than `min_confidence` where it has to. If omitted: it does not look at that.
+    /// At most this share of Aizuchi's unasked posts in a channel may be unwelcome, judged by what people did next.
+    /// Where necessary, Aizuchi demands more confidence than `min_confidence`. If omitted: whether posts are welcome
+    /// has no effect.
     pub tolerance: Option<Ratio>,
-    /// The most that one order given in the chat may cost, in the currency of `models.currency`, to tell what it would have
-    /// changed there in the last week. Such an order is a draft until somebody keeps it. With 0 it holds at once, and no
-    /// model that costs anything is asked about it. If omitted: only an order that somebody asks to try (`try in this
-    /// channel: …`) may cost something, 0.05 at most, and every order is tried if the model that judges and all of
-    /// `models.named` have the price 0. If the program ends before it has answered, it may spend as much again after its
-    /// start.
+    /// The most that trying out one order given in the chat may cost, in the currency of `models.currency`. The trial
+    /// tells what the order would have changed there in the last week, and the order is a draft until somebody keeps
+    /// it. With 0, an order takes effect at once, and no model that costs anything is asked about it. If omitted: only
+    /// an order that somebody asks to try (`try in this channel: …`) may cost something, at most 0.05, and every order
+    /// is tried if the model that judges and all of `models.named` have the price 0. If Aizuchi stops before the trial
+    /// is answered, it may spend the same amount again after a restart.
     pub order_trial_cost: Option<Money>,
-    /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
+    /// Whether Aizuchi says, once in each channel that it joins, what it hears and stores, and how to silence it.
     pub announce: bool,
-    /// After an unasked post, how long it waits before the next one in the same channel.
+    /// How long Aizuchi waits after an unasked post before the next one in the same channel.
     pub cooldown_seconds: Seconds,
-    /// It posts nothing unasked while more than this share of the recent messages is its own.
+    /// Aizuchi posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Ratio,
-    /// The emoji that it may react with when it posts nothing. With an empty list it does not react.
+    /// The emoji that Aizuchi may react with when it posts nothing. With an empty list, it does not react.
     pub reactions: Vec<EmojiName>,
-    /// Hosts to all of whose pages it may link, like `docs.example.com`. It links to other pages only if their address
-    /// stands in the conversation or in what a tool found.
+    /// Hosts whose pages Aizuchi may always link to, such as `docs.example.com`. It links to other pages only if their
+    /// address appears in the conversation or in what a tool found.
     pub link_hosts: Vec<HostName>,
-    /// Within these hours it posts nothing unasked, as in `22:00-07:00`.
+    /// The hours in which Aizuchi posts nothing unasked, such as `22:00-07:00`.
     pub quiet_hours: Option<QuietHoursSetting>,
-    /// How many of a channel's newest messages a prompt contains at least. It contains up to half as many more, so that
-    /// its first message is not another one each time and the provider's cache can reuse the prompt before.
+    /// The minimum number of a channel's newest messages in a prompt. A prompt contains up to half as many more, so
+    /// that its first message does not change each time and the provider's cache can reuse the previous prompt.
     pub channel_messages_limit: BoundedInteger<1, 1000>,
-    /// How many of these messages drop out at once: a prompt contains up to one fewer than that besides
-    /// `channel_messages_limit`. More of them make longer prompts and let a cache reuse more. If omitted: half of
-    /// `channel_messages_limit`, and one more.
+    /// How many of these messages are dropped at a time: a prompt contains `channel_messages_limit` messages, and up to
+    /// one fewer than this number on top. A larger number makes prompts longer and lets the cache reuse more. If
+    /// omitted: half of `channel_messages_limit`, plus one.
     pub channel_messages_step: Option<BoundedInteger<1, 1000>>,
     /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
     pub active_channel_days: BoundedInteger<0, 3650>,
@@ -107,7 +108,7 @@ pub struct ResponseConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LearnedGateConfig {
-    /// Of the moments at which the judge would want to speak, at most this share may be missed.
+    /// At most this share of the moments at which the judge would want to speak may be missed.
     pub miss: Ratio,
 }
 

@@ -29,7 +29,7 @@ pub enum ModeSchema {
 pub enum WaitSchema {
     /// `min_wait_seconds` ± `jitter_ratio` after the newest message.
     Fixed,
-    /// As long as fits the pace of the channel.
+    /// The wait follows the pace of the channel.
     Adaptive,
 }
 

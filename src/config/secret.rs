@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-/// A key or a token. It is never printed; only code that sends it reads it.
+/// A key or a token. It is never printed.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(from = "String")]
 #[schemars(with = "String", inline, extend("format" = "password"))]

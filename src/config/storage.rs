@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::config::values::{BoundedInteger, Seconds};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 
-/// Where everything is kept.
+/// Where Aizuchi stores everything.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
@@ -23,11 +23,11 @@ pub struct StorageConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackupConfig {
-    /// The folder that they are written into, relative to the config's folder.
+    /// The folder for the backups, relative to the config's folder.
     pub folder: FolderPath,
     /// Hours between backups.
     pub every_hours: BoundedInteger<1, 8760>,
-    /// How many are kept; the oldest goes first.
+    /// How many backups are kept; the oldest is deleted first.
     pub keep: BoundedInteger<1, 10_000>,
 }
 
@@ -57,11 +57,11 @@ impl TryFrom<String> for FolderPath {
     }
 }
 
-/// What is remembered.
+/// What Aizuchi remembers.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryConfig {
-    /// The database's file, relative to the config's folder, where `storage.url` is not set.
+    /// The database file, relative to the config's folder, if `storage.url` is not set.
     pub database_path: Option<DatabasePath>,
     /// How long after a message it becomes part of a memory.
     pub long_term_update_interval_seconds: Seconds,
@@ -79,12 +79,12 @@ pub struct MemoryConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
-    /// How many days messages are kept. Older ones are erased with the prompts and reasons made from them, at midnight UTC;
-    /// memories and memos stay. Unset, messages are kept for ever.
+    /// How many days messages are kept. Older ones are erased with the prompts and reasons made from them, at midnight
+    /// UTC; memories and memos stay. If omitted: messages are kept forever.
     pub messages_days: Option<BoundedInteger<1, 36_500>>,
     /// How many days prompts and answers are kept, so that a decision can be explained. 0 keeps none.
     pub prompts_days: BoundedInteger<0, 3650>,
-    /// The most megabytes of the database that prompts and answers take; the oldest go first. 0 keeps none.
+    /// How many megabytes of the database prompts and answers may take; the oldest are deleted first. 0 keeps none.
     pub prompts_mb: BoundedInteger<0, 1_000_000>,
 }
 

@@ -12,26 +12,26 @@ use crate::config::secret::displayable;
 use crate::config::tree::ConfigNode;
 use crate::config::values::{Ratio, TimingSetting};
 
-/// The settings of a thread. What is omitted is as in its channel.
+/// The settings of a thread. An omitted setting is taken from its channel.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThreadConfig {
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
-    /// The language there: `en`, `ja`, or `auto`, which is what people write.
+    /// The language there: `en`, `ja`, or `auto`, the language that people write.
     pub language: Option<LanguageSetting>,
-    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
+    /// A text that is added to the persona's prompt there, or a section with a `system_prompt` that replaces it.
     pub persona: Option<ChannelPersona>,
-    /// The model that thinks there: a name in `models.named`, or a section with one for `response`, `judgment`, `memory` or
-    /// `state`. What is said there becomes part of the channel's memory, too, which the channel's own model makes, unless
-    /// `memory` is `off`.
+    /// The model that is used there: a name in `models.named`, or a section with a name for `response`, `judgment`,
+    /// `memory` or `state`. What is said there also becomes part of the channel's memory, which the channel's own model
+    /// makes, unless `memory` is `off`.
     pub model: Option<OwnModels>,
-    /// Whether replies may use tools there, or a list of those that they may use.
+    /// Whether replies may use tools there, or a list of the tools that they may use.
     pub tools: Option<ChannelTools>,
-    /// Whether what is said there is remembered: in a memory of the thread, and in that of its channel. With `off`, nothing that
-    /// is remembered is in prompts there either. The thread's first message is said in the channel.
+    /// Whether what is said there is remembered, in the thread's memory and in the channel's. With `off`, prompts there
+    /// contain no memories either. The thread's first message counts as said in the channel.
     pub memory: Option<MemorySetting>,
-    /// When it posts unasked, if the judge names no moment.
+    /// When Aizuchi posts unasked, if the judge names no moment.
     pub timing: Option<TimingSetting>,
 }
 

@@ -9,19 +9,21 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port, WebUrl};
 use aizuchi_core::ip_network::IpNetwork;
 
-/// What it may use while it writes an answer: the web, and tools of the operator's. A tool whose section is omitted is off.
+/// The tools that Aizuchi may use while it writes an answer: the web, and tools of the operator. A tool whose section
+/// is omitted is off.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
-    /// Reads a page whose address stands in the conversation or in what a search found.
+    /// Reads a page whose address appears in the conversation or in what a search found.
     pub web_fetch: Option<WebFetchConfig>,
     /// Searches the web, with Tavily or SearXNG.
     pub web_search: Option<WebSearchConfig>,
-    /// How often one answer may search or read, in all of its drafts together.
+    /// How many searches and page reads one answer may make, in all of its drafts together.
     pub web_calls_per_answer: LimitSetting,
-    /// How often answers to one person may search or read within 24 hours. A restart does not begin anew.
+    /// How many searches and page reads the answers to one person may make within 24 hours. A restart does not reset
+    /// the count.
     pub web_calls_per_person_per_day: LimitSetting,
-    /// How often all answers together may search or read within 24 hours.
+    /// How many searches and page reads all answers together may make within 24 hours.
     pub web_calls_per_day: LimitSetting,
     pub mcp: McpConfig,
 }
@@ -32,16 +34,16 @@ pub struct ToolsConfig {
 pub struct WebFetchConfig {
     /// Whether the tool is on.
     pub enabled: bool,
-    /// A service with the API of crawl4ai that reads pages, and runs their scripts. If omitted: pages are read directly.
+    /// A service with crawl4ai's API, which reads pages and runs their scripts. If omitted: pages are read directly.
     pub api_endpoint: Option<WebUrl>,
-    /// The longest that reading a page may take.
+    /// The timeout for reading a page.
     pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest page, in characters; the rest is cut off.
     pub max_content_length: BoundedInteger<1, 10_000_000>,
-    /// Networks whose pages may be read though they are not public, like `10.1.0.0/16`. Whoever writes in a channel can
-    /// have these pages read.
+    /// Networks that are not public but whose pages may be read, such as `10.1.0.0/16`. Anyone who writes in a channel
+    /// can have these pages read.
     pub allow_networks: Vec<IpNetwork>,
-    /// Ports that may be read besides 80 and 443.
+    /// Ports that pages may be read from, in addition to 80 and 443.
     pub allow_ports: Vec<Port>,
 }
 
@@ -51,19 +53,19 @@ pub struct WebFetchConfig {
 pub struct WebSearchConfig {
     /// Whether the tool is on.
     pub enabled: bool,
-    /// The key of Tavily. Without one, and without `searxng_url`, the tool is off.
+    /// Tavily's API key. Without it and without `searxng_url`, the tool is off.
     pub api_key: Option<Secret>,
-    /// An instance of SearXNG that answers in JSON, instead of Tavily.
+    /// The address of a SearXNG instance that answers in JSON, to use instead of Tavily.
     pub searxng_url: Option<WebUrl>,
-    /// Where Tavily's API is, for tests and proxies. If omitted: where Tavily has it.
+    /// The address of Tavily's API, for tests and proxies. If omitted: Tavily's own.
     pub api_base: Option<WebUrl>,
     /// How thorough Tavily's search is.
     pub search_depth: SearchDepth,
-    /// The most results.
+    /// The maximum number of results.
     pub max_results: BoundedInteger<1, 20>,
     /// The longest text of one result, in characters; 0 is no limit.
     pub max_content_length: BoundedInteger<0, 10_000_000>,
-    /// The longest that a search may take.
+    /// The timeout of a search.
     pub timeout_seconds: BoundedInteger<1, 600>,
 }
 

@@ -6,18 +6,18 @@ use serde::Deserialize;
 use crate::config::values::BoundedInteger;
 use aizuchi_core::agent::files::FileSettings;
 
-/// Which voice messages and other recordings the model `agents.transcription` hears, when it is about to answer; without
-/// one, nobody hears them.
+/// Which voice messages and other recordings the model `agents.transcription` transcribes when Aizuchi is about to
+/// answer. Without one, Aizuchi cannot hear them.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TranscriptionConfig {
-    /// Whether that model gets recordings of private channels and direct messages, too.
+    /// Whether that model also gets recordings from private channels and direct messages.
     pub private_channels: bool,
-    /// How many recordings are listened to for one answer. The others stay known by their names.
+    /// How many recordings are transcribed for one answer. Of the others, only the names are known.
     pub max_recordings: BoundedInteger<0, 10>,
-    /// The longest recording that is listened to, in seconds.
+    /// The longest recording that is transcribed, in seconds.
     pub max_seconds: BoundedInteger<1, 7_200>,
-    /// The largest one, in kilobytes. OpenAI takes 25000.
+    /// The largest recording that is transcribed, in kilobytes. OpenAI accepts up to 25000.
     pub max_kilobytes: BoundedInteger<1, 25_000>,
 }
 

@@ -78,14 +78,14 @@ pub struct ConfiguredUserId(pub String);
 #[schemars(with = "String", inline, extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
 pub struct QuietHoursSetting(pub Option<QuietHours>);
 
-/// When it posts unasked, if the judge names no moment.
+/// When Aizuchi posts unasked, if the judge names no moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum TimingSetting {
-    /// When a person of the channel would answer, after the time that typing takes.
+    /// When a person in the channel would answer, including the time that typing takes.
     Human,
-    /// At once.
+    /// Immediately.
     Plain,
 }
 

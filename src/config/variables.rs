@@ -148,10 +148,10 @@ fn resolve_variable(inside: &str, environment: &Environment) -> Result<String, E
     environment.get(name).map(str::to_owned).ok_or_else(|| ExpandError::Missing(missing()))
 }
 
-const NEVER_CLOSED: &str = "has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces or special characters in quotes";
+const NEVER_CLOSED: &str = "has a ${ that is never closed; for a literal ${ write $${, and put a value with spaces or special characters in quotes";
 
 const INVALID_FORM: &str = "has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or \
-                     ${NAME:?message}; for a plain ${ write $${";
+                     ${NAME:?message}; for a literal ${ write $${";
 
 /// Splits after the closing brace. Defaults may contain variables of their own, so braces nest.
 fn split_at_closing(text: &str) -> Option<(&str, &str)> {

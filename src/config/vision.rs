@@ -6,21 +6,21 @@ use serde::Deserialize;
 use crate::config::values::BoundedInteger;
 use aizuchi_core::agent::files::FileSettings;
 
-/// What it opens of the pictures, text files and PDFs that people send, when it is about to answer. Pictures are
-/// described by the model `agents.vision`; without one, nobody sees them.
+/// Which pictures, text files and PDFs Aizuchi opens when it is about to answer. The model `agents.vision` describes
+/// pictures; without one, Aizuchi cannot see them.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VisionConfig {
-    /// Whether `agents.vision` gets pictures of private channels and direct messages, too.
+    /// Whether `agents.vision` also gets pictures from private channels and direct messages.
     pub private_channels: bool,
-    /// How many pictures are described for one answer. The others stay known by their names.
+    /// How many pictures are described for one answer. Of the others, only the names are known.
     pub max_pictures: BoundedInteger<0, 20>,
     /// The largest picture that is described, in kilobytes.
     pub max_picture_kilobytes: BoundedInteger<1, 20_000>,
-    /// The largest text file that is opened, in kilobytes. The beginning of it is read by the model that answers. 0 opens
+    /// The largest text file that is opened, in kilobytes. The model that answers reads the beginning of it. 0 opens
     /// none.
     pub max_text_kilobytes: BoundedInteger<0, 10_000>,
-    /// The same for PDFs. 0 opens none.
+    /// The largest PDF that is opened, in kilobytes. 0 opens none.
     pub max_pdf_kilobytes: BoundedInteger<0, 50_000>,
 }
 

@@ -133,7 +133,7 @@ async fn a_parameter_that_the_model_refuses_is_named() {
     assert_eq!(code, Some(0), "{lines:?}");
     let model = lines.iter().find(|line| line.starts_with("ok    model ")).unwrap();
     assert!(
-        model.ends_with("; it does not take params.temperature, so that is left out"),
+        model.ends_with("; it does not accept params.temperature, so this is left out"),
         "{model}"
     );
 }

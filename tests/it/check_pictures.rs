@@ -20,8 +20,8 @@ fn lines_about_pictures(agents: &str) -> Vec<String> {
 fn a_model_that_gets_no_pictures_is_told_of() {
     let model =
         "{model_id: openai/m, client_args: {api_base: \"http://127.0.0.1:9/v1\", max_retries: 0}}";
-    let expected = "ok    note      pictures are not described: agents.vision names the model that does, and `vision: {}` the \
-                    one of agents.response";
+    let expected = "ok    note      pictures are not described: agents.vision names the model that does, and `vision: {}` uses the \
+                    model of agents.response";
     let told = lines_about_pictures(&format!("agents:\n  response: {model}\n"));
     assert_eq!(told, [expected]);
     for agents in [

@@ -140,7 +140,7 @@ fn tokens_have_names_and_roles_of_their_own() {
     let found = problem(&tokens(&[named("'<b>'", one)]));
     assert!(found.contains("it must be a name or an address"), "{found}");
     let found = problem("http:\n  proxy_sign_in: {header: X-Forwarded-Email, admins: [mia]}\n");
-    assert!(found.contains("http.trusted_proxies names, and it names none"), "{found}");
+    assert!(found.contains("http.proxy_sign_in needs http.trusted_proxies"), "{found}");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn a_config_is_refused_rather_than_ignored() {
         .output()
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    let expected = "aizuchi: --config cannot be used with demo, which has settings of its own\n";
+    let expected = "aizuchi: --config cannot be used with demo, which has its own settings\n";
     assert_eq!((output.status.code(), &*error), (Some(1), expected));
 }
 

@@ -321,7 +321,7 @@ async fn what_is_known_of_a_person_has_their_reactions_and_what_was_decided() {
     let alice = run(&["export", "--user", "alice"]);
     assert!(alice.contains("\n## Their reactions\n\n- 👍 to a message of "), "{alice}");
     assert!(!alice.contains("green door"), "{alice}");
-    let decided = alice.split("## Decided about their messages").nth(1).unwrap();
+    let decided = alice.split("## Decisions about their messages").nth(1).unwrap();
     assert!(decided.contains("#general: "), "{alice}");
     let bob = run(&["export", "--user", "bob"]);
     assert!(bob.contains("## Their reactions\n\nNone."), "{bob}");

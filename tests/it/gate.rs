@@ -82,7 +82,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     assert_eq!(code, Some(0), "{stderr}");
     let head = format!(
         "story: learned from {MIN_VERDICTS} verdicts of scripted, {yes} of them yes (features {VERSION}, up to decision {newest})\n\
-         It saves "
+         The gate saves "
     );
     assert!(shown.starts_with(&head), "{shown}");
     assert!(
@@ -119,7 +119,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     let off = folder(&harness, "");
     let (_, printed, _) = gate(&off, &[]);
     let note = "\nresponse.learned_gate is not set, so every moment is judged.\n";
-    assert!(printed.ends_with(note) && !printed.contains("It saves"), "{printed}");
+    assert!(printed.ends_with(note) && !printed.contains("The gate saves"), "{printed}");
     let (_, printed, _) = gate(&off, &["--json"]);
     let printed = json_of(&printed);
     assert_eq!(
@@ -146,7 +146,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
         let is_locked = stderr.contains("another Aizuchi is running on ");
         assert!(is_locked && stopped.elapsed() < EXEC_TIMEOUT, "{stderr}");
     };
-    assert_eq!(forgotten, "What was learned is forgotten.\n");
+    assert_eq!(forgotten, "Everything that was learned has been forgotten.\n");
     assert_eq!(gate(&on, &[]).1, "There are no verdicts yet.\n");
     drop(database);
 }
@@ -197,7 +197,7 @@ fn without_verdicts_there_is_nothing_to_show_or_forget() {
     for (arguments, expected) in [
         (&[] as &[&str], "There are no verdicts yet.\n"),
         (&["--json"], "{\n  \"gates\": []\n}\n"),
-        (&["--reset"], "What was learned is forgotten.\n"),
+        (&["--reset"], "Everything that was learned has been forgotten.\n"),
     ] {
         let (code, printed, stderr) = of_home(arguments);
         assert_eq!((code, &*printed), (Some(0), expected), "{arguments:?} {stderr}");

@@ -418,7 +418,7 @@ async fn import_errors_are_reported() {
         (
             &empty,
             &["--workspace", "T1"],
-            "neither a database of myao2 nor a dump of kotonoha's nor recorded messages",
+            "neither a myao2 database, nor a dump of kotonoha's database, nor recorded messages",
         ),
     ] {
         let report = migration.import(input, more, 1);

@@ -136,7 +136,7 @@ async fn a_model_without_a_price_needs_a_limit_of_calls() {
     let (code, json, stderr) = replay(folder.path(), &limited).await;
     assert_eq!((code, server.requests().len()), (Some(0), 2), "{stderr}");
     assert!(
-        stderr.contains("times (2 at most)") && stderr.contains("a price that is not known"),
+        stderr.contains("times (2 at most)") && stderr.contains("an unknown price"),
         "{stderr}"
     );
     assert!(json["judge"]["counts"]["unknown"].as_u64().unwrap() >= 4, "{json}");

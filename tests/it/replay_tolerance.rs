@@ -64,7 +64,7 @@ async fn a_replay_of_the_own_database_holds_back_what_was_often_unwelcome() {
     assert!(!told.contains("tolerance"), "{told}");
     let (spoken_to_welcome, told) =
         replay(&path, "response: {mode: companion, min_confidence: 0.3, tolerance: 0.05}\n");
-    let expected = "tried: with response.tolerance the judge is followed from 1.00 on in garden (known: 60 words, declined proposals and marks; it takes 50)";
+    let expected = "tried: with response.tolerance, the judge must be at least 1.00 sure in garden (known: 60 posts, declined proposals and marks; at least 50 are needed)";
     assert!(told.contains(expected), "{told}");
     assert!(spoken_to_welcome < spoken, "{spoken_to_welcome} of {spoken}");
     let (all, _) =

@@ -31,7 +31,7 @@ fn reason(home: &Home) -> String {
     let workspaces = status["workspaces"].as_array().unwrap();
     assert!(workspaces.iter().all(|it| it["connection"].is_null()), "{status}");
     let told = unknown["told"].as_str().unwrap();
-    let line = format!("Whether workspaces are connected is not known: {told}.\n");
+    let line = format!("Whether workspaces are connected is unknown: {told}.\n");
     let shown = run(home, &["status"]);
     assert!(shown.contains(&line), "{shown}");
     unknown["reason"].as_str().unwrap().to_owned()
@@ -75,7 +75,7 @@ async fn the_running_program_tells_its_connections() {
     let id = known["workspace"].as_str().unwrap();
     assert!(shown.contains(&format!("\n{name} ({id}): today")), "{shown}");
     assert!(shown.contains("\n  Slack: connected"), "{shown}");
-    assert!(!shown.contains("not known"), "{shown}");
+    assert!(!shown.contains("is unknown"), "{shown}");
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
     let said = r#""key":"slack.bot_token","within""#;

@@ -41,7 +41,7 @@ pub enum Mode {
     Facilitator,
     /// Answers when it is addressed, and only then.
     MentionOnly,
-    /// Takes part like a companion, but somebody approves its words first, unless they answer a mention.
+    /// Takes part like a companion, but somebody must approve its posts first, unless they answer a mention.
     Propose,
     /// Listens, remembers and decides for the ledger only; says nothing.
     Observe,

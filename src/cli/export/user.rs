@@ -74,7 +74,7 @@ pub async fn write_user(
     if theirs.is_empty() {
         writeln!(output, "None.")?;
     }
-    writeln!(output, "\n## Remembered from them\n")?;
+    writeln!(output, "\n## Memories of what they said\n")?;
     let memories = store.memories(workspace).await?;
     let entries: Vec<String> =
         memories.iter().flat_map(|memory| entries_from(memory, &theirs)).collect();
@@ -107,7 +107,7 @@ pub async fn write_user(
     if reactions.is_empty() {
         writeln!(output, "None.")?;
     }
-    writeln!(output, "\n## Decided about their messages\n")?;
+    writeln!(output, "\n## Decisions about their messages\n")?;
     let mut count = 0;
     let mut pages = DecisionPages { store, workspace, revision: 0 };
     while let Some(page) = pages.next().await? {

@@ -79,7 +79,7 @@ impl UnknownReason {
         let told = match self {
             Self::NeverStarted => "no Aizuchi has run on this database yet".to_owned(),
             Self::NotRunning => format!("nothing answers at {address}"),
-            Self::NoAnswer => format!("what runs at {address} does not answer now"),
+            Self::NoAnswer => format!("the program at {address} does not answer now"),
             Self::StandingBy => {
                 format!("the Aizuchi at {address} stands by while another one is active")
             }
@@ -87,17 +87,17 @@ impl UnknownReason {
                 "the Aizuchi at {address} refuses this config; it may have been started with other tokens"
             ),
             Self::TooManyTokens => format!(
-                "the Aizuchi at {address} was offered too many wrong tokens from here and looks at none for a while"
+                "the Aizuchi at {address} received too many wrong tokens from this machine and rejects all of them for a while"
             ),
-            Self::OtherServer => format!("what answers at {address} is no Aizuchi of this version"),
+            Self::OtherServer => format!("the program at {address} is not an Aizuchi of this version"),
             Self::OtherInstallation => {
                 format!("the Aizuchi at {address} does not run on this database")
             }
             Self::NotOnLoopback => {
-                format!("the pages are at {address}, and only an address on loopback is asked")
+                format!("the pages are at {address}, and only a loopback address is asked")
             }
             Self::OnlyProxy => {
-                "only the proxy of http.proxy_sign_in lets people in, so it cannot be asked"
+                "people can only sign in through the proxy of http.proxy_sign_in, so Aizuchi cannot be asked"
                     .to_owned()
             }
         };

@@ -60,15 +60,15 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "- language\n- en\n",
-        "1:1: the file holds a list, but a config is made of keys, like \"language: en\"",
+        "1:1: the file contains a list, but a config consists of keys, like \"language: en\"",
     ),
     (
         "language\n",
-        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
+        "1:1: the file contains only text, but a config consists of keys; a key needs a colon and a space after it, like \"language: en\"",
     ),
     (
         "language:en\n",
-        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
+        "1:1: the file contains only text, but a config consists of keys; a key needs a colon and a space after it, like \"language: en\"",
     ),
     (
         "slack:\n  bot_token: [${A}]\n",
@@ -441,7 +441,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  C1: {min_wait_seconds: 90, max_wait_seconds: 60}\n",
-        "2:48: max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk rests before it is judged",
+        "2:48: max_wait_seconds of a channel must be at least its min_wait_seconds, which is how long a conversation rests before it is judged",
     ),
     (
         "channels:\n  C1:\n    facilitator: {min_messages: none}\n",
@@ -495,27 +495,27 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "response:\n  min_wait_seconds: 60\n  max_wait_seconds: 0\n",
-        "3:21: response.max_wait_seconds must be at least response.min_wait_seconds, for how long the talk rests before it is judged",
+        "3:21: response.max_wait_seconds must be at least response.min_wait_seconds, which is how long a conversation rests before it is judged",
     ),
     (
         "facilitator:\n  rest_seconds: 10\n  max_rest_seconds: 5\n",
-        "3:21: facilitator.max_rest_seconds must be at least rest_seconds, which is 5 where nothing sets it",
+        "3:21: facilitator.max_rest_seconds must be at least rest_seconds, which is 5 unless it is set",
     ),
     (
         "facilitator:\n  rest_seconds: 31\n",
-        "2:17: facilitator.rest_seconds must be at most max_rest_seconds, which is 30 where nothing sets it",
+        "2:17: facilitator.rest_seconds must be at most max_rest_seconds, which is 30 unless it is set",
     ),
     (
         "facilitator:\n  max_rest_seconds: 60\nchannels:\n  '#a':\n    facilitator: {rest_seconds: 61}\n",
-        "5:33: channels.#a.facilitator.rest_seconds must be at most max_rest_seconds, which is 30 where nothing sets it",
+        "5:33: channels.#a.facilitator.rest_seconds must be at most max_rest_seconds, which is 30 unless it is set",
     ),
     (
         "facilitator:\n  buffer_size: 2\n",
-        "2:16: facilitator.buffer_size must be at least min_messages, which is 3 where nothing sets it",
+        "2:16: facilitator.buffer_size must be at least min_messages, which is 3 unless it is set",
     ),
     (
         "channels:\n  C1:\n    facilitator: {min_messages: 21}\n",
-        "3:33: channels.C1.facilitator.min_messages must be at most buffer_size, which is 20 where nothing sets it",
+        "3:33: channels.C1.facilitator.min_messages must be at most buffer_size, which is 20 unless it is set",
     ),
     ("opted_out: U1\n", "1:12: opted_out is a text, but it must be a list, like [one, two]"),
     ("opted_out: ['']\n", "1:13: opted_out is \"\", but it must be the id of a person"),
@@ -629,11 +629,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "persona:\n  name: ${}\n",
-        "2:9: persona.name has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or ${NAME:?message}; for a plain ${ write $${",
+        "2:9: persona.name has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or ${NAME:?message}; for a literal ${ write $${",
     ),
     (
         "persona:\n  name: ${NOBODY\n",
-        "2:9: persona.name has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces or special characters in quotes",
+        "2:9: persona.name has a ${ that is never closed; for a literal ${ write $${, and put a value with spaces or special characters in quotes",
     ),
     (
         "response:\n  gates: ['${NOBODY}']\n",

@@ -88,22 +88,22 @@ health_check:
 
 /// The warnings about [`MYAO2`].
 const WARNINGS: &str = "
-config.yaml: language is not set, so prompts, commands and announcements are in English, and those of myao2 were in Japanese; language: ja makes them Japanese
-config.yaml: response.announce is not set, so Aizuchi says once in each channel what it hears and stores, and myao2 said nothing; response.announce: false keeps it silent
+config.yaml: language is not set, so prompts, commands and announcements are in English, but those of myao2 were in Japanese; language: ja makes them Japanese
+config.yaml: response.announce is not set, so Aizuchi says once in each channel what it hears and stores, but myao2 said nothing; response.announce: false keeps it silent
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
-config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
-config.yaml:36:3: response.check_interval_seconds is no longer used: channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
-config.yaml:37:3: response.min_wait_seconds is the longest rest before a judgment with response.wait: adaptive, the default, and not the shortest as in myao2; response.wait: fixed makes it what it was
+config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a period; memory.short_term_window_hours says how long that is
+config.yaml:36:3: response.check_interval_seconds is no longer used: channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long a conversation rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
+config.yaml:37:3: response.min_wait_seconds is the longest rest before a judgment with response.wait: adaptive, the default, not the shortest as in myao2; response.wait: fixed restores the old meaning
 config.yaml:38:3: response.jitter_ratio has no effect with response.wait: adaptive, the default, which follows the pace of the channel; response.wait: fixed uses it
 config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
-config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them
+config.yaml:44:3: response.response_interval is no longer used: channels no longer wait for each other, so there is no pause between them
 config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
-config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
+config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive follows the pace of the channel
 config.yaml:57:3: logging.format is no longer used: a Python format has no meaning here; it can be auto, text or json, and auto is used
 config.yaml:59:5: logging.loggers.myao2.application has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:60:5: logging.loggers.LiteLLM has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
-config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept beside their decision
+config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept with their decision
 config.yaml:68:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched
 config.yaml:75:3: health_check.port takes the port 8080 from the pages, which are at 127.0.0.1:8081 instead; http.listen can name another address
 ";
@@ -209,8 +209,8 @@ fn what_other_programs_accept_is_a_notice_with_the_fix() {
     assert_eq!(
         loaded.warnings,
         [
-            "config.yaml:3:15: agents.response.model_id is taken for openai/gpt-4o; write the provider before the name of the model",
-            "config.yaml:5:26: agents.response.fallback.model_id is taken for anthropic/claude-haiku-4-5; write the provider before the name of the model",
+            "config.yaml:3:15: agents.response.model_id is read as openai/gpt-4o; write the provider before the name of the model",
+            "config.yaml:5:26: agents.response.fallback.model_id is read as anthropic/claude-haiku-4-5; write the provider before the name of the model",
         ]
     );
 }
@@ -226,7 +226,7 @@ fn a_config_of_myao2_starts_without_tools_that_cannot_be_used() {
     ];
     let odd = MYAO2.replace("search_depth: \"basic\"", "search_depth: \"ultra\"");
     let loaded = Config::read(&odd, "config.yaml", &environment(&pairs, "")).unwrap();
-    let notice = "config.yaml:71:19: tools.web_search.search_depth is \"ultra\", but it must be basic, advanced, fast or ultra-fast; the section is left out";
+    let notice = "config.yaml:71:19: tools.web_search.search_depth is \"ultra\", but it must be basic, advanced, fast or ultra-fast; the section is ignored";
     assert!(loaded.warnings.contains(&notice.to_owned()), "{:#?}", loaded.warnings);
     assert_eq!(loaded.config.tools, ToolsConfig::default());
     // All search depths of Tavily.
@@ -268,8 +268,8 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
     assert_eq!(
         loaded.warnings,
         [
-            "config.yaml:6:15: agents.judgment.model_id is taken for openai/o3-mini; write the provider before the name of the model",
-            "config.yaml:8:26: agents.judgment.fallback.model_id is taken for openai/qwen at client_args.api_base; write it so",
+            "config.yaml:6:15: agents.judgment.model_id is read as openai/o3-mini; write the provider before the name of the model",
+            "config.yaml:8:26: agents.judgment.fallback.model_id is read as openai/qwen at client_args.api_base; write it that way",
             "config.yaml:10:15: agents.memory.model_id has no provider that is known here, so the model of agents.response is used; its provider can be openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral, xai, vertex, azure or bedrock, and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
             "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory, state, vision and transcription; remove it",
         ]
@@ -362,7 +362,7 @@ fn keys_without_effect_get_a_warning() {
         ),
         (
             "agents:\n  response:\n    params: {temprature: 1}\n",
-            "3:14: agents.response.params.temprature is passed to the model as it is; did you mean \"temperature\"?",
+            "3:14: agents.response.params.temprature is passed to the model unchanged; did you mean \"temperature\"?",
         ),
     ] {
         let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();

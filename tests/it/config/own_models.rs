@@ -20,15 +20,15 @@ fn a_name_that_no_model_has_is_refused() {
     for (text, expected) in [
         (
             format!("{NAMED}channels:\n  \"#tea\": {{model: smal}}\n"),
-            "channels.#tea.model is \"smal\", which is no model in models.named; did you mean \"small\"?",
+            "channels.#tea.model is \"smal\", which is not a model in models.named; did you mean \"small\"?",
         ),
         (
             format!("{NAMED}channels:\n  \"#tea\": {{model: {{judgment: gpt}}}}\n"),
-            "channels.#tea.model.judgment is \"gpt\", which is no model in models.named; there are large and small",
+            "channels.#tea.model.judgment is \"gpt\", which is not a model in models.named; there are large and small",
         ),
         (
             "models: {workspaces: {slack: gpt}}\n".to_owned(),
-            "models.workspaces.slack is \"gpt\", which is no model in models.named; there are none",
+            "models.workspaces.slack is \"gpt\", which is not a model in models.named; there are none",
         ),
         (
             format!("{NAMED}channels:\n  \"#tea\": {{model: [small]}}\n"),
@@ -107,7 +107,7 @@ fn a_model_of_a_workspace_alone_says_nothing_unasked() {
     let text = format!("{NAMED}  workspaces: {{slack: small}}\n{slack}");
     let loaded = Config::read(&text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.config.rulebook().default_rules.mode, Mode::MentionOnly);
-    let expected = "nothing is said unasked, also in workspaces that have a model";
+    let expected = "nothing is said unasked, even in workspaces that have a model";
     assert!(loaded.warnings.iter().any(|it| it.contains(expected)), "{:?}", loaded.warnings);
 }
 

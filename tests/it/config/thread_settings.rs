@@ -75,7 +75,7 @@ fn what_a_thread_cannot_have_is_refused_with_the_reason() {
         ),
         (
             "channels: {'#garden': {thread_settings: {t1: {model: {memory: large}}}}}",
-            "channels.#garden.thread_settings.t1.model.memory is \"large\", which is no model in models.named",
+            "channels.#garden.thread_settings.t1.model.memory is \"large\", which is not a model in models.named",
         ),
         (
             "channels: {'#garden': {thread_settings: {t1: {tools: [shed__open]}}}}",
