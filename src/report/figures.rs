@@ -270,7 +270,7 @@ pub struct MomentCounts {
     pub wrong: usize,
     pub spoke: usize,
     pub silent: usize,
-    /// Checks that ended in silence and were about no question of a person. No story is made of them.
+    /// Checks that ended in silence because nobody had asked anything. No story is made of them.
     pub no_question: usize,
 }
 

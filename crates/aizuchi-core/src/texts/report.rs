@@ -308,8 +308,8 @@ texts! {
         "{judge} ({looks} of them repeated)" / "{judge}（うち {looks} 回は再判断）";
     /// How the checks ended, which adds up to all of them.
     cost_checks(moments: &str, no_question: &str, rest: &str):
-        "How these checks ended: {moments} in a moment to speak; {no_question} in silence, as nobody had asked anything; the other {rest} in silence about a question (it was answered already, or meant for somebody else), in an emoji, or in another look."
-        / "判断の内訳：「話す場面」になったもの {moments}、質問がなく黙っていたもの {no_question}、残りの {rest} は、質問があっても黙っていたもの（すでに返事があった、ほかの人に向けたものだったなど）、リアクションだけのもの、見直しです。";
+        "How these checks ended: {moments} in a moment to speak; {no_question} in silence, as nobody had asked anything; the other {rest} in silence for another reason (a question was answered already or meant for somebody else, say), in an emoji, in another look, in words that were taken back because people went on talking, or in a failed call."
+        / "判断の内訳：「話す場面」になったもの {moments} 回、質問がなく黙っていたもの {no_question} 回、残りの {rest} 回は、別の理由で黙っていたもの（質問にすでに返事があった、質問がほかの人に向けたものだったなど）、リアクションだけのもの、見直し、会話が進んで取りやめた発言、失敗した呼び出しです。";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
