@@ -44,6 +44,9 @@ pub struct Report {
     /// their owner and in no JSON.
     #[serde(skip)]
     pub command: Option<ReplayCommand>,
+    /// Whether the config of the first policy names a model. Its owner needs not be told how to set one.
+    #[serde(skip)]
+    pub names_model: bool,
 }
 
 /// Where the decisions come from, and who judged.

@@ -45,9 +45,9 @@ texts! {
         / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     place:
         "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. If a section such as `response:` is there already, the lines go into it. "
-        "Then let it read the file again: `systemctl reload aizuchi` if it runs as a service, else `kill -HUP` with the number of its process. A restart does the same."
+        "Then let it read the file again: `systemctl reload aizuchi` if it runs as a service, else `kill -HUP` with the number of its process. A restart does the same, and some lines, such as those for a model, hold only after one."
         / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。`response:` などの見出しがすでにあれば、その中に書きます。"
-          "書いたら、サービスとして動かしているときは `systemctl reload aizuchi`、そうでなければ `kill -HUP`（とプロセス番号）で読み直させます。再起動しても同じです。";
+          "書いたら、サービスとして動かしているときは `systemctl reload aizuchi`、そうでなければ `kill -HUP`（とプロセス番号）で読み直させます。再起動しても同じです。モデルの行など、再起動しないと有効にならない行もあります。";
 
     // To listen.
     one_week: "a week" / "1 週間";
@@ -104,24 +104,40 @@ texts! {
         "An admin can write `@{persona} mute everywhere`: on Slack an owner or admin of the workspace, on Discord the owner of the server or somebody whose role has Administrator or Manage Server."
         / "すぐに止めるには、チャンネルで `@{persona} ストップ`（1 時間）か `@{persona} ミュート`（`@{persona} ミュート解除` まで）と書きます。そこにいる人なら誰でもできます。その間は、呼ばれても答えません。"
           "管理者は `@{persona} どこでもミュート` も使えます。管理者とは、Slack ではワークスペースのオーナーか管理者、Discord ではサーバーの所有者か、「管理者」または「サーバー管理」の権限があるロールを持つ人です。";
-    in_channel(persona: &str):
-        "To change a single channel without the config, an admin writes `@{persona} mode observe` there. It holds at once. The modes: `off` (it stores nothing), `observe` (it listens, and answers nothing), `mention_only` (it answers when called), "
-        "`propose` (what it would say unasked is posted only after somebody has approved it), `companion` (it speaks unasked)."
-        / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます。すぐに有効になります。モードの種類：`off`（何も保存しない）、`observe`（聞くだけで、何も答えない）、`mention_only`（呼ばれたら答える）、"
-          "`propose`（自分から話す内容は、誰かが承認してから投稿する）、`companion`（自分から話す）。";
+    /// `modes` is a list of the modes, each with what it does.
+    in_channel(persona: &str, modes: &str):
+        "To change a single channel without the config, an admin writes `@{persona} mode observe` there. It holds at once. The modes: {modes}. `@{persona} mode default` undoes it."
+        / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます。すぐに有効になります。モードの種類：{modes}。`@{persona} モード 標準` で元に戻ります。";
+    mode(name: &str, what: &str): "`{name}` ({what})" / "`{name}`（{what}）";
+    mode_off: "it stores nothing" / "何も保存しない";
+    mode_observe: "it listens, and answers nothing" / "聞くだけで、何も答えない";
+    mode_mention_only: "it answers when called" / "呼ばれたら答える";
+    mode_propose:
+        "what it would say unasked is posted only after somebody has approved it"
+        / "自分から話す内容は、誰かが承認してから投稿する";
+    mode_companion: "it speaks unasked" / "自分から話す";
+    mode_facilitator: "it helps a discussion along" / "議論の進行を手伝う";
 
     // Commands. Each text precedes its command.
-    ask_model(most: &str, model: &str, estimate: &str):
-        "See what a model would do. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model}, once: {estimate}. "
-        "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does."
-        / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合の見積もり、1 回分：{estimate}。"
-          "`--max-cost {most}` はその 3 割増しほどで、そこに達すると止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。";
-    /// About the last days alone, with what everything would cost and the limit for that.
-    ask_model_lately(most: &str, model: &str, money: &str, estimate: &str, all: &str):
-        "See what a model would do in the last 30 days. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model} for these 30 days: {money}. "
-        "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does. Without `--from` it asks about everything: {estimate}, so `--max-cost {all}`."
-        / "最後の 30 日について、モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合、この 30 日分の見積もりは {money} です。"
-          "`--max-cost {most}` はその 3 割増しほどで、そこに達すると止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。`--from` を外すと全体について尋ねます（{estimate}。その場合は `--max-cost {all}`）。";
+    ask_model(model: &str, estimate: &str):
+        "See what a model would do. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model}, once: {estimate}."
+        / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合の見積もり、1 回分：{estimate}。";
+    /// About the last days alone, from midnight UTC of a date on.
+    ask_model_lately(from: &str, model: &str, money: &str):
+        "See what a model would do in the last 30 days (since {from}). This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model} for this time: {money}."
+        / "最後の 30 日（{from} 以降）について、モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合、この期間の見積もりは {money} です。";
+    /// Follows the estimate.
+    ask_limit(most: &str, margin: &str):
+        "With `--max-cost {most}` it stops at {margin}. The estimate counts no thinking tokens; `--max-cost` does."
+        / "`--max-cost {most}` を付けると、{margin}に達したところで止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。";
+    margin(times: &str): "{times} times the estimate" / "見積もりの {times} 倍";
+    large_margin(times: &str): "more than {times} times the estimate" / "見積もりの {times} 倍を超える額";
+    /// What everything would cost, and the limit for that.
+    ask_everything(estimate: &str, all: &str):
+        "Without `--from` it asks about everything: {estimate}, so `--max-cost {all}`."
+        / "`--from` を外すと全体について尋ねます：{estimate}。その場合は `--max-cost {all}` とします。";
+    price_of_policies(policies: usize, money: &str):
+        "{money} for all {policies} policies" / "{policies} つの方針すべてで {money}";
     // How to set a model.
     set_model: "How to set a model" / "モデルの設定のしかた";
     model_with_key(key: &str):
@@ -134,6 +150,13 @@ texts! {
     model_keeps_silent:
         "With the mode in the last two lines it does not speak unasked meanwhile. The command above does not look at that mode."
         / "最後の 2 行のモードにより、その間も自分からは話しません。上のコマンドは、このモードを見ません。";
+    /// Where the lines have no mode, since the command replays with that config.
+    model_speaks:
+        "These lines name no mode, because the command above replays with that config, so with its mode, too. If the config has no `response.mode`, it speaks unasked from the next restart on: to prevent that, set `mention_only` before you restart it."
+        / "この行ではモードを指定していません。上のコマンドはその設定ファイルで再生し、そのモードの影響も受けるためです。設定ファイルに `response.mode` がなければ、次に再起動したときから自分から話します。そうさせたくない場合は、再起動の前に `mention_only` を設定してください。";
+    model_needs_restart:
+        "If it is running already, restart it after that. A reload does not change the model."
+        / "すでに動かしている場合は、そのあと再起動してください。設定ファイルを読み直させるだけでは、モデルは変わりません。";
     estimate_alone(period: &str, money: &str): "{money} for all {period}" / "{period}分で {money}";
     /// The estimate for all policies of the page, and for the first one alone.
     estimate_of_all(policies: usize, period: &str, money: &str, policy: &str, alone: &str):
