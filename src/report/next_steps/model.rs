@@ -94,7 +94,8 @@ impl Steps<'_> {
         }
         let model = self.policy.known_cost().map_or(EXAMPLE_MODEL, |(model, _)| model);
         let is_policy = self.report.command.as_ref().is_some_and(ReplayCommand::has_config);
-        Some(lines_of_model(model, is_policy, self.language))
+        let mode = (!is_policy).then_some(Mode::MentionOnly);
+        Some(lines_of_model(model, mode, self.language))
     }
 
     /// Returns the first model whose cost is known, and what each policy costs with it.
@@ -155,22 +156,19 @@ impl Steps<'_> {
 }
 
 /// Returns the lines that set a model. Without a mode among them it speaks unasked, so its absence is told.
-fn lines_of_model(model: &str, is_policy: bool, language: Language) -> NextStep {
+fn lines_of_model(model: &str, mode: Option<Mode>, language: Language) -> NextStep {
     let l = language;
     let begin = match key_variable(model) {
         Some(key) => step_texts::model_with_key(l, key),
         None => step_texts::model_without_key(l).to_owned(),
     };
     let model = format!("agents:\n  response:\n    model_id: {model}\n");
-    let (mode, lines) = match is_policy {
-        true => (step_texts::model_speaks(l), model),
-        false => {
-            let mode = mode_block(Mode::MentionOnly);
-            (step_texts::model_keeps_silent(l), format!("{model}{mode}"))
-        }
+    let (effect, lines) = match mode {
+        Some(mode) => (step_texts::model_keeps_silent(l), format!("{model}{}", mode_block(mode))),
+        None => (step_texts::model_speaks(l), model),
     };
     let begin = texts::two_sentences(l, &begin, step_texts::model_needs_restart(l));
-    NextStep::new(&texts::two_sentences(l, &begin, mode), lines)
+    NextStep::new(&texts::two_sentences(l, &begin, effect), lines)
 }
 
 /// Formats the command that asks a model about everything, or about messages from a date on.
@@ -270,15 +268,15 @@ mod tests {
 
     #[test]
     fn lines_without_a_mode_come_with_a_warning() {
-        let told = |is_policy| {
-            let step = lines_of_model(EXAMPLE_MODEL, is_policy, Language::En);
+        let told = |mode| {
+            let step = lines_of_model(EXAMPLE_MODEL, mode, Language::En);
             let text: String = step.begin.iter().map(|part| &*part.text).collect();
             assert!(text.contains("A reload does not change the model"), "{text}");
             (text, step.lines.contains("mode: mention_only"))
         };
-        let (text, has_mode) = told(false);
+        let (text, has_mode) = told(Some(Mode::MentionOnly));
         assert!(has_mode && text.contains("it does not speak unasked meanwhile"), "{text}");
-        let (text, has_mode) = told(true);
+        let (text, has_mode) = told(None);
         assert!(!has_mode && text.contains("it speaks unasked from the next restart on"), "{text}");
     }
 

@@ -157,10 +157,10 @@ texts! {
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
     /// The hours with the largest numbers, each with its number.
     most_hours(hours: &str):
-        "Most interruptions are in the hours that begin at {hours}." / "邪魔になりそうな回数が多いのは、{hours} からの 1 時間です。";
+        "The hours with the most interruptions, by when they begin: {hours}." / "邪魔になりそうな回数が多いのは、次の時刻からの 1 時間です（かっこ内は回数）：{hours}。";
     most_hours_of_moments(hours: &str):
-        "Most moments that would interrupt are in the hours that begin at {hours}."
-        / "邪魔になりそうな「話す場面」が多いのは、{hours} からの 1 時間です。";
+        "The hours with the most moments that would interrupt, by when they begin: {hours}."
+        / "邪魔になりそうな「話す場面」が多いのは、次の時刻からの 1 時間です（かっこ内は回数）：{hours}。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -396,12 +396,12 @@ texts! {
         / "どの発言への返事かがこの履歴には記されていないため、返事かどうかにかかわらず、ほかの人の発言を数えます。呼ばれて答えたものは、邪魔とは数えません。";
     /// Where the history says of some messages what they answer.
     counted_wrong_replies:
-        "Where this history says that a message of the other person answers something else, it does not count; any other message does. What it says when it is called never counts as an interruption."
-        / "ほかの人の発言のうち、別の発言への返事だと履歴に記されているものは数えず、それ以外は返事かどうかにかかわらず数えます。呼ばれて答えたものは、邪魔とは数えません。";
+        "Within a minute of a post, a message of which this history says that it answers something else does not count; any other message of another person does, whether it is an answer or not. Where two or more people have just written, any message counts. What it says when it is called never counts as an interruption."
+        / "投稿の前後 1 分以内にあるほかの人の発言のうち、別の発言への返事だと履歴に記されているものは数えず、それ以外は返事かどうかにかかわらず数えます。直前に 2 人以上が発言していた場合は、どの発言も数えます。呼ばれて答えたものは、邪魔とは数えません。";
     /// Where it says so of all.
     counted_wrong_annotated:
-        "This history says what answers what, so a message of the other person within a minute counts only if it is an answer. What it says when it is called never counts as an interruption."
-        / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。呼ばれて答えたものは、邪魔とは数えません。";
+        "This history says what answers what, so a message of another person within a minute counts only if it is an answer. Where two or more people have just written, any message counts. What it says when it is called never counts as an interruption."
+        / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。直前に 2 人以上が発言していた場合は、どの発言も数えます。呼ばれて答えたものは、邪魔とは数えません。";
     counted_lower_limit:
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
     /// `all` of `spoken` is the total including these `times`.

@@ -12,13 +12,17 @@ texts! {
     /// The meaning of the posts' tags.
     only_timing:
         "The tags say nothing about whether a post helps, only about its timing, and whether another person followed up the question. A post whose timing looks harmless can still be useless."
-        / "一覧の印が示すのは、間合いと、質問に応じた人がいたかどうかだけです。間合いに問題がなくても、役に立つとは限りません。";
+        / "一覧のラベルが示すのは、投稿のタイミングと、質問に応じた人がほかにいたかどうかだけです。タイミングに問題がなくても、投稿が役に立つとは限りません。";
+    /// Where the history says what answers what.
+    only_timing_annotated:
+        "The tags say nothing about whether a post helps, only about its timing, and whether another person answered the question. A post whose timing looks harmless can still be useless."
+        / "一覧のラベルが示すのは、投稿のタイミングと、質問に答えた人がほかにいたかどうかだけです。タイミングに問題がなくても、投稿が役に立つとは限りません。";
     texts_cut(characters: &str):
         "Texts of more than {characters} characters are cut in this list." / "この一覧では、{characters} 字を超える文面は途中までです。";
     /// The built-in rules quote the beginning of a message.
-    quotes_cut(characters: &str):
-        "A post quotes the first 160 characters of a message at most. Other texts of more than {characters} characters are cut in this list."
-        / "投稿で引用するのは、発言の最初の 160 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
+    quotes_cut(quoted: &str, characters: &str):
+        "A post quotes the first {quoted} characters of a message at most. Other texts of more than {characters} characters are cut in this list."
+        / "投稿で引用するのは、発言の最初の {quoted} 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
     /// How often it quotes a message that it has quoted within the same day.
     same_quote(count: &str):
         "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";
@@ -29,14 +33,21 @@ texts! {
     sample_rule(shown: &str, posts: &str):
         "{shown} of {posts}, evenly spread by their order in time. What they say had no part in the choice."
         / "{posts}のうち {shown} 件を、時刻の順に等間隔で選びました。内容は選ぶ基準にしていません。";
+    left_open_annotated:
+        "Posts at a message in the form of a question that nobody else answered" / "質問の形で、ほかに誰も答えなかった発言への投稿";
     left_open: "Posts at a message in the form of a question that nobody else followed up" / "質問の形で、ほかに誰も応じなかった発言への投稿";
     /// Of the posts that are listed.
     left_open_rule(count: &str, posts: &str):
         "{count} of {posts}. The others are at a question that somebody followed up, or at something else."
         / "{posts}のうち {count} 件です。そのほかは、誰かが応じた質問か、質問でない発言への投稿です。";
+    left_open_rule_annotated(count: &str, posts: &str):
+        "{count} of {posts}. The others are at a question that somebody answered, or at something else."
+        / "{posts}のうち {count} 件です。そのほかは、誰かが答えた質問か、質問でない発言への投稿です。";
     left_open_shown(shown: &str): "Besides those above, {shown} of them, spread over time:" / "上に示したもののほかに {shown} 件（時期が偏らないように選択）：";
     badge_same_quote: "the same quote again" / "同じ引用の繰り返し";
     badge_left_open: "no other person followed up within an hour" / "1 時間、ほかに応じた人なし";
+    /// Where the history says what answers what: somebody may have written something else.
+    badge_left_open_annotated: "no other person answered" / "ほかに答えた人なし";
     badge_late: "more than 30 min after the question" / "質問から 30 分を過ぎた投稿";
     what_followed: "After that" / "その後";
     nothing_followed: "nobody wrote in the hour after the post" / "投稿後 1 時間、発言なし";
