@@ -69,7 +69,7 @@ fn moments_are_told_from_what_is_really_posted() {
     let (page, _) = page_and_json(&history, &["--language", "ja"]);
     let text = seen(&page);
     assert!(
-        text.contains("モデルなしで話す設定にすると、Aizuchi は 1 チャンネルで月に約"),
+        text.contains("モデルなしで自分から話す設定にすると、Aizuchi は 1 チャンネルで月に約"),
         "{text}"
     );
 }

@@ -28,18 +28,18 @@ texts! {
     // The introduction. Text in backquotes is shown as code.
     begin_without_model:
         "Not sure? Leave it at `mention_only`. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
-        / "迷うときは `mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+        / "迷うときは、`mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     /// What it takes to see what a model would do.
     begin_ask(time: &str, money: &str, model: &str):
         "Asking a model what it would have done in {time} costs about {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
-        / "モデルならどうしていたかを {time}について尋ねると、{model} で約 {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
+        / "{time}について、モデルならどうしていたかを尋ねると、{model} で約 {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
     begin_ask_unpriced:
         "Asking a model what it would have done sends messages to its provider, with the names of their authors (the command is under “What you can do next”)."
         / "モデルならどうしていたかを尋ねると、発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
     last_days(days: &str): "the last {days} days" / "最後の {days} 日間";
     begin_with_model:
         "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."
-        / "迷うときは、まず聞くだけにし、そのあと話させてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルなしの Slack と Discord では呼ばれたときだけ話します。";
+        / "迷うときは、まず聞くだけの設定で試し、そのあとで自分から話す設定にしてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルを使わない場合、Slack と Discord では呼ばれたときだけ話します。";
     begin_policies:
         "Take the policy that you like best: its lines are below. Let it only listen first. A mixture, such as one policy’s wait with the limits of the defaults, is another policy than those of this page: write it into a file, and replay it first."
         / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
@@ -55,18 +55,18 @@ texts! {
     /// `posts` in the whole time, and `pace` per week.
     observe(weeks: &str, posts: &str, pace: &str):
         "Only listen, for {weeks}: it posts nothing, not even when called, and you see what it would do. At the pace of this history that shows about {posts} ({pace} a week)."
-        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、どうするかだけがわかります。この履歴のペースなら、その間に見られるのは約 {posts}（週に {pace} 回）です。";
+        / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートで、どうするつもりだったかがわかります。この履歴のペースなら、その間に見られる投稿は約 {posts}（週に {pace} 回）です。";
     observe_unknown:
         "Only listen, for a week: it posts nothing, not even when called, and you see what it would do."
-        / "聞くだけ（1 週間）：呼ばれても投稿はせず、どうするかだけがわかります。";
+        / "聞くだけ（1 週間）：呼ばれても投稿はしません。レポートで、どうするつもりだったかがわかります。";
     /// Where no model judges. It writes no texts meanwhile, so what it would post is not told from the rest.
     observe_moments(weeks: &str, moments: &str, posts: &str):
         "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
-        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、いつ話そうとするかだけがわかります（何と言うかはわかりません）。この履歴のペースなら約 {moments}で、モデルなしで投稿するのは、そのうち約 {posts} 回です。";
+        / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートでわかるのは、いつ話そうとするかだけで、何と言うかはわかりません。この履歴のペースなら、「話す場面」は約 {moments}、そのうちモデルなしで投稿するのは約 {posts} 回です。";
     observe_no_posts(weeks: &str, moments: &str):
         "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
-        / "聞くだけ（{weeks}）：呼ばれても投稿はせず、いつ話そうとするかだけがわかります（何と言うかはわかりません）。この履歴のペースなら約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
-    observed: "After that, read what it would have done:" / "そのあと、どうしたかを読みます：";
+        / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートでわかるのは、いつ話そうとするかだけで、何と言うかはわかりません。この履歴のペースなら、「話す場面」は約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
+    observed: "After that, read what it would have done:" / "そのあと、どうするつもりだったかを次のコマンドで確かめます：";
 
     // Quieter settings.
     mention_only:
@@ -78,12 +78,12 @@ texts! {
     /// Of the posts in the list of the page.
     cooldown(length: &str, left: &str, listed: &str):
         "Quieter: after a post it stays silent in that channel for {length}. Of the {listed} in the list of this page, about {left} would be left."
-        / "静かにする：自分から投稿した後、そのチャンネルでは {length}控えます。このページの一覧にある {listed}のうち、残るのは約 {left} 回です。";
+        / "静かにする：自分から投稿した後、そのチャンネルでは {length}控えます。このページの一覧にある投稿 {listed}のうち、残るのは約 {left} 回です。";
     /// Why it is this channel: its share of posts that would interrupt is smaller than elsewhere, beyond chance.
     calmest_channel(channel: &str, posts: &str, all: &str, wrong: &str):
         "Begin in one channel, {channel} ({posts} of the {all}): {wrong} of its posts would probably interrupt, a smaller share than elsewhere, by more than chance explains. "
         "Elsewhere it speaks only when called."
-        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。邪魔になりそうな投稿は {wrong} で、割合が偶然とはいえないほどほかより小さいためです。"
+        / "一つのチャンネルから始める：{channel}（投稿 {all}のうち {posts} 回）。邪魔になりそうなものは {wrong} で、その割合は、偶然とはいえないほどほかより小さくなっています。"
           "ほかでは、呼ばれたときだけ話します。";
     /// Where the shares do not tell the channels apart.
     known_channel(channel: &str):
@@ -91,7 +91,7 @@ texts! {
         / "よく知っているチャンネル一つから始める（ここでは例として {channel}）。ほかでは、呼ばれたときだけ話します。";
     quieter_channel(channel: &str, left: &str, all: &str):
         "Quieter in {channel}, where it would have interrupted most often: there it speaks only when called. {left} of the {all} would be left."
-        / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：そこでは、呼ばれたときだけ話します。{all}のうち、残るのは {left} 回です。";
+        / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：そこでは、呼ばれたときだけ話します。投稿 {all}のうち、残るのは {left} 回です。";
     speak(channel: &str):
         "Let it speak in one channel, {channel}. A week later run `aizuchi report --last 7d --html week.html` again."
         / "一つのチャンネル（{channel}）で話させる。一週間後にもう一度 `aizuchi report --last 7d --html week.html` を実行します。";
@@ -142,14 +142,14 @@ texts! {
     set_model: "How to set a model" / "モデルの設定のしかた";
     model_with_key(key: &str):
         "Put these lines into the config (`PROVIDER/MODEL`; this one is an example), and the key into the environment or into the file `.env` beside the config, as `{key}=…`. Then run `aizuchi check`: it asks the model for one token, and names what is missing."
-        / "次の行を設定ファイルに（`提供元/モデル`。これは一例です）、キーを環境変数か、設定ファイルと同じフォルダーの `.env` に `{key}=…` と書きます。そのあと `aizuchi check` を実行すると、モデルに 1 トークンだけ尋ね、足りないものがあれば示します。";
+        / "次の行を設定ファイルに書きます（モデルは `提供元/モデル` の形で書きます。これは一例です）。API キーは、環境変数に設定するか、設定ファイルと同じフォルダーの `.env` に `{key}=…` と書きます。そのあと `aizuchi check` を実行すると、1 トークン分だけモデルを呼び出し、足りないものがあれば示します。";
     model_without_key:
         "Put these lines into the config (`PROVIDER/MODEL`). Then run `aizuchi check`: it asks the model for one token, and names what is missing."
-        / "次の行を設定ファイルに書きます（`提供元/モデル`）。そのあと `aizuchi check` を実行すると、モデルに 1 トークンだけ尋ね、足りないものがあれば示します。";
+        / "次の行を設定ファイルに書きます（モデルは `提供元/モデル` の形で書きます）。そのあと `aizuchi check` を実行すると、1 トークン分だけモデルを呼び出し、足りないものがあれば示します。";
     /// Of the mode in the lines.
     model_keeps_silent:
         "With the mode in the last two lines it does not speak unasked meanwhile. The command above does not look at that mode."
-        / "最後の 2 行のモードにより、その間も自分からは話しません。上のコマンドは、このモードを見ません。";
+        / "最後の 2 行でモードを指定しているので、その間、自分からは話しません。上のコマンドは、このモードの影響を受けません。";
     /// Where the lines have no mode, since the command replays with that config.
     model_speaks:
         "These lines name no mode, because the command above replays with that config, so with its mode, too. If the config has no `response.mode`, it speaks unasked from the next restart on: to prevent that, set `mention_only` before you restart it."
@@ -170,7 +170,7 @@ texts! {
         / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。";
     tune:
         "Let it look for settings that suit this history better. It prints lines for your config."
-        / "この履歴により合う設定を探させる：設定ファイルに書く内容を出力します。";
+        / "この履歴にもっと合う設定を探させる：設定ファイルに書く内容を出力します。";
     compare:
         "Compare settings of your own. Write each into a file."
         / "自分の設定を比べる：それぞれをファイルに書きます。";
