@@ -21,7 +21,7 @@ pub struct SlackConfig {
     pub app_token: Option<AppToken>,
     /// The app's signing secret, instead of `app_token`: Slack sends its events to `/slack/events`.
     pub signing_secret: Option<SigningSecret>,
-    /// Where a mention at a channel's top level is answered.
+    /// Where a message at a channel's top level is answered, also one that does not mention Aizuchi.
     pub reply_in: ReplyInSetting,
     /// How many connections are open at once in Socket Mode.
     pub connections: BoundedInteger<1, 5>,
@@ -52,7 +52,7 @@ pub struct AppToken(pub Secret);
 #[schemars(inline, extend("format" = "password"))]
 pub struct SigningSecret(pub Secret);
 
-/// Where a mention at a channel's top level is answered.
+/// Where a message at a channel's top level is answered, also one that does not mention Aizuchi.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

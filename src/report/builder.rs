@@ -246,6 +246,7 @@ impl ReportBuilder {
             prices_of: LIST_DATE,
             latency_ms: options.latency_ms,
             command: None,
+            names_model: !options.costs.configured.is_empty(),
         };
         let names = self.names;
         let named = |id: String| {

@@ -20,7 +20,7 @@ use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::called::CalledFigures;
 use crate::report::channel::called::Said;
 use crate::report::channel::post::{about_id, is_posted, is_unasked};
-use crate::report::channel::silence::{is_silent, question_of, says_answered};
+use crate::report::channel::silence::{is_silent, is_without_question, question_of, says_answered};
 use crate::report::channel_index::ChannelIndex;
 use crate::report::delays::Delays;
 use crate::report::figures::{
@@ -137,7 +137,7 @@ pub struct ChannelAnalysis<'a> {
     silent: HashMap<IdHash, &'a Moment>,
     /// Questions to the persona itself.
     owed: HashSet<IdHash>,
-    /// How many judged decisions ended in silence and were about no question.
+    /// How many judged decisions ended in silence because nobody had asked anything.
     no_question: usize,
 }
 
@@ -172,13 +172,11 @@ impl<'a> ChannelAnalysis<'a> {
         let mut no_question = 0;
         for moment in moments {
             looks.entry(place(moment.thread.as_ref())).or_default().push(moment.at);
-            if is_silent(moment) {
-                match question_of(moment, &index) {
-                    Some(question) => {
-                        silent.entry(question.id).or_insert(moment);
-                    }
-                    None => no_question += usize::from(is_judged(moment)),
-                }
+            no_question += usize::from(is_judged(moment) && is_without_question(moment));
+            if is_silent(moment)
+                && let Some(question) = question_of(moment, &index)
+            {
+                silent.entry(question.id).or_insert(moment);
             }
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);

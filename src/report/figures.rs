@@ -44,6 +44,9 @@ pub struct Report {
     /// their owner and in no JSON.
     #[serde(skip)]
     pub command: Option<ReplayCommand>,
+    /// Whether the config of the first policy names a model. Its owner needs not be told how to set one.
+    #[serde(skip)]
+    pub names_model: bool,
 }
 
 /// Where the decisions come from, and who judged.
@@ -270,7 +273,7 @@ pub struct MomentCounts {
     pub wrong: usize,
     pub spoke: usize,
     pub silent: usize,
-    /// Checks that ended in silence and were about no question of a person. No story is made of them.
+    /// Checks that ended in silence because nobody had asked anything. No story is made of them.
     pub no_question: usize,
 }
 

@@ -14,6 +14,7 @@ use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
@@ -117,7 +118,8 @@ impl Steps<'_> {
         let (l, persona) = (self.language, &*self.report.persona);
         let told = |text: &str| NextStep::new(text, String::new());
         let off = told(&step_texts::off(l, persona));
-        let in_channel = told(&step_texts::in_channel(l, persona));
+        let modes = Mode::ALL.map(|mode| step_texts::mode(l, mode.name(), what_it_does(mode, l)));
+        let in_channel = told(&step_texts::in_channel(l, persona, &modes.join(list_separator(l))));
         let chat = [off, in_channel];
         match self.is_ledger() {
             true => chat.into_iter().chain([told(texts::next_why(l))]).collect(),
@@ -287,6 +289,17 @@ impl Steps<'_> {
             .then(|| NextStep::new(step_texts::placeholders(l), String::new()));
         let model = self.ask_model(command).into_iter();
         model.chain([tune]).chain(compare).chain(placeholders).collect()
+    }
+}
+
+fn what_it_does(mode: Mode, language: Language) -> &'static str {
+    match mode {
+        Mode::Companion => step_texts::mode_companion(language),
+        Mode::Facilitator => step_texts::mode_facilitator(language),
+        Mode::MentionOnly => step_texts::mode_mention_only(language),
+        Mode::Propose => step_texts::mode_propose(language),
+        Mode::Observe => step_texts::mode_observe(language),
+        Mode::Off => step_texts::mode_off(language),
     }
 }
 

@@ -142,7 +142,7 @@ mod tests {
     fn the_page_says_only_which_definition_it_applied() {
         for (is_annotated, has_replies, expected) in [
             (true, true, "This history says what answers what, so"),
-            (false, true, "Where this history says that a message of the other person answers"),
+            (false, true, "Within a minute of a post, a message of which this history says"),
             (false, false, "This history does not say what answers what, so"),
         ] {
             let first = FirstAnswers { is_annotated, has_replies, ..FirstAnswers::default() };

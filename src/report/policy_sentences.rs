@@ -339,6 +339,7 @@ mod tests {
             prices_of: "2026-01-01",
             latency_ms: None,
             command: None,
+            names_model: false,
         }
     }
 

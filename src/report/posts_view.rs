@@ -11,6 +11,7 @@ use crate::report::posts::{ListedPost, PostList};
 use crate::report::story::MAX_TEXT_CHARS;
 use crate::report::story_view::{Badge, StoryMessageView};
 use crate::report::words;
+use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as texts;
@@ -30,6 +31,7 @@ pub struct PostsView {
     pub rules: Vec<String>,
     /// Some posts of the first list, picked without a look at what they say.
     pub sample: Option<PostSample>,
+    pub left_open_title: &'static str,
     /// The posts of the first list at messages that nobody else followed up, if there are any.
     pub left_open: Option<PostSample>,
     pub lists: Vec<PostListView>,
@@ -90,19 +92,26 @@ impl PostsView {
         };
         let longest = words::count(MAX_TEXT_CHARS);
         let cut = match report.source {
-            ReportSource::Builtin => post_texts::quotes_cut(l, &longest),
+            ReportSource::Builtin => {
+                post_texts::quotes_cut(l, &words::count(MAX_QUOTE_CHARS), &longest)
+            }
             ReportSource::AlwaysSilent
             | ReportSource::AlwaysSpeak
             | ReportSource::Model
             | ReportSource::Ledger => post_texts::texts_cut(l, &longest),
         };
-        let rules = quality.map(|_| vec![post_texts::only_timing(l).to_owned(), cut]);
+        let (only_timing, left_open_title) = match is_annotated(report) {
+            true => (post_texts::only_timing_annotated(l), post_texts::left_open_annotated(l)),
+            false => (post_texts::only_timing(l), post_texts::left_open(l)),
+        };
+        let rules = quality.map(|_| vec![only_timing.to_owned(), cut]);
         let first = report.policies.first().and_then(|policy| policy.posts.as_ref());
         Some(Self {
             title,
             quality,
             rules: rules.unwrap_or_default(),
             sample: first.and_then(|posts| sample(posts, report, zone, l)),
+            left_open_title,
             left_open: first.and_then(|posts| left_open(posts, report, zone, l)),
             lists,
             beside,
@@ -148,16 +157,23 @@ fn left_open(
     let posts = listed_posts(posts, l);
     let shown =
         (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &words::count(picked.len())));
+    let rule = match is_annotated(report) {
+        true => post_texts::left_open_rule_annotated(l, &words::count(count), &posts),
+        false => post_texts::left_open_rule(l, &words::count(count), &posts),
+    };
     (count > 0).then(|| PostSample {
-        rules: [post_texts::left_open_rule(l, &words::count(count), &posts)]
-            .into_iter()
-            .chain(shown)
-            .collect(),
+        rules: [rule].into_iter().chain(shown).collect(),
         posts: picked
             .into_iter()
             .map(|place| PostView::new(others[place], report, zone, l))
             .collect(),
     })
+}
+
+/// Whether the history says what answers what, so that a question counts as open however many people wrote after it.
+fn is_annotated(report: &Report) -> bool {
+    let unanswered = report.policies.first().and_then(|policy| policy.unanswered);
+    unanswered.is_some_and(|found| found.is_annotated)
 }
 
 /// Formats how many posts are listed, and that there are more of them.
@@ -210,20 +226,24 @@ impl PostListView {
 impl PostView {
     fn new(post: &ListedPost, report: &Report, zone: &TimeZone, language: Language) -> Self {
         let message = |message| StoryMessageView::new(message, report.is_anonymous, zone, language);
+        let left_open = match is_annotated(report) {
+            true => post_texts::badge_left_open_annotated(language),
+            false => post_texts::badge_left_open(language),
+        };
         Self {
             channel: words::channel(&post.channel),
             when: words::date_and_time(post.at, zone, language),
             asked: message(&post.asked),
             said: post.said.as_deref().map(chat_parts),
-            badges: badges(post, language),
+            badges: badges(post, left_open, language),
             after: post.after.iter().map(message).collect(),
         }
     }
 }
 
 /// Returns the tags of a post: whether it would interrupt, goes to a question that was left open, comes late, or repeats a
-/// quote.
-fn badges(post: &ListedPost, language: Language) -> Vec<Badge> {
+/// quote. `left_open` is the text for a question that was left open.
+fn badges(post: &ListedPost, left_open: &'static str, language: Language) -> Vec<Badge> {
     let l = language;
     let warning = |text| Badge { class: "interrupts", text };
     let timing = match post.is_wrong {
@@ -231,7 +251,7 @@ fn badges(post: &ListedPost, language: Language) -> Vec<Badge> {
         false => Badge { class: "calm", text: texts::no_sign(l) },
     };
     let is_late = post.at.duration_since(post.asked.at) > LATE;
-    let left_open = Badge { class: "posts", text: post_texts::badge_left_open(l) };
+    let left_open = Badge { class: "posts", text: left_open };
     let others = [
         post.is_left_open.then_some(left_open),
         is_late.then(|| warning(post_texts::badge_late(l))),
@@ -280,15 +300,11 @@ mod tests {
             after: Vec::new(),
         };
         let tags = |post: &ListedPost| -> Vec<&'static str> {
-            badges(post, Language::En).iter().map(|badge| badge.text).collect()
+            badges(post, "left open", Language::En).iter().map(|badge| badge.text).collect()
         };
         assert_eq!(
             tags(&post),
-            [
-                "timing looks harmless",
-                "no other person followed up within an hour",
-                "more than 30 min after the question"
-            ]
+            ["timing looks harmless", "left open", "more than 30 min after the question"]
         );
         let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(30);
         let soon = ListedPost { at, is_wrong: true, is_left_open: false, ..post };

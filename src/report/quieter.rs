@@ -102,23 +102,30 @@ pub struct FirstChannel<'a> {
 pub enum FirstReason {
     /// A smaller share of its posts would probably interrupt than elsewhere, beyond chance.
     FewestInterruptions,
-    /// Shares do not tell the channels apart, so it stands for any of them. It is the one with the most posts.
+    /// Shares do not tell the channels apart, so it stands for any of them. It is the one with the most posts, apart from the
+    /// one with clearly the most interruptions.
     Example,
 }
 
 /// The channel to begin with, if it posts in several: the one with the smallest share of interruptions, if chance does not
-/// explain that. Otherwise the one with the most posts, unless it has clearly the most interruptions.
+/// explain that; otherwise the one with the most posts. Never the one with clearly the most interruptions, in which it is
+/// better off quieter.
 pub fn first_channel(policy: &PolicyFigures) -> Option<FirstChannel<'_>> {
-    let reason = FirstReason::FewestInterruptions;
-    let calmest =
-        calmest_channel(&policy.by_channel).map(|channel| FirstChannel { channel, reason });
-    let first = calmest.or_else(|| {
-        let worst = policy.worst_channel().map(|one| &one.name);
-        let others = policy.by_channel.iter().filter(|one| Some(&one.name) != worst);
-        let channel = others.max_by_key(|one| posts_in(one)).filter(|one| posts_in(one) > 0)?;
-        Some(FirstChannel { channel, reason: FirstReason::Example })
-    })?;
+    let worst = policy.worst_channel().map(|one| &*one.name);
+    let first = channel_besides(worst, &policy.by_channel)?;
     (posts_in(first.channel) < posts(policy)?).then_some(first)
+}
+
+fn channel_besides<'a>(
+    worst: Option<&str>,
+    channels: &'a [ChannelFigures],
+) -> Option<FirstChannel<'a>> {
+    let is_other = |one: &&'a ChannelFigures| Some(&*one.name) != worst;
+    if let Some(channel) = calmest_channel(channels).filter(is_other) {
+        return Some(FirstChannel { channel, reason: FirstReason::FewestInterruptions });
+    }
+    let channel = channels.iter().filter(is_other).max_by_key(|one| posts_in(one))?;
+    (posts_in(channel) > 0).then_some(FirstChannel { channel, reason: FirstReason::Example })
 }
 
 /// The channel with the smallest share of interruptions; of several, the one with the most posts. `None` if fewer than two
@@ -205,5 +212,24 @@ mod tests {
         assert_eq!(name(&[("a", 58, 10), ("b", 9, 0)]), None);
         assert_eq!(name(&[("a", 20, 0), ("b", 40, 0)]), None);
         assert_eq!(name(&[]), None);
+    }
+
+    #[test]
+    fn it_does_not_begin_where_it_interrupts_most() {
+        let channels = [channel("a", 80, 4), channel("b", 60, 24), channel("c", 70, 20)];
+        let first = |worst: Option<&str>, channels: &[ChannelFigures]| {
+            channel_besides(worst, channels).map(|first| (first.channel.name.clone(), first.reason))
+        };
+        let expected = |name: &str, reason| Some((name.to_owned(), reason));
+        let fewest = expected("a", FirstReason::FewestInterruptions);
+        assert_eq!(first(None, &channels), fewest);
+        assert_eq!(first(Some("b"), &channels), fewest);
+        // It posts so much there that it interrupts most often, although seldom for so many posts.
+        assert_eq!(first(Some("a"), &channels), expected("c", FirstReason::Example));
+        let alike = [channel("a", 40, 4), channel("b", 5, 0), channel("c", 0, 0)];
+        assert_eq!(first(None, &alike), expected("a", FirstReason::Example));
+        assert_eq!(first(Some("a"), &alike), expected("b", FirstReason::Example));
+        assert_eq!(first(Some("a"), &alike[..1]), None);
+        assert_eq!(first(None, &alike[2..]), None);
     }
 }

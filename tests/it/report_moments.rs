@@ -59,7 +59,7 @@ fn moments_are_told_from_what_is_really_posted() {
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
         format!("How these checks ended: {spoke} in a moment to speak; {no_question} in silence"),
-        format!("the other {rest} in silence about a question"),
+        format!("the other {rest} in silence for another reason"),
         "no other person followed up within an hour".to_owned(),
         "Of the posts without a model, counted from the message that each answers: ".to_owned(),
     ] {
@@ -69,7 +69,7 @@ fn moments_are_told_from_what_is_really_posted() {
     let (page, _) = page_and_json(&history, &["--language", "ja"]);
     let text = seen(&page);
     assert!(
-        text.contains("モデルなしで話す設定にすると、Aizuchi は 1 チャンネルで月に約"),
+        text.contains("モデルなしで自分から話す設定にすると、Aizuchi は 1 チャンネルで月に約"),
         "{text}"
     );
 }

@@ -101,6 +101,9 @@ fn a_page_says_how_to_stop_it_and_what_leaves() {
         "agents: response: model_id: anthropic/claude-haiku-4-5 response: mode: mention_only",
         "an admin writes @Aizuchi mode observe there",
         "what it would say unasked is posted only after somebody has approved it",
+        "facilitator (it helps a discussion along)",
+        "@Aizuchi mode default undoes it",
+        "A reload does not change the model.",
         "write @Aizuchi stop in a channel (an hour) or @Aizuchi mute",
         "What leaves your workspace",
         "This replay ran on your machine, asked no model and sent nothing.",
@@ -113,4 +116,18 @@ fn a_page_says_how_to_stop_it_and_what_leaves() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// A config with a model needs no example of one, and the example would name the wrong agent.
+#[test]
+fn a_model_that_is_set_needs_no_lines() {
+    let (folder, history) = pottery();
+    let policy = folder.path().join("mine.yaml");
+    let agents =
+        "agents: {response: {model_id: openai/gpt-4o}, judgment: {model_id: openai/gpt-4o-mini}}\n";
+    std::fs::write(&policy, agents).unwrap();
+    let arguments = ["--policy", policy.to_str().unwrap()];
+    let text = seen(&page_and_json(&history, &arguments).0);
+    assert!(text.contains("--judge model"), "{text}");
+    assert!(!text.contains("How to set a model"), "{text}");
 }

@@ -98,3 +98,32 @@ fn what_the_page_offers_is_what_was_measured() {
         assert_eq!(again[1][figure], policies[2][figure], "{figure}");
     }
 }
+
+/// Where the history says what answers what, a question is open however many people wrote after it about something else.
+#[test]
+fn a_question_without_an_answer_is_not_one_without_a_message() {
+    let said = |id: &str, minutes: i64, author: &str, text: &str| {
+        let message = json!({
+            "room": "help", "id": id, "ts": 1_772_409_600 + minutes * 60, "author": author, "name": author,
+            "text": text, "reply_to": [], "opener": true,
+        });
+        format!("{message}\n")
+    };
+    let lines = [
+        said("m1", 480, "tom", "The attic window opens with the long hook."),
+        said("m2", 720, "mia", "Does anyone know how the attic window opens?"),
+        said("m3", 765, "ben", "The market was full of pears today."),
+        said("m4", 2400, "tom", "Good morning!"),
+    ];
+    let (_folder, history) = folder_with(&lines.concat());
+    let (page, json) = page_and_json(&history, &[]);
+    let policy = &json["report"]["policies"][0];
+    assert_eq!(policy["posted_without_model"]["picked_up"], 1, "{policy:#}");
+    let text = seen(&page);
+    for part in
+        ["no other person answered", "that nobody else answered", "answered the question. A post"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("no other person followed up within an hour"), "{text}");
+}

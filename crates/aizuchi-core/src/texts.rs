@@ -141,8 +141,9 @@ fn close_up(marked: &str) -> String {
             VALUE_ENDS => {
                 let mut behind = letters.clone();
                 let is_set_off = behind.next() == Some(' ') && !is_mention;
+                // A full-width bracket has its own space: 「17（16 %）です」.
                 if is_set_off
-                    && text.ends_with(is_japanese)
+                    && text.ends_with(|last: char| is_japanese(last) || last == '）')
                     && behind.next().is_some_and(is_japanese)
                 {
                     letters.next();
@@ -205,6 +206,13 @@ mod tests {
         assert_eq!(close_up(&marked), "`@ミオ ストップ` でミオは");
         let marked = format!("  モデル    {}\n{} です", Placed("内蔵"), Placed(12));
         assert_eq!(close_up(&marked), "  モデル    内蔵\n12 です");
+    }
+
+    #[test]
+    fn nothing_is_set_off_behind_a_full_width_bracket() {
+        let told = |value| close_up(&format!("邪魔になりそうなものは {} です", Placed(value)));
+        assert_eq!(told("17（16 %）"), "邪魔になりそうなものは 17（16 %）です");
+        assert_eq!(told("17"), "邪魔になりそうなものは 17 です");
     }
 
     #[test]

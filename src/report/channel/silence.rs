@@ -71,3 +71,55 @@ pub fn is_silent(moment: &Moment) -> bool {
         | MomentKind::Failed => false,
     }
 }
+
+/// Whether it chose silence because nobody had asked anything. What it wanted to say and took back, since the talk went on, is
+/// not silence of this kind.
+pub fn is_without_question(moment: &Moment) -> bool {
+    match moment.kind {
+        MomentKind::Silent => !moment.is_owed && says_nothing_asked(&moment.reason),
+        MomentKind::Spoke
+        | MomentKind::WouldHaveSpoken
+        | MomentKind::Reacted
+        | MomentKind::Dropped
+        | MomentKind::Failed => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    #[test]
+    fn only_a_silence_that_says_so_is_without_a_question() {
+        let moment = |kind, reason: Reason, is_owed| Moment {
+            at: Timestamp::UNIX_EPOCH,
+            thread: None,
+            kind,
+            message: None,
+            about: None,
+            is_owed,
+            reason,
+            text: None,
+        };
+        let written = |text: fn(Language) -> &'static str, language| {
+            Reason::Written(text(language).to_owned())
+        };
+        let none = || written(texts::no_question, Language::En);
+        let silent = MomentKind::Silent;
+        for (kind, reason, is_owed, expected) in [
+            (silent, none(), false, true),
+            (silent, written(texts::conversation_ended, Language::Ja), false, true),
+            (silent, none(), true, false),
+            (silent, written(texts::question_answered, Language::En), false, false),
+            (silent, written(texts::talking_to_each_other, Language::En), false, false),
+            (silent, Reason::Gate(Gate::NothingOpen), false, true),
+            (MomentKind::Dropped, none(), false, false),
+            (MomentKind::Failed, none(), false, false),
+            (MomentKind::Reacted, none(), false, false),
+        ] {
+            let moment = moment(kind, reason, is_owed);
+            assert_eq!(is_without_question(&moment), expected, "{moment:?}");
+        }
+    }
+}

@@ -4,17 +4,24 @@ use jiff::civil::Date;
 
 use crate::report::config_block::mode_block;
 use crate::report::cost::{LAST_DAYS, begin_of_last_days};
-use crate::report::figures::{PolicyFigures, ReportSource};
+use crate::report::figures::{CallFigures, PolicyFigures, ReportSource};
 use crate::report::next_steps::{NextStep, Steps};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::words;
 use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
 /// The example model where the cost of none is known.
 const EXAMPLE_MODEL: &str = "anthropic/claude-haiku-4-5";
+
+/// It is not worth asking about the last days alone if they have fewer checks than these.
+const MIN_CHECKS_LATELY: f64 = 10.0;
+
+/// A limit of more than so many times the estimate is only told to be more.
+const MAX_MARGIN: f64 = 100.0;
 
 /// What a policy costs with a model.
 struct Cost {
@@ -39,14 +46,19 @@ impl Steps<'_> {
         let (all, estimate) = (limit(total), self.estimate(&costs));
         let (begin, line) = match self.last_days(command, &costs) {
             Some((date, money)) => {
-                let least = limit(money);
-                let money = self.money(money);
-                let begin = step_texts::ask_model_lately(l, &least, model, &money, &estimate, &all);
+                let (least, margin) = (limit(money), margin(money, l));
+                let (from, money) = (date.to_string(), self.price(money));
+                let begin = step_texts::ask_model_lately(l, &from, model, &money);
+                let most = step_texts::ask_limit(l, &least, &margin);
+                let whole = step_texts::ask_everything(l, &estimate, &all);
+                let most = texts::two_sentences(l, &most, &whole);
+                let begin = texts::two_sentences(l, &begin, &most);
                 (begin, ask_command(command, Some(date), &least))
             }
             None => {
-                let begin = step_texts::ask_model(l, &all, model, &estimate);
-                (begin, ask_command(command, None, &all))
+                let begin = step_texts::ask_model(l, model, &estimate);
+                let most = step_texts::ask_limit(l, &all, &margin(total, l));
+                (texts::two_sentences(l, &begin, &most), ask_command(command, None, &all))
             }
         };
         Some(NextStep::new(&begin, format!("{line}\n")))
@@ -70,28 +82,20 @@ impl Steps<'_> {
         step_texts::begin_ask(l, &time, &self.money(money), model)
     }
 
-    /// Returns the lines that set a model. They also keep it from speaking unasked, unless the command reads its policy from
-    /// that config.
+    /// Returns the lines that set a model, unless the config names one. They also keep it from speaking unasked, unless the
+    /// command reads its policy from that config.
     pub(super) fn set_model(&self) -> Option<NextStep> {
-        let l = self.language;
         match self.report.source {
             ReportSource::Model | ReportSource::Ledger => return None,
             ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {}
         }
-        let model = self.policy.known_cost().map_or(EXAMPLE_MODEL, |(model, _)| model);
-        let key = key_variable(model);
-        let begin = match key {
-            Some(key) => step_texts::model_with_key(l, key),
-            None => step_texts::model_without_key(l).to_owned(),
-        };
-        let mut lines = format!("agents:\n  response:\n    model_id: {model}\n");
-        let is_policy = self.report.command.as_ref().is_some_and(ReplayCommand::has_config);
-        if is_policy {
-            return Some(NextStep::new(&begin, lines));
+        if self.report.names_model {
+            return None;
         }
-        lines.push_str(&mode_block(Mode::MentionOnly));
-        let begin = texts::two_sentences(l, &begin, step_texts::model_keeps_silent(l));
-        Some(NextStep::new(&begin, lines))
+        let model = self.policy.known_cost().map_or(EXAMPLE_MODEL, |(model, _)| model);
+        let is_policy = self.report.command.as_ref().is_some_and(ReplayCommand::has_config);
+        let mode = (!is_policy).then_some(Mode::MentionOnly);
+        Some(lines_of_model(model, mode, self.language))
     }
 
     /// Returns the first model whose cost is known, and what each policy costs with it.
@@ -105,6 +109,14 @@ impl Steps<'_> {
             Some(Cost { total, last_days })
         });
         Some((model, costs.collect::<Option<Vec<Cost>>>()?))
+    }
+
+    /// Formats an amount, and that it is for all policies where there are several.
+    fn price(&self, amount: f64) -> String {
+        match self.report.policies.len() {
+            0 | 1 => self.money(amount),
+            several => step_texts::price_of_policies(self.language, several, &self.money(amount)),
+        }
     }
 
     /// Says what the whole replay would cost, for all policies of the page.
@@ -125,11 +137,15 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the date at which the last days of a long history begin, and what it costs to ask about them alone.
+    /// Returns the date at which the last days of a long history begin, and what it costs to ask about them alone. `None` if
+    /// hardly anything was judged in them.
     fn last_days(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<(Date, f64)> {
         let period = self.report.period;
         let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
         let begin = begin_of_last_days(period.to.filter(|_| is_long)?);
+        if !self.report.policies.iter().all(|policy| has_checks_lately(policy.calls)) {
+            return None;
+        }
         let money = costs.iter().map(|cost| cost.last_days).sum::<Option<f64>>()?;
         Some((begin, money))
     }
@@ -137,6 +153,22 @@ impl Steps<'_> {
     fn money(&self, amount: f64) -> String {
         words::money(amount, &self.report.currency, self.language)
     }
+}
+
+/// Returns the lines that set a model. Without a mode among them it speaks unasked, so its absence is told.
+fn lines_of_model(model: &str, mode: Option<Mode>, language: Language) -> NextStep {
+    let l = language;
+    let begin = match key_variable(model) {
+        Some(key) => step_texts::model_with_key(l, key),
+        None => step_texts::model_without_key(l).to_owned(),
+    };
+    let model = format!("agents:\n  response:\n    model_id: {model}\n");
+    let (effect, lines) = match mode {
+        Some(mode) => (step_texts::model_keeps_silent(l), format!("{model}{}", mode_block(mode))),
+        None => (step_texts::model_speaks(l), model),
+    };
+    let begin = texts::two_sentences(l, &begin, step_texts::model_needs_restart(l));
+    NextStep::new(&texts::two_sentences(l, &begin, effect), lines)
 }
 
 /// Formats the command that asks a model about everything, or about messages from a date on.
@@ -152,6 +184,22 @@ fn ask_command(command: &ReplayCommand, from: Option<Date>, limit: &str) -> Stri
 fn key_variable(model: &str) -> Option<&'static str> {
     let provider = model.parse::<ModelId>().ok()?.provider();
     provider.and_then(Provider::key_variable)
+}
+
+/// Whether enough was judged in the last days of a history to ask about them alone.
+fn has_checks_lately(calls: CallFigures) -> bool {
+    let share = calls.last_days_share.unwrap_or(0.0);
+    share * calls.judge_calls as f64 >= MIN_CHECKS_LATELY
+}
+
+/// Says how the limit for an estimate is related to it.
+fn margin(estimate: f64, language: Language) -> String {
+    let times = allowance(estimate) / estimate;
+    match times {
+        ..10.0 => step_texts::margin(language, &words::one_decimal(times)),
+        ..=MAX_MARGIN => step_texts::margin(language, &words::count(times.round() as usize)),
+        _ => step_texts::large_margin(language, &words::count(MAX_MARGIN as usize)),
+    }
 }
 
 /// Formats the limit for an estimate, as `--max-cost` takes it.
@@ -188,6 +236,48 @@ mod tests {
         ] {
             assert!((allowance(estimate) - most).abs() < 1e-9, "{estimate}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_told_with_its_margin() {
+        for (estimate, expected) in [
+            (29.92, "1.3 times the estimate"),
+            (0.9, "2.2 times the estimate"),
+            (0.05, "20 times the estimate"),
+            (0.01, "100 times the estimate"),
+            (0.002, "more than 100 times the estimate"),
+            (0.0, "more than 100 times the estimate"),
+        ] {
+            assert_eq!(margin(estimate, Language::En), expected, "{estimate}");
+        }
+    }
+
+    #[test]
+    fn the_last_days_are_asked_about_only_if_much_was_judged_in_them() {
+        for (last_days_share, judge_calls, expected) in [
+            (Some(0.0), 4000, false),
+            (Some(0.01), 999, false),
+            (Some(0.01), 1000, true),
+            (Some(0.5), 60, true),
+            (None, 0, false),
+        ] {
+            let calls = CallFigures { last_days_share, judge_calls, ..CallFigures::default() };
+            assert_eq!(has_checks_lately(calls), expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn lines_without_a_mode_come_with_a_warning() {
+        let told = |mode| {
+            let step = lines_of_model(EXAMPLE_MODEL, mode, Language::En);
+            let text: String = step.begin.iter().map(|part| &*part.text).collect();
+            assert!(text.contains("A reload does not change the model"), "{text}");
+            (text, step.lines.contains("mode: mention_only"))
+        };
+        let (text, has_mode) = told(Some(Mode::MentionOnly));
+        assert!(has_mode && text.contains("it does not speak unasked meanwhile"), "{text}");
+        let (text, has_mode) = told(None);
+        assert!(!has_mode && text.contains("it speaks unasked from the next restart on"), "{text}");
     }
 
     #[test]

@@ -32,6 +32,9 @@ use crate::decision::Usage;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::{Prompt, PromptVerb};
 
+/// A quote has no more characters of a message than these.
+pub const MAX_QUOTE_CHARS: usize = vocabulary::MAX_QUOTE_CHARS;
+
 pub struct BuiltinMind;
 
 #[async_trait]

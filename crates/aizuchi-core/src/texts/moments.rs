@@ -12,7 +12,7 @@ texts! {
         "Moments are not posts. A moment is where the built-in rules would speak if they had something to say. They stand in for a model here; no model was asked. At {empty} of {moments} "
         "the rules had only “I don’t know” or “does anyone know?” to say, and without a model nothing is posted there. With a model it is the model that decides: it writes an answer, "
         "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。言うことさえあれば、内蔵のルールが話す場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+        / "「話す場面」と投稿は別のものです。「話す場面」とは、言うことさえあれば内蔵のルールが話す場面です。ここではルールがモデルの代わりをしていて、モデルには尋ねていません。"
           "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。"
           "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
@@ -20,7 +20,7 @@ texts! {
         "Moments are not posts. A moment is where the built-in rules would speak if they had something to say. They stand in for a model here; no model was asked. "
         "With a model it is the model that decides: it writes an answer, "
         "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。言うことさえあれば、内蔵のルールが話す場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+        / "「話す場面」と投稿は別のものです。「話す場面」とは、言うことさえあれば内蔵のルールが話す場面です。ここではルールがモデルの代わりをしていて、モデルには尋ねていません。"
           "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
 
@@ -53,13 +53,13 @@ texts! {
         / "話す場面 {moments}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
     answered_later(lead: &str):
         "yes, after it: another person wrote within the hour after the message, or in its thread; in half of these cases more than {lead} after Aizuchi’s moment"
-        / "後から発言があった（その発言から 1 時間以内か、そのスレッドで）。半数は約 {lead}以上後";
+        / "後からほかの人が発言した（対象の発言から 1 時間以内か、そのスレッドの中で）。その半数は、話す場面から約 {lead}以上後";
     answered_later_annotated(lead: &str):
         "yes, after it: another person answered; in half of these cases more than {lead} later"
-        / "後から返事があった。半数は約 {lead}以上後";
+        / "後からほかの人が返事をした。その半数は、話す場面から約 {lead}以上後";
     answered_before(lead: &str):
         "yes, before it: another person had written already; in half of these cases more than {lead} earlier"
-        / "先に発言があった。半数は約 {lead}以上前";
+        / "先にほかの人が発言していた。その半数は、話す場面の約 {lead}以上前";
     answered_by_nobody: "nobody ever answered" / "誰も答えなかった";
     answered_by_nobody_in_hour: "nobody, within an hour" / "その後 1 時間、ほかの人の発言はなかった";
     rounded: "Shares are rounded, so they may add up to 99 % or 101 %." / "割合は四捨五入しているので、合計が 99 % や 101 % になることがあります。";
@@ -90,8 +90,8 @@ texts! {
     examples_person_later: "A moment to speak, and another person wrote later" / "話す場面で、後からほかの人が発言した";
     examples_nobody: "A moment to speak, and no other person wrote" / "話す場面で、ほかの人の発言がなかった";
     examples_person_first: "A moment to speak after another person had written" / "話す場面で、ほかの人がすでに発言していた";
-    examples_missed: "The rules saw a question, nobody wrote within an hour, and it stayed silent" / "質問とみなしたものに、その後 1 時間ほかの人の発言がなく、ボットも黙っていた";
-    examples_answered: "The rules saw a question, another person wrote soon after, and it stayed silent" / "質問とみなしたものの後すぐに人が発言し、ボットは黙っていた";
+    examples_missed: "The rules saw a question, nobody wrote within an hour, and it stayed silent" / "ルールが質問とみなした発言の後、1 時間ほかの人の発言がなく、ボットも黙っていた";
+    examples_answered: "The rules saw a question, another person wrote soon after, and it stayed silent" / "ルールが質問とみなした発言の後、すぐにほかの人が発言し、ボットは黙っていた";
     badge_posted: "would post without a model" / "モデルなしでも投稿";
     badge_moment: "only a moment" / "場面のみ（投稿なし）";
     /// Next to words of the built-in rules that are not posted anywhere.
@@ -111,13 +111,13 @@ texts! {
         / "会話のあった場所は、チャンネルに直接が {channel}、スレッドの中が {threads}でした。";
     names_replaced:
         "Names of people who wrote were replaced; the texts are otherwise verbatim, so think before you pass this page on."
-        / "書いた人の名前は置き換えてありますが、それ以外の文面は元のままです。渡す前によく考えてください。";
+        / "書いた人の名前は置き換えてありますが、それ以外の文面は元のままです。このページをほかの人に渡す前に、よく考えてください。";
     names_as_they_are:
         "Names and texts are shown as they stand in your history: think before you pass this page on. --anonymous replaces the names."
-        / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
+        / "名前も文面も履歴のままです。このページをほかの人に渡す前に、よく考えてください。--anonymous を付けると、名前を置き換えます。";
     /// On the console, which does not replace names.
     names_on_console:
-        "Names and texts are verbatim: think before you pass this page on." / "名前も文面も元のままです。渡す前によく考えてください。";
+        "Names and texts are verbatim: think before you pass this page on." / "名前も文面も元のままです。このページをほかの人に渡す前に、よく考えてください。";
 
     // Every post, one by one.
     posts: "Every post, to read before you switch it on" / "投稿の一覧（使い始める前に読む）";
@@ -142,11 +142,11 @@ texts! {
     asked_by: "It is about" / "対象の発言";
     would_quote: "It would post" / "投稿する内容";
     posted_text: "It posted" / "投稿した内容";
-    no_sign: "timing looks harmless" / "間合いは問題なさそう";
+    no_sign: "timing looks harmless" / "タイミングは問題なさそう";
 
     // What the rules saw, as English clauses that can follow "because".
-    saw_open(name: Name<'_>): "the rules took this for an open question by {name} to everyone" / "ルールは、これを{name:#}からみんなへの、まだ答えのない質問とみなしました";
-    saw_open_question: "the rules took this for an open question to everyone" / "ルールは、これをみんなへの、まだ答えのない質問とみなしました";
+    saw_open(name: Name<'_>): "the rules took this for an open question by {name} to everyone" / "ルールは、これを、{name:#}がみんなに向けた、まだ答えのない質問とみなしました";
+    saw_open_question: "the rules took this for an open question to everyone" / "ルールは、これを、みんなに向けた、まだ答えのない質問とみなしました";
     saw_answer: "the rules took a later message for a response to the question" / "ルールは、後の発言を質問への返事とみなしました";
     saw_directed: "the rules took the question for one to somebody else" / "ルールは、質問を別の人に向けたものとみなしました";
     saw_directed_messages: "the rules took the new messages for ones to somebody else" / "ルールは、新しい発言をほかの人に向けたものとみなしました";

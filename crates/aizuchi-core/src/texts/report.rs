@@ -113,15 +113,15 @@ texts! {
         / "誰も答えなかった質問のうち、{done}はずの件数";
     figure_picked_up_in_hour(done: &str):
         "questions left open for an hour, about which it would have {done}"
-        / "1 時間誰も応じなかった質問のうち、{done}はずの件数";
+        / "1 時間以内に誰も応じなかった質問のうち、{done}はずの件数";
     figure_cost: "a month" / "1 か月あたり";
     figure_cost_with(model: &str): "with {model}; free with the built-in rules" / "{model} の場合。内蔵のルールなら無料";
     figure_cost_spent: "at the pace of this period" / "この期間のペースの場合";
     with_share(count: &str, share: &str): "{count} ({share})" / "{count}（{share}）";
     of_total(part: &str, whole: &str): "{part} of {whole}" / "{part} / {whole} 件";
-    for_days: "too short a time to tell" / "不明（期間が短いため）";
-    because_no_verdict: "not known: there is no answer of the judge" / "不明（判断役の答えがありません）";
-    because_silent_judge: "not known: the judge of this replay always says no" / "不明（この再生の判断役は必ず「話さない」と答えます）";
+    for_days: "too short a time to tell" / "不明：期間が短いため";
+    because_no_verdict: "not known: there is no answer of the judge" / "不明：判断役の答えがありません";
+    because_silent_judge: "not known: the judge of this replay always says no" / "不明：この再生の判断役は必ず「話さない」と答えます";
 
     // How often, and where.
     often: "How often, and where" / "頻度と場所";
@@ -153,14 +153,14 @@ texts! {
     /// For the hours of the day, each followed by its share.
     worse_hours(hours: &str, rest: &str):
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
-        / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
+        / "邪魔になりそうな割合が、偶然とはいえないほど高いのは、次の時刻からの 1 時間です（かっこ内は割合）：{hours}。それ以外の時間帯では {rest} です。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
     /// The hours with the largest numbers, each with its number.
     most_hours(hours: &str):
-        "Most interruptions are in the hours that begin at {hours}." / "邪魔になりそうな回数が多いのは、{hours} からの 1 時間です。";
+        "The hours with the most interruptions, by when they begin: {hours}." / "邪魔になりそうな回数が多いのは、次の時刻からの 1 時間です（かっこ内は回数）：{hours}。";
     most_hours_of_moments(hours: &str):
-        "Most moments that would interrupt are in the hours that begin at {hours}."
-        / "邪魔になりそうな「話す場面」が多いのは、{hours} からの 1 時間です。";
+        "The hours with the most moments that would interrupt, by when they begin: {hours}."
+        / "邪魔になりそうな「話す場面」が多いのは、次の時刻からの 1 時間です（かっこ内は回数）：{hours}。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -176,7 +176,7 @@ texts! {
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
         "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} whose timing looks harmless) and from "
         "the questions at which it stayed silent ({silent}). They are spread over time and channels. The interruptions are those closest to another message; the questions are long enough to be understood."
-        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、間合いに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
+        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、タイミングに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 回から、一定の基準で選びました。"
           "期間とチャンネルが偏らないようにしてあります。邪魔になりそうな例は、ほかの発言に最も近いもの、質問の例は、内容のわかる長さのものです。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";
@@ -202,12 +202,12 @@ texts! {
     note_person_first(name: Name<'_>, before: &str):
         "{name} had written {before} earlier." / "{name:#}が、{before}前に発言していました。";
     note_near_after(name: Name<'_>, after: &str):
-        "The next message of {name} came {after} later." / "{after}後に、{name:#}の次の発言がありました。";
+        "The next message of {name} came {after} later." / "{after}後に、{name:#}が発言しました。";
     note_near_before(name: Name<'_>, before: &str):
         "{name} had written {before} earlier." / "わずか {before}前に、{name:#}の発言がありました。";
     note_exchange(name: Name<'_>, after: &str):
         "Two or more people had just written, and the next message of {name} came {after} later."
-        / "直前に 2 人以上が発言していて、{after}後に{name:#}の次の発言がありました。";
+        / "直前に 2 人以上が発言していて、{after}後に{name:#}がまた発言しました。";
     note_missed(persona: &str): "Nobody answered, and neither would {persona} have." / "誰も答えず、{persona} も答えていなかったはずです。";
     note_missed_in_hour(persona: &str): "No other person wrote within an hour, and {persona} stayed silent, too." / "その後 1 時間、ほかの人の発言はなく、{persona} も黙っていました。";
     note_missed_ledger(persona: &str): "Nobody answered, and neither did {persona}." / "誰も答えず、{persona} も答えませんでした。";
@@ -239,13 +239,13 @@ texts! {
     /// Why this number differs from that of moments without another person's message.
     unanswered_bridge:
         "The line “nobody” above counts moments, not questions, so its number is another one: there can be several moments about one question, and moments about no question."
-        / "前の節の「発言なし」は、質問ではなく回数を数えているため、数が違います（一つの質問について何回かあることも、質問でない発言についての回もあります）。";
+        / "ここで数えるのは質問で、前の節の、誰も応じなかった「話す場面」の数とは一致しません（一つの質問に「話す場面」が何回かあることも、質問でない発言についての「話す場面」もあります）。";
     unanswered_counts(questions: &str, done: &str, which: &str):
         "People left {questions} without any answer. It would have {done} about {which} within an hour."
         / "人が答えないままの質問が {questions}ありました。そのうち、1 時間以内に{done}はずのものは {which}。";
     unanswered_in_hour(questions: &str, done: &str, which: &str):
         "People left {questions} open for an hour or longer. It would have {done} about {which} within that hour."
-        / "1 時間以上、誰も応じなかった質問が {questions}ありました。そのうち、その 1 時間のうちに{done}はずのものは {which}。";
+        / "1 時間以内に誰も応じなかった質問が {questions}ありました。そのうち、その 1 時間のうちに{done}はずのものは {which}。";
     /// For several questions, or for one.
     which_none: "none" / "ありません";
     which_it: "it" / "1 件です";
@@ -254,7 +254,7 @@ texts! {
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
         "This counts messages with a question mark outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some ask nothing of everyone, and some may have been answered later."
-        / "スレッドの外で誰も名指ししない、疑問符のある発言のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。みんなへの質問とは限らず、後で答えがあったものも含まれます。";
+        / "スレッドの外で書かれ、特定の人に宛てていない、疑問符のある発言のうち、その後 1 時間チャンネルにほかの人の発言がなく、その発言のスレッドにもほかの人の発言がないものを数えます。みんなへの質問とは限らず、後で答えがあったものも含まれているかもしれません。";
     unanswered_unjudged: "Which of the unanswered questions it would have taken up is not known." / "答えのなかった質問のうち、どれを取り上げていたかはわかりません。";
     unanswered_unknown: "No question in this history can be said for certain to have gone unanswered." / "この履歴には、誰も答えなかったと言い切れる質問がありません。";
 
@@ -262,11 +262,11 @@ texts! {
     timing: "How quickly, compared with people" / "人と比べた速さ";
     timing_sentence(own: &str, people: &str):
         "Half of the time it would have waited about {own} or longer after the last message. Between people that time is about {people}."
-        / "最後の発言からの間隔は、中央値で約 {own}だったはずです。人どうしの返事の間隔は、中央値で約 {people}です。";
+        / "ボットが投稿するまでの間隔（最後の発言から）は、中央値で約 {own}です。人どうしの発言の間隔は、中央値で約 {people}です。";
     /// The most common group of its own delays.
     timing_usual(share: &str, group: &str, people: &str):
         "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
-        / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
+        / "ボットで最も多い間隔は {group}で、全体の {share} です。人では、その長さの間隔は {people} です。";
     timing_basis:
         "Its delay is the time from the newest message that it had read to its post: it waits for a pause, a model takes its time, and it answers no faster than a person would. So the delay differs from the wait in the settings."
         / "ボットの間隔は、読んだ最後の発言から投稿までです。会話が止まるのを待つ時間、呼び出しにかかる時間、人のように置く間を合わせたものなので、設定にある待ち時間より短いことも長いこともあります。";
@@ -290,26 +290,26 @@ texts! {
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
         "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. It does not include remembering (a model is asked to do so an hour after a message), or "
         "tokens that a model spends on thinking. Lengths are estimated from the prompts of this replay, and answers are taken as short. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
-        / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
+        / "{judge}で読むのは 1 回平均 {judge_tokens} トークン、{reply}では 1 回平均 {reply_tokens} トークンです（長さはこの再生のプロンプトからの見積もり）。"
           "記憶の費用（発言の 1 時間後にモデルに尋ねます）と、モデルが考えるのに使うトークンは入っていません。答えは短いものとしています。価格は {date} の公開価格で（今の価格を確かめてください）、"
-          "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
+          "キャッシュによる割引は含みません。モデルはこの再生とは別の場面で「話す」と判断することがあるので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// The purposes of the replies.
     cost_replies(unasked: &str, called: &str, more: &str):
         "The replies are {unasked} unasked, {called} to messages that called it or seemed to answer it, and {more} written again or not used, because people went on talking meanwhile."
-        / "返答の内訳：自分から話すもの {unasked}、呼びかけや自分の言葉への返事と受け取って答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
+        / "返答の内訳：自分から話すもの {unasked} 回、ボットへの呼びかけか、ボットの発言への返事と受け取って答えるもの {called} 回、書いている間に会話が進み、書き直したか使わなかったもの {more} 回。";
     /// Of the replies to messages that called it.
     cost_after_moment(count: &str):
         "{count} of the messages that it replies to seemed to answer words that only stand in for a model’s: without a model, none of these replies would exist."
-        / "返事とみなした発言のうち {count} 件は、モデルの代わりのルールの言葉に続くものです。モデルなしでは、これらへの返答はありません。";
+        / "返答の対象になった発言のうち {count} 件は、ルールがモデルの代わりに出した言葉への返事と受け取ったものです。モデルなしではその言葉を投稿しないので、これらの返答もありません。";
     cost_judge: "Each check whether to speak is one call of a model, also where it ends in silence." / "話すかどうかの判断では、黙ることになる場合も含め、そのたびにモデルを 1 回呼び出します。";
     /// Judge calls, and how many of them judged the same again.
     with_second_looks(judge: &str, looks: &str):
         "{judge} ({looks} of them repeated)" / "{judge}（うち {looks} 回は再判断）";
     /// How the checks ended, which adds up to all of them.
     cost_checks(moments: &str, no_question: &str, rest: &str):
-        "How these checks ended: {moments} in a moment to speak; {no_question} in silence, as nobody had asked anything; the other {rest} in silence about a question (it was answered already, or meant for somebody else), in an emoji, or in another look."
-        / "判断の内訳：「話す場面」になったもの {moments}、質問がなく黙っていたもの {no_question}、残りの {rest} は、質問があっても黙っていたもの（すでに返事があった、ほかの人に向けたものだったなど）、リアクションだけのもの、見直しです。";
+        "How these checks ended: {moments} in a moment to speak; {no_question} in silence, as nobody had asked anything; the other {rest} in silence for another reason (a question was answered already or meant for somebody else, say), in an emoji, in another look, in words that were taken back because people went on talking, or in a failed call."
+        / "判断の内訳：「話す場面」になったもの {moments} 回、質問がなく黙っていたもの {no_question} 回、残りの {rest} 回は、別の理由で黙っていたもの（質問にすでに返事があった、質問がほかの人に向けたものだったなど）、リアクションだけのもの、見直し、会話が進んで取りやめた発言、失敗した呼び出しです。";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
@@ -325,15 +325,15 @@ texts! {
     /// How the total and the monthly cost are related.
     cost_period(period: &str, total: &str, model: &str, month: &str):
         "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}. Remembering and thinking tokens are not included."
-        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。記憶と思考（thinking）の分は入っていません。";
+        / "{period}のすべての判断と返答の費用は、{model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。記憶と思考（thinking）の分は入っていません。";
     cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):
         "The answers of the judge in this replay cost {money}, or {month} a month, without the replies."
-        / "この再生での判断役の回答には {money} かかりました（月に {month}。返信の費用は含みません）。";
+        / "この再生での判断役の回答には {money} かかりました（月に {month}。返答の費用は含みません）。";
     two_sentences(one: &str, other: &str): "{one} {other}" / "{one}{other}";
-    cost_no_tokens: "not known: no tokens were counted" / "不明（トークン数の記録がありません）";
-    cost_no_price: "not known: no price is configured" / "不明（価格の設定がありません）";
+    cost_no_tokens: "not known: no tokens were counted" / "不明：トークン数の記録がありません";
+    cost_no_price: "not known: no price is configured" / "不明：価格の設定がありません";
     cost_no_calls: "no model was asked" / "モデルには問い合わせていません";
     cost_caption: "Cost of this period, and of a month of 30.4 days, with each model" / "モデルごとの、この期間と 1 か月（30.4 日）の費用";
 
@@ -396,18 +396,18 @@ texts! {
         / "どの発言への返事かがこの履歴には記されていないため、返事かどうかにかかわらず、ほかの人の発言を数えます。呼ばれて答えたものは、邪魔とは数えません。";
     /// Where the history says of some messages what they answer.
     counted_wrong_replies:
-        "Where this history says that a message of the other person answers something else, it does not count; any other message does. What it says when it is called never counts as an interruption."
-        / "ほかの人の発言のうち、別の発言への返事だと履歴に記されているものは数えず、それ以外は返事かどうかにかかわらず数えます。呼ばれて答えたものは、邪魔とは数えません。";
+        "Within a minute of a post, a message of which this history says that it answers something else does not count; any other message of another person does, whether it is an answer or not. Where two or more people have just written, any message counts. What it says when it is called never counts as an interruption."
+        / "投稿の前後 1 分以内にあるほかの人の発言のうち、別の発言への返事だと履歴に記されているものは数えず、それ以外は返事かどうかにかかわらず数えます。直前に 2 人以上が発言していた場合は、どの発言も数えます。呼ばれて答えたものは、邪魔とは数えません。";
     /// Where it says so of all.
     counted_wrong_annotated:
-        "This history says what answers what, so a message of the other person within a minute counts only if it is an answer. What it says when it is called never counts as an interruption."
-        / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。呼ばれて答えたものは、邪魔とは数えません。";
+        "This history says what answers what, so a message of another person within a minute counts only if it is an answer. Where two or more people have just written, any message counts. What it says when it is called never counts as an interruption."
+        / "どの発言への返事かがこの履歴に記されているので、前後 1 分以内のほかの人の発言は、返事だけを数えます。直前に 2 人以上が発言していた場合は、どの発言も数えます。呼ばれて答えたものは、邪魔とは数えません。";
     counted_lower_limit:
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
     /// `all` of `spoken` is the total including these `times`.
     counted_went_on(times: &str, all: &str, spoken: &str):
         "Counted apart: the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
-        / "このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
+        / "このほか、尋ねた本人がまだ書き続けていて 1 分以内に発言したものが {times}あります。これも数えると {spoken}のうち {all} になります。";
     counted_ahead:
         "“Before another person wrote” counts the times after which another person did write, and that would probably not have interrupted."
         / "「ほかの人より先」は、その後にほかの人の発言があり、邪魔になりそうでなかったものを数えます。";
@@ -416,8 +416,8 @@ texts! {
         "somebody is: names of people who never wrote, nicknames, names of products, places and channels that were not replaced, the "
         "times, and what was said. Read the page before you pass it on."
         / "書いた人の名前は発言の中も含めて置き換え、リンクとアドレスは伏せてあります。それでも誰かを特定できるもの：自分では書いていない人の名前、"
-          "あだ名、置き換えていない製品・場所・チャンネルの名前、時刻、話の内容。渡す前に一読してください。";
-    counted_latency(seconds: &str): "How long a model takes was simulated: half of its calls took {seconds} s or longer." / "モデルの呼び出しにかかる時間は、中央値が {seconds} 秒になるように決めました。";
+          "あだ名、置き換えていない製品・場所・チャンネルの名前、時刻、話の内容。このページをほかの人に渡す前に一読してください。";
+    counted_latency(seconds: &str): "How long a model takes was simulated: half of its calls took {seconds} s or longer." / "モデルの呼び出しにかかる時間は実測ではなく、中央値が {seconds} 秒になるように模擬したものです。";
     counted_shadow: "Where it only observes, it does not wait for the right moment and writes no text." / "聞くだけのチャンネルでは、タイミングを計らず、文章も作りません。";
 
     // Replaced names.

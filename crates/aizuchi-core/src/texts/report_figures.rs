@@ -7,7 +7,7 @@ texts! {
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。";
     headline(name: &str, rate: &str, channels: &str, wrong: &str):
         "Switched on without a model, {name} would post {rate} in {channels}. {wrong}; whether a post helps is not measured."
-        / "モデルなしで話す設定にすると、{name} は {channels}で {rate}投稿します。{wrong}。投稿が役に立つかどうかは測っていません。";
+        / "モデルなしで自分から話す設定にすると、{name} は {channels}で {rate}投稿します。{wrong}。投稿が役に立つかどうかは測っていません。";
     headline_no_post(name: &str, channels: &str):
         "Without a model, {name} would post nothing unasked in {channels}."
         / "モデルなしなら、{name} は {channels}で、自分からは何も投稿しません。";
@@ -20,14 +20,14 @@ texts! {
         "Of {posts} in this history, none shows a sign of cutting into a conversation" / "この履歴での投稿 {posts}に、会話に割り込む様子のものはありません";
     wrong_some(wrong: &str, posts: &str):
         "Of {posts} in this history, at least {wrong} would cut into a conversation" / "この履歴での投稿 {posts}のうち、少なくとも {wrong} 回は会話に割り込みます";
-    nothing_as_shipped: "As shipped, without a model, it posts nothing unasked." / "初期設定のままなら、モデルなしで自分から投稿することはありません。";
+    nothing_as_shipped: "As shipped, without a model, it posts nothing unasked." / "モデルなしで既定の設定のままなら、自分からは何も投稿しません。";
     /// The benefit of the posts, next to their cost: `reached` of the unanswered questions got one.
     reached(posts: &str, reached: &str, questions: &str):
         "Of {posts}, {reached} went to a message in the form of a question that nobody else answered; there are {questions} of these."
-        / "投稿 {posts}のうち、質問の形で、ほかに誰も答えなかった発言へのものは {reached} です（そうした発言は {questions} 件）。";
+        / "投稿 {posts}のうち、質問の形で書かれ、ほかに誰も答えなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。";
     reached_in_hour(posts: &str, reached: &str, questions: &str):
         "Of {posts}, {reached} went to a message in the form of a question that nobody else followed up within an hour; there are {questions} of these."
-        / "投稿 {posts}のうち、質問の形で、1 時間ほかに誰も応じなかった発言へのものは {reached} です（そうした発言は {questions} 件）。";
+        / "投稿 {posts}のうち、質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。";
     nothing_in_this_history(period: &str):
         "In this history of {period}, the rules found no earlier message to quote."
         / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
@@ -36,43 +36,43 @@ texts! {
         "A post counts as an interruption if somebody other than the asker wrote less than a minute before or after it, and later than the message that it is about; "
         "or if two or more people wrote in the 2 minutes before it, and one of them in the minute after it. That is a lower limit: a message two minutes away counts as harmless, and so does a post while "
         "the asker is still typing. This is about timing: whether a post helps is not measured."
-        / "「邪魔になりそう」と数えるのは次の場合です。取り上げた発言の後に、尋ねた本人以外の人の発言があり、その前後 1 分以内に投稿する場合と、"
-          "直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが 1 分以内にまた発言する場合です。これは少なめの数え方で、2 分離れた発言や、尋ねた本人がまだ書いている間の投稿は数えません。"
+        / "「邪魔になりそう」と数えるのは、次の二つの場合です。一つは、取り上げた発言より後に尋ねた本人以外の人が発言していて、その発言の前後 1 分以内に投稿する場合です。"
+          "もう一つは、投稿の直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが投稿後 1 分以内にまた発言する場合です。これは少なめの数え方で、2 分離れた発言や、尋ねた本人がまだ書き続けている間の投稿は数えません。"
           "見ているのはタイミングだけで、投稿が役に立つかどうかは測っていません。";
     as_shipped:
         "Without a model its mode is mention_only as shipped; the posts counted here need response.mode: companion."
-        / "モデルがないときの初期設定のモードは mention_only です。ここで数えた投稿は、response.mode: companion を設定した場合のものです。";
+        / "モデルがないときの既定のモードは mention_only です。ここで数えた投稿は、response.mode: companion を設定した場合のものです。";
     with_model(checks: &str, moments: &str):
         "With a model: it would be asked {checks} whether to speak. The rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others."
         / "モデルを使う場合：話すかどうかを {checks}モデルに尋ねます。モデルの代わりのルールが選んだ「話す場面」は {moments}ですが、モデルが選ぶ場面はそれより少ないことも、多いことも、別の場面のこともあります。";
     cost(money: &str, model: &str):
         "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies, but not for remembering."
-        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます（記憶の費用は含みません）。";
+        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返答の費用が含まれます（記憶の費用は含みません）。";
 
     // The ways to run it, side by side.
     ways: "Five ways to run it" / "五つの使い方";
     way: "How you run it" / "使い方";
-    way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、初期設定のまま：`response.mode: mention_only`";
+    way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、既定の設定のまま：`response.mode: mention_only`";
     way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
-    way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、初期設定のまま：`response.mode: companion`";
+    way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、既定の設定のまま：`response.mode: companion`";
     way_model_called: "With a model, `response.mode: mention_only`" / "モデルあり、`response.mode: mention_only`";
     way_model_proposed: "With a model, `response.mode: propose`" / "モデルあり、`response.mode: propose`";
     /// All calls of a month, and what they are.
     ways_calls(calls: &str, checks: &str, replies: &str):
         ", for about {calls} calls ({checks} checks, {replies} replies). Remembering and thinking cost extra"
-        / "、呼び出し約 {calls} 回分（判断 {checks} 回、返信 {replies} 回）。記憶と思考（thinking）の分は別にかかります";
+        / "、呼び出し約 {calls} 回分（判断 {checks} 回、返答 {replies} 回）。記憶と思考（thinking）の分は別にかかります";
     /// The definitions for the table. The rules found `moments`, of which `posts` became posts and `empty` did not.
     ways_words(moments: &str, empty: &str, posts: &str):
         "A model is a language model that you pay for, or run yourself: it decides, and writes. Without one, fixed rules decide, and all that they can post is a quote of an earlier message. "
         "A moment is where the rules would speak if they had something to say: there are {moments}; at {empty} of them they had not, and {posts} led to a post."
-        / "モデルとは、料金を払って使うか自分で動かす言語モデルで、話すかどうかを決め、文章を書きます。モデルなしでは決まったルールが判断し、投稿できるのは前の発言の引用だけです。"
-          "「話す場面」とは、言うことさえあればルールが話す場面です。{moments}あり、そのうち {empty} 回は言うことがなく、投稿になったのは {posts} 回です。";
+        / "「モデル」とは、料金を払って使うか、自分で動かす言語モデルのことで、話すかどうかを決め、文章を書きます。モデルなしでは内蔵のルールが判断し、投稿できるのは前の発言の引用だけです。"
+          "「話す場面」とは、言うことさえあればルールが話す場面です。全部で {moments}あり、そのうち {empty} 回は言うことがなく、投稿になるのは {posts} 回です。";
     ways_model_speaks:
         "As soon as the config names a model, it speaks unasked, as in the last line, unless `response.mode` says otherwise. `observe` keeps it silent, but costs money with a model: it is asked whether to speak, and to remember."
-        / "設定ファイルにモデルを書くと、`response.mode` を設定しない限り、最後の行のように自分から話し始めます。`observe` なら話しませんが、モデルを使う場合は費用がかかります。話すかどうかの判断と記憶のためにモデルに尋ねるからです。";
+        / "設定ファイルにモデルを書くと、`response.mode` を設定しない限り、表の最後の行のように、自分から話すようになります。`observe` なら話しませんが、モデルを使う場合は費用がかかります。話すかどうかの判断と記憶のためにモデルに尋ねるからです。";
     ways_posts: "Posts unasked" / "自分からの投稿";
     ways_posts_none: "none. When called it answers with a quote, a short courtesy, or that it does not know" / "なし。呼ばれると、引用か短いあいさつ、または「わかりません」と答えます";
-    ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}（{rate}）";
+    ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}：{rate}";
     ways_posts_called: "none: the model only answers when called" / "なし。呼ばれたときだけモデルが答えます";
     ways_posts_proposed: "only what a person approves" / "人が承認したものだけ";
     ways_posts_model(rate: &str):
@@ -85,10 +85,10 @@ texts! {
     ways_cost_as_below: "as in the next line" / "次の行と同じ";
     at_least(count: &str): "at least {count}" / "少なくとも {count}";
     ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
-    ways_wrong_model(wrong: &str): "not known ({wrong} of these moments)" / "不明（この場面のうち {wrong}）";
-    ways_reached_in_hour: "Messages in the form of a question, left for an hour, that get a post" / "質問の形で 1 時間誰も応じなかった発言のうち、投稿するもの";
-    ways_reached: "Messages in the form of a question, never answered, that get a post" / "質問の形で誰も答えなかった発言のうち、投稿するもの";
-    ways_reached_model(count: &str): "not known (the rules noticed {count})" / "不明（ルールが気づいたもの {count}）";
+    ways_wrong_model(wrong: &str): "not known ({wrong} of these moments)" / "不明：ルールが選んだ「話す場面」では {wrong}";
+    ways_reached_in_hour: "Messages in the form of a question, left for an hour, that get a post" / "質問の形で書かれ、1 時間以内に誰も応じなかった発言のうち、投稿で取り上げるもの";
+    ways_reached: "Messages in the form of a question, never answered, that get a post" / "質問の形で書かれ、誰も答えなかった発言のうち、投稿で取り上げるもの";
+    ways_reached_model(count: &str): "not known (the rules noticed {count})" / "不明：ルールが気づいたものは {count}";
     ways_cost: "A month costs" / "月額";
     ways_cost_with(money: &str, model: &str): "{money} with {model}" / "{money}（{model}）";
     /// Why the number of interruptions is a lower limit, for the posts.
@@ -97,20 +97,20 @@ texts! {
         / "「少なくとも」とあるのは、前後 1 分以内の発言だけを数えているためです。前後 3 分なら、投稿では {posts} です。";
     ways_with_asker(posts: &str, moments: &str):
         "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
-        / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";
+        / "尋ねた本人がまだ書き続けていたものも「邪魔になりそう」に数えると、投稿では {posts}、「話す場面」では {moments} になります。";
     /// What is folded below.
     what_interrupts: "What counts as an interruption" / "「邪魔になりそう」の数え方";
-    about: "What this page is, and what it cannot say" / "このページについてと、わからないこと";
+    about: "What this page is, and what it cannot say" / "このページでわかることと、わからないこと";
 
     // The figures at the top.
     share_of_posts(share: &str): "{share} of the posts" / "投稿の {share}";
     with_asker(count: &str):
-        "{count} if you also count the asker who was still typing" / "尋ねた本人がまだ書いていた場面も数えると {count}";
+        "{count} if you also count the asker who was still typing" / "尋ねた本人がまだ書き続けていたものも数えると {count}";
 
     // How often, and where.
     two_bases(posts: &str, moments: &str):
         "Two numbers say what would probably interrupt: {posts} posts without a model (the headline), and {moments} moments, posted or not (most columns, the bars and the parts of the day)."
-        / "数え方は二つあります。モデルなしの投稿のうち、邪魔になりそうなものは {posts} で、見出しの数字はこちらです。投稿しないものも含めた「話す場面」では {moments} で、棒グラフ、時間帯の比較、表の多くの列はこちらを数えています。";
+        / "「邪魔になりそう」の数字は二つあります。見出しの数字はモデルなしの投稿についてのもので、{posts} です。棒グラフ、時間帯の比較、表の多くの列の数字は、投稿しないものも含めた「話す場面」についてのもので、{moments} です。";
     part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
     /// Where the posts without a model appear.
     places_posted(channel: &str, threads: &str):
@@ -131,9 +131,9 @@ texts! {
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（投稿しないものも含む「話す場面」{moments}のうち {wrong} 回）。";
     /// The parts of the day, each with its share.
     parts_of_day(parts: &str):
-        "Share of interruptions by part of the day: {parts}." / "一日を 4 つに分けた、邪魔になりそうな割合：{parts}。";
+        "Share of interruptions by part of the day: {parts}." / "邪魔になりそうなものの割合（一日を 4 つに分けた場合）：{parts}。";
     parts_of_day_moments(parts: &str):
-        "Share of interruptions among the moments, by part of the day: {parts}." / "一日を 4 つに分けた、「話す場面」のうち邪魔になりそうな割合：{parts}。";
+        "Share of interruptions among the moments, by part of the day: {parts}." / "「話す場面」のうち邪魔になりそうなものの割合（一日を 4 つに分けた場合）：{parts}。";
     between(from: usize, end: usize): "between {from}:00 and {end}:00" / "{from} 時〜{end} 時";
     interrupts_more(times: &str, share: &str, rest: &str):
         "It interrupts more {times} ({share}) than in the other hours ({rest}). Chance alone makes such a difference in fewer than 1 of 100 histories."
@@ -176,13 +176,13 @@ texts! {
     // Questions that nobody answered.
     noticed_in_hour(questions: &str, noticed: &str, posted: &str):
         "Messages in the form of a question that nobody else followed up within an hour: {questions}. The rules noticed {noticed} of them; a post came at {posted}."
-        / "質問の形で、1 時間ほかに誰も応じなかった発言：{questions} 件。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        / "質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言：{questions} 件。ルールが気づいたのはそのうち {noticed} 件、投稿で取り上げたのは {posted} 件です。";
     noticed(questions: &str, noticed: &str, posted: &str):
         "Messages in the form of a question that nobody else answered: {questions}. The rules noticed {noticed} of them within an hour; a post came at {posted}."
-        / "質問の形で、ほかに誰も答えなかった発言：{questions} 件。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+        / "質問の形で書かれ、ほかに誰も答えなかった発言：{questions} 件。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿で取り上げたのは {posted} 件です。";
 
     // Timing.
     after_question(soon: &str, known: &str, late: &str):
         "Of the posts without a model, counted from the message that each answers: {soon} of {known} come within 3 minutes, {late} after more than half an hour."
-        / "モデルなしの投稿を、答える発言から数えると、{known} 回のうち {soon} 回は 3 分以内、{late} 回は 30 分を過ぎてからです。";
+        / "モデルなしの投稿 {known} 回のうち、対象の発言から 3 分以内のものは {soon} 回、30 分を過ぎたものは {late} 回です。";
 }

@@ -12,13 +12,17 @@ texts! {
     /// The meaning of the posts' tags.
     only_timing:
         "The tags say nothing about whether a post helps, only about its timing, and whether another person followed up the question. A post whose timing looks harmless can still be useless."
-        / "一覧の印が示すのは、間合いと、質問に応じた人がいたかどうかだけです。間合いに問題がなくても、役に立つとは限りません。";
+        / "一覧のラベルが示すのは、投稿のタイミングと、質問に応じた人がほかにいたかどうかだけです。タイミングに問題がなくても、投稿が役に立つとは限りません。";
+    /// Where the history says what answers what.
+    only_timing_annotated:
+        "The tags say nothing about whether a post helps, only about its timing, and whether another person answered the question. A post whose timing looks harmless can still be useless."
+        / "一覧のラベルが示すのは、投稿のタイミングと、質問に答えた人がほかにいたかどうかだけです。タイミングに問題がなくても、投稿が役に立つとは限りません。";
     texts_cut(characters: &str):
         "Texts of more than {characters} characters are cut in this list." / "この一覧では、{characters} 字を超える文面は途中までです。";
     /// The built-in rules quote the beginning of a message.
-    quotes_cut(characters: &str):
-        "A post quotes the first 160 characters of a message at most. Other texts of more than {characters} characters are cut in this list."
-        / "投稿で引用するのは、発言の最初の 160 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
+    quotes_cut(quoted: &str, characters: &str):
+        "A post quotes the first {quoted} characters of a message at most. Other texts of more than {characters} characters are cut in this list."
+        / "投稿で引用するのは、発言の最初の {quoted} 字までです。そのほかの文面は、この一覧では {characters} 字までです。";
     /// How often it quotes a message that it has quoted within the same day.
     same_quote(count: &str):
         "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";
@@ -28,15 +32,22 @@ texts! {
     first_posts(posts: &str): "the first {posts}" / "最初の {posts}";
     sample_rule(shown: &str, posts: &str):
         "{shown} of {posts}, evenly spread by their order in time. What they say had no part in the choice."
-        / "{posts}のうち {shown} 件を、時刻の順に等間隔で選びました。内容は選ぶ基準にしていません。";
-    left_open: "Posts at a message in the form of a question that nobody else followed up" / "質問の形で、ほかに誰も応じなかった発言への投稿";
+        / "{posts}のうち {shown} 回分を、時刻の順に等間隔で選びました。内容は選ぶ基準にしていません。";
+    left_open_annotated:
+        "Posts at a message in the form of a question that nobody else answered" / "質問の形で書かれ、ほかに誰も答えなかった発言への投稿";
+    left_open: "Posts at a message in the form of a question that nobody else followed up" / "質問の形で書かれ、ほかに誰も応じなかった発言への投稿";
     /// Of the posts that are listed.
     left_open_rule(count: &str, posts: &str):
         "{count} of {posts}. The others are at a question that somebody followed up, or at something else."
-        / "{posts}のうち {count} 件です。そのほかは、誰かが応じた質問か、質問でない発言への投稿です。";
-    left_open_shown(shown: &str): "Besides those above, {shown} of them, spread over time:" / "上に示したもののほかに {shown} 件（時期が偏らないように選択）：";
+        / "{posts}のうち {count} 回です。そのほかは、誰かが応じた質問か、質問でない発言への投稿です。";
+    left_open_rule_annotated(count: &str, posts: &str):
+        "{count} of {posts}. The others are at a question that somebody answered, or at something else."
+        / "{posts}のうち {count} 回です。そのほかは、誰かが答えた質問か、質問でない発言への投稿です。";
+    left_open_shown(shown: &str): "Besides those above, {shown} of them, spread over time:" / "上に示したもののほかに {shown} 回分（時期が偏らないように選択）：";
     badge_same_quote: "the same quote again" / "同じ引用の繰り返し";
-    badge_left_open: "no other person followed up within an hour" / "1 時間、ほかに応じた人なし";
+    badge_left_open: "no other person followed up within an hour" / "1 時間以内にほかに応じた人なし";
+    /// Where the history says what answers what: somebody may have written something else.
+    badge_left_open_annotated: "no other person answered" / "ほかに答えた人なし";
     badge_late: "more than 30 min after the question" / "質問から 30 分を過ぎた投稿";
     what_followed: "After that" / "その後";
     nothing_followed: "nobody wrote in the hour after the post" / "投稿後 1 時間、発言なし";
@@ -50,11 +61,11 @@ texts! {
     guesses_annotated:
         "“The rules took …” and “the rules found …” are guesses of the rules, and some are wrong. This history says what answers what, so a reason that it "
         "contradicts is marked as a mistake."
-        / "「ルールは…とみなしました」などの理由は、ルールの推測です。誤りもあります。どの発言への返事かが履歴に記されているので、履歴と合わない理由には「誤り」と示しています。";
+        / "「ルールは…とみなしました」などの理由はルールの推測で、誤りもあります。どの発言への返事かが履歴に記されているので、履歴と合わない理由には「誤り」と示しています。";
     guesses:
         "“The rules took …” and “the rules found …” are guesses of the rules, and some are wrong. This history does not say of every message what it answers, so the wrong "
         "ones cannot be marked: read the messages, and judge for yourself."
-        / "「ルールは…とみなしました」などの理由は、ルールの推測です。誤りもあります。どの発言への返事かがすべては履歴に記されていないため、誤りに印を付けることはできません。"
+        / "「ルールは…とみなしました」などの理由はルールの推測で、誤りもあります。どの発言への返事かが履歴にすべて記されているわけではないので、どの理由が誤りかを示すことはできません。"
           "発言を読んで判断してください。";
     mistake_not_answered:
         "That is a mistake of the rules: as the history says, nobody had answered the question yet."
@@ -67,7 +78,7 @@ texts! {
     called: "It also answers when it takes a message for a call" / "呼びかけと受け取った発言への返事";
     called_times(times: &str):
         "It would have taken a message for a call to it {times}, and answered. These answers come on top of its posts."
-        / "呼びかけと受け取って答えていたはずの発言が {times}あります。自分からの投稿とは別の数です。";
+        / "発言を呼びかけと受け取って、{times}答えていたはずです。自分からの投稿とは別の数です。";
     called_ledger(times: &str):
         "It was called {times}; where it may speak, it answered. These answers come on top of its posts."
         / "{times}呼ばれました。話してよいチャンネルでは答えました。自分からの投稿とは別の数です。";
@@ -97,12 +108,12 @@ texts! {
         "`mention_only`, `propose` or `observe`. `response.reactions: []` turns it off."
         / "内蔵のルールは、よい知らせや悪い知らせ、誰も返さないあいさつに、モデルなしでもリアクションを付けます。自分から付けるのは `response.mode: companion` の場合で、"
           "`mention_only`、`propose`、`observe` では付けません。`response.reactions: []` でオフにできます。";
-    examples_shown(shown: &str, all: &str): "Examples: {shown} of {all}." / "例（{all} 件のうち {shown} 件）：";
+    examples_shown(shown: &str, all: &str): "Examples: {shown} of {all}." / "例（{all} 回のうち {shown} 回）：";
     badge_called: "answers a call" / "呼びかけへの返事";
     badge_reacted: "reacts" / "リアクション";
     reacts_here: "reacts" / "リアクション";
     note_called(name: &str): "The message holds “@{name}”." / "発言に「@{name}」があります。";
     note_called_somehow: "It was taken for a call." / "呼びかけと受け取りました。";
     note_answered_it:
-        "The message was taken for an answer to what it had said." / "ボットの言葉への返事と受け取りました。";
+        "The message was taken for an answer to what it had said." / "ボットの発言への返事と受け取りました。";
 }

@@ -12,7 +12,7 @@ texts! {
         "投稿はせず、判断の記録も変えません。";
     builtin_reads_messages:
         "The built-in rules read the messages of that time themselves, without memories."
-        / "組み込みのルールは、プロンプトではなく当時の発言を直接読みます。記憶は使いません。";
+        / "内蔵のルールは、プロンプトではなく当時の発言を直接読みます。記憶は使いません。";
     no_judge:
         "This can’t be judged again: no judge was asked about it. A rule settled it, or somebody was owed an answer."
         / "判断し直せません。ルールで決まったか、呼びかけへの返答だったため、モデルに判断を求めていません。";
@@ -78,7 +78,7 @@ texts! {
         "投稿はせず、設定ファイルを変えるまで何も変わりません。";
     persona_builtin:
         "The built-in rules judge and reply here. They hardly depend on the persona: only its name and language show. Choose a model to see what the text of the persona does."
-        / "いまは組み込みのルールが判断と返答をしています。名前と言語のほかは、ペルソナにほとんど左右されません。文章の効果を見るにはモデルを選んでください。";
+        / "いまは内蔵のルールが判断と返答をしています。名前と言語のほかは、ペルソナにほとんど左右されません。文章の効果を見るにはモデルを選んでください。";
     persona_limits:
         "Both get the messages of that time, as they stand now, and neither gets memories, memos or tools. So the present persona may answer otherwise than it did."
         / "どちらにも当時の発言（編集後の内容）だけを渡し、記憶・メモ・ツールは使いません。そのため、現在のペルソナの答えも当時と違うことがあります。";

@@ -12,7 +12,7 @@ texts! {
         / "ここで何が変わっていたかは、コンソールのこのチャンネルのページ（ {page} ）にある下書きから試せます。";
     no_model:
         "The built-in rules judge here, and they read no orders, so it would have changed nothing."
-        / "ここでは組み込みのルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
+        / "ここでは内蔵のルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
     unpriced:
         "I didn’t try it, because the model’s price is not known; the config names it in `models.prices`."
         / "モデルの料金が不明なので、試していません。料金は設定の `models.prices` に書けます。";
@@ -57,7 +57,7 @@ texts! {
     result: "What it would have changed" / "変わっていたこと";
     builtin:
         "The built-in rules judge here, and they read no orders: the order would have changed nothing. With a language model it can be tried."
-        / "ここでは組み込みのルールが判断していて、指示を読みません。何も変わっていなかったはずです。言語モデルを選ぶと試せます。";
+        / "ここでは内蔵のルールが判断していて、指示を読みません。何も変わっていなかったはずです。言語モデルを選ぶと試せます。";
     no_moments(days: i64):
         "In the last {days} days no judge was asked here, so there is nothing to try it on."
         / "直近 {days} 日間、ここで判断役に聞いた場面がないため、試せません。";

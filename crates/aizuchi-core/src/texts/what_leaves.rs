@@ -5,7 +5,7 @@ texts! {
     // Text in backquotes is shown as code.
     no_model:
         "Without a model, nothing goes to a provider of models: the built-in rules run on your own machine."
-        / "モデルを使わなければ、モデルの提供元には何も送りません。組み込みのルールは皆さんのマシンで動きます。";
+        / "モデルを使わなければ、モデルの提供元には何も送りません。内蔵のルールは皆さんのマシンで動きます。";
     replayed_here:
         "This replay ran on your machine, asked no model and sent nothing."
         / "この再生は皆さんのマシンだけで行い、モデルには尋ねず、何も送っていません。";

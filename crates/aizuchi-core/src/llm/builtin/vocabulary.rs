@@ -25,7 +25,8 @@ const MISSED: [&str; 5] =
 /// Asks to forget. If one of [`FORGOTTEN`] follows, it only says that something was forgotten: 「傘を忘れてきた」.
 const FORGETTING: &str = "忘れて";
 const FORGOTTEN: [&str; 8] = ["き", "た", "い", "ま", "し", "る", "な", "は"];
-const MAX_QUOTE_CHARS: usize = 160;
+/// Longer messages are quoted from their beginning only.
+pub const MAX_QUOTE_CHARS: usize = 160;
 /// The reactions to thanks and "I see", and to a laugh or a greeting.
 pub const WELCOME: &str = "👍";
 pub const LAUGH: &str = "😄";
