@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
+use crate::config::chosen::names_model;
 use crate::replay::Policy;
 use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
@@ -42,6 +43,8 @@ pub struct ReportOptions {
     pub costs: CostBasis,
     /// The model that judged, in a replay with one.
     pub judge: Option<PricedModel>,
+    /// Whether the config names a model, whichever one the replay takes.
+    pub names_model: bool,
     pub latency_ms: Option<u64>,
     /// The number of policies that will be compared.
     pub policies: usize,
@@ -50,8 +53,11 @@ pub struct ReportOptions {
 impl ReportOptions {
     /// For this config.
     pub fn new(config: &Config, source: ReportSource, zone: TimeZone) -> Self {
-        let minds = [&config.minds.judgment.model.id, &config.minds.response.model.id];
-        let hosted = minds.into_iter().filter(|id| **id != ModelId::Builtin);
+        let resolved = [&config.minds.judgment.model.id, &config.minds.response.model.id];
+        // A replay that asks no model resolves none.
+        let agents = [&config.agents.judgment, &config.agents.response].into_iter().flatten();
+        let named = agents.filter_map(|agent| agent.model_id.as_ref());
+        let hosted = resolved.into_iter().chain(named).filter(|id| **id != ModelId::Builtin);
         Self {
             source,
             persona: config.persona.name.0.clone(),
@@ -62,6 +68,7 @@ impl ReportOptions {
                 configured: hosted.map(ToString::to_string).collect(),
             },
             judge: None,
+            names_model: names_model(&config.agents),
             latency_ms: None,
             policies: 1,
         }
@@ -246,7 +253,7 @@ impl ReportBuilder {
             prices_of: LIST_DATE,
             latency_ms: options.latency_ms,
             command: None,
-            names_model: !options.costs.configured.is_empty(),
+            names_model: options.names_model,
         };
         let names = self.names;
         let named = |id: String| {

@@ -186,7 +186,8 @@ impl Costs<'_> {
         }
         let (model, month) = self.policy.known_cost()?;
         let cost = self.policy.costs.iter().find(|cost| cost.model == model)?;
-        let (total, month) = (self.money(cost.total?), self.money(month));
+        let money = |amount| words::estimated_money(amount, &self.report.currency, l);
+        let (total, month) = (money(cost.total?), money(month));
         let period = words::period(self.report.period.days, l);
         Some(texts::cost_period(l, &period, &total, model, &month))
     }

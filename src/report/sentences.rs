@@ -158,7 +158,7 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
 }
 
 fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| words::money(amount, &report.currency, language);
+    let money = |amount: f64| words::estimated_money(amount, &report.currency, language);
     match (policy.known_cost(), report.source) {
         (None, ReportSource::Builtin) if report.period.days < 1.0 => {
             texts::cost_free_in_short_time(language).to_owned()

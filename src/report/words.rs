@@ -125,6 +125,15 @@ pub fn money(amount: f64, currency: &str, language: Language) -> String {
     }
 }
 
+/// Returns an estimated amount: "about $0.12", or "less than $0.01".
+pub fn estimated_money(amount: f64, currency: &str, language: Language) -> String {
+    let shown = money(amount, currency, language);
+    match amount {
+        ..0.005 => shown,
+        _ => texts::cost_estimate(language, &shown),
+    }
+}
+
 /// A length of time, of a second or more.
 pub fn duration(seconds: f64, language: Language) -> String {
     let length =

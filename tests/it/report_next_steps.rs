@@ -130,4 +130,6 @@ fn a_model_that_is_set_needs_no_lines() {
     let text = seen(&page_and_json(&history, &arguments).0);
     assert!(text.contains("--judge model"), "{text}");
     assert!(!text.contains("How to set a model"), "{text}");
+    // What it costs is said of this model first.
+    assert!(text.contains("would cost less than $0.01 with openai/gpt-4o-mini"), "{text}");
 }

@@ -79,7 +79,8 @@ impl Steps<'_> {
                 (words::period(self.report.period.days, l), all)
             }
         };
-        step_texts::begin_ask(l, &time, &self.money(money), model)
+        let money = words::estimated_money(money, &self.report.currency, l);
+        step_texts::begin_ask(l, &time, &money, model)
     }
 
     /// Returns the lines that set a model, unless the config names one. They also keep it from speaking unasked, unless the

@@ -31,8 +31,8 @@ texts! {
         / "迷うときは、`mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     /// What it takes to see what a model would do.
     begin_ask(time: &str, money: &str, model: &str):
-        "Asking a model what it would have done in {time} costs about {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
-        / "{time}について、モデルならどうしていたかを尋ねると、{model} で約 {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
+        "Asking a model what it would have done in {time} costs {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
+        / "{time}について、モデルならどうしていたかを尋ねると、{model} で {money} かかり、その間の発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";
     begin_ask_unpriced:
         "Asking a model what it would have done sends messages to its provider, with the names of their authors (the command is under “What you can do next”)."
         / "モデルならどうしていたかを尋ねると、発言を、書いた人の名前つきで提供元に送ります（コマンドは「次にできること」にあります）。";

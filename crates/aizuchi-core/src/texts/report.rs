@@ -60,8 +60,8 @@ texts! {
         "Over the last {period}, in {channels}, {name} neither spoke unasked nor would have."
         / "直近の{period}、{channels}で、{name} は自分から話すことも、話そうとすることもありませんでした。";
     cost_free_or(money: &str, model: &str):
-        "The built-in rules (no model) are free; with {model} it costs about {money} a month."
-        / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料、{model} なら月に約 {money} です。";
+        "The built-in rules (no model) are free; with {model} it costs {money} a month."
+        / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料、{model} なら月に {money} です。";
     cost_free_or_unknown:
         "The built-in rules (no model) are free. What a month with a model costs is not known."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用はわかりません。";
@@ -69,7 +69,7 @@ texts! {
         "The built-in rules (no model) are free. This history is too short to tell what a month with a model would cost."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用は、期間が短いためわかりません。";
     cost_about(money: &str, model: &str):
-        "With {model} it costs about {money} a month." / "{model} で月に約 {money} です。";
+        "With {model} it costs {money} a month." / "{model} で月に {money} です。";
     cost_spent(money: &str, month: &str):
         "Its models cost {money} in that time, about {month} a month."
         / "その間のモデルの費用は {money}、月に約 {month} です。";
@@ -318,14 +318,15 @@ texts! {
     cost_month_of(policy: &str): "A month with {policy}" / "{policy} での 1 か月";
     cost_builtin: "the built-in rules" / "内蔵のルール";
     cost_nothing: "free" / "無料";
+    cost_estimate(money: &str): "about {money}" / "約 {money}";
     cost_less(money: &str): "less than {money}" / "{money} 未満";
     cost_real(period: &str, money: &str, month: &str):
         "Actually spent in this period ({period}): {money}. At the same pace a month of 30.4 days comes to {month}."
         / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
     /// How the total and the monthly cost are related.
     cost_period(period: &str, total: &str, model: &str, month: &str):
-        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}. Remembering and thinking tokens are not included."
-        / "{period}のすべての判断と返答の費用は、{model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。記憶と思考（thinking）の分は入っていません。";
+        "Over {period}, all checks and replies would cost {total} with {model}. At the same pace a month of 30.4 days comes to {month}. Remembering and thinking tokens are not included."
+        / "{period}のすべての判断と返答の費用は、{model} なら {total} です。同じペースなら 1 か月（30.4 日）で {month} です。記憶と思考（thinking）の分は入っていません。";
     cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):

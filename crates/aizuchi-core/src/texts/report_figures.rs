@@ -46,8 +46,8 @@ texts! {
         "With a model: it would be asked {checks} whether to speak. The rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others."
         / "モデルを使う場合：話すかどうかを {checks}モデルに尋ねます。モデルの代わりのルールが選んだ「話す場面」は {moments}ですが、モデルが選ぶ場面はそれより少ないことも、多いことも、別の場面のこともあります。";
     cost(money: &str, model: &str):
-        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies, but not for remembering."
-        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返答の費用が含まれます（記憶の費用は含みません）。";
+        "Without a model it costs nothing. With {model} it costs {money} a month: that pays for all of these checks, also those that end in silence, and for the replies, but not for remembering."
+        / "モデルなしなら無料です。{model} なら月に {money} で、これには黙っている場合も含めたすべての判断と、返答の費用が含まれます（記憶の費用は含みません）。";
 
     // The ways to run it, side by side.
     ways: "Five ways to run it" / "五つの使い方";
