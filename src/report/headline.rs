@@ -31,6 +31,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
             .filter(|posted| is_first && posted.spoke > 0)
             .map(|_| figure_texts::nothing_as_shipped(l).to_owned()),
         stand_in.and_then(|posted| in_this_history(report, policy, posted, l)),
+        stand_in.and_then(|posted| people_too(policy, posted, l)),
         sentences::verdicts_unknown(policy, l),
     ];
     let ways = [
@@ -146,6 +147,17 @@ fn in_this_history(
         true => figure_texts::reached(l, &posts, &reached, &questions),
         false => figure_texts::reached_in_hour(l, &posts, &reached, &questions),
     })
+}
+
+/// Says at how many posts another person wrote or answered, too.
+fn people_too(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> Option<String> {
+    let people = posted.it_first + posted.person_first;
+    let posts = words::number_of(counted::posts, posted.spoke, language);
+    let told = match policy.first_answers.is_annotated {
+        true => figure_texts::people_answered_too,
+        false => figure_texts::people_wrote_too,
+    };
+    (people > 0).then(|| told(language, &posts, &words::count(people)))
 }
 
 /// Says how often a model would be asked, and how many moments the built-in mind found in its place.

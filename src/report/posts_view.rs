@@ -21,7 +21,7 @@ use aizuchi_core::texts::report_posts as post_texts;
 /// How many posts stand open.
 const SAMPLE: usize = 5;
 /// How many of those at messages that nobody else followed up stand open besides.
-const LEFT_OPEN: usize = 3;
+const LEFT_OPEN: usize = 10;
 
 pub struct PostsView {
     pub title: &'static str,
@@ -251,7 +251,7 @@ fn badges(post: &ListedPost, left_open: &'static str, language: Language) -> Vec
         false => Badge { class: "calm", text: texts::no_sign(l) },
     };
     let is_late = post.at.duration_since(post.asked.at) > LATE;
-    let left_open = Badge { class: "posts", text: left_open };
+    let left_open = Badge { class: "calm", text: left_open };
     let others = [
         post.is_left_open.then_some(left_open),
         is_late.then(|| warning(post_texts::badge_late(l))),

@@ -85,7 +85,7 @@ impl Ways<'_> {
         WayRow {
             way: parts(figure_texts::way_companion(l)),
             posts,
-            wrong: self.at_least(posted.wrong, posted.spoke),
+            wrong: self.at_least(posted.wrong, posted.spoke, posted.per_month),
             reached: self.questions(|_| posted.picked_up),
             cost: texts::cost_nothing(l).to_owned(),
         }
@@ -117,7 +117,10 @@ impl Ways<'_> {
 
     fn with_model(&self) -> WayRow {
         let l = self.language;
-        let wrong = self.policy.wrong.map(|wrong| self.at_least(wrong, self.moments));
+        let wrong = self.policy.wrong.map(|wrong| {
+            let per_month = self.policy.per_day.map(|per_day| per_day * DAYS_OF_MONTH);
+            self.at_least(wrong, self.moments, per_month)
+        });
         let unknown = || words::UNKNOWN.to_owned();
         WayRow {
             way: parts(figure_texts::way_model(l)),
@@ -168,10 +171,19 @@ impl Ways<'_> {
         if whole == 0 { words::count(part) } else { words::part(part, whole, self.language) }
     }
 
-    fn at_least(&self, part: usize, whole: usize) -> String {
-        match part {
-            0 => words::count(0),
-            part => figure_texts::at_least(self.language, &self.part(part, whole)),
+    /// Formats a part of `whole` as a lower limit, with its rate per month if that of the whole is known.
+    fn at_least(&self, part: usize, whole: usize, whole_per_month: Option<f64>) -> String {
+        if part == 0 {
+            return words::count(0);
+        }
+        let l = self.language;
+        let count = figure_texts::at_least(l, &self.part(part, whole));
+        match whole_per_month.filter(|_| whole > 0) {
+            Some(month) => {
+                let month = words::monthly(month * part as f64 / whole as f64, l);
+                figure_texts::ways_posts_rate(l, &count, &month)
+            }
+            None => count,
         }
     }
 

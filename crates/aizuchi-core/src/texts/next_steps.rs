@@ -27,8 +27,8 @@ texts! {
 
     // The introduction. Text in backquotes is shown as code.
     begin_without_model:
-        "Not sure? Leave it at `mention_only`. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
-        / "迷うときは、`mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+        "Not sure? Leave it at `mention_only`, and read the posts below: if fewer than half of them would help your team, leave it so. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは、`mention_only` のままにして、下の投稿を読んでください。チームの役に立ちそうなものが半分に満たなければ、そのままにします。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     /// What it takes to see what a model would do.
     begin_ask(time: &str, money: &str, model: &str):
         "Asking a model what it would have done in {time} costs {money} with {model}, and sends messages of that time to its provider, with the names of their authors (the command is under “What you can do next”)."
@@ -61,8 +61,8 @@ texts! {
         / "聞くだけ（1 週間）：呼ばれても投稿はしません。レポートで、どうするつもりだったかがわかります。";
     /// Where no model judges. It writes no texts meanwhile, so what it would post is not told from the rest.
     observe_moments(weeks: &str, moments: &str, posts: &str):
-        "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
-        / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートでわかるのは、いつ話そうとするかだけで、何と言うかはわかりません。この履歴のペースなら、「話す場面」は約 {moments}、そのうちモデルなしで投稿するのは約 {posts} 回です。";
+        "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them, and at fewer as long as it has little to quote."
+        / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートでわかるのは、いつ話そうとするかだけで、何と言うかはわかりません。この履歴のペースなら、「話す場面」は約 {moments}、そのうちモデルなしで投稿するのは約 {posts} 回です。引用できる発言が少ないうちは、もっと少なくなります。";
     observe_no_posts(weeks: &str, moments: &str):
         "Only listen, for {weeks}: it posts nothing, not even when called, and its report shows when it would speak, but not what it would say. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
         / "聞くだけ（{weeks}）：呼ばれても投稿はしません。レポートでわかるのは、いつ話そうとするかだけで、何と言うかはわかりません。この履歴のペースなら、「話す場面」は約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";

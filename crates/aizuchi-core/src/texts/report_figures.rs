@@ -14,7 +14,7 @@ texts! {
     your_channel: "your channel" / "1 チャンネル";
     your_channels(channels: &str): "your {channels}" / "{channels}";
     rate_changed(rate: &str, first: &str, last: &str):
-        "{rate} ({first} in the first full month, {last} in the last)" / "{rate}（丸ひと月で数えて、最初の月 {first} 回、最後の月 {last} 回）";
+        "{rate} on average ({first} in the first full month, {last} in the last full one)" / "平均で{rate}（丸ひと月で数えて、最初の月 {first} 回、最後の月 {last} 回）";
     /// The end of the headline: how many of its posts would interrupt.
     wrong_none(posts: &str):
         "Of {posts} in this history, none shows a sign of cutting into a conversation" / "この履歴での投稿 {posts}に、会話に割り込む様子のものはありません";
@@ -23,11 +23,18 @@ texts! {
     nothing_as_shipped: "As shipped, without a model, it posts nothing unasked." / "モデルなしで既定の設定のままなら、自分からは何も投稿しません。";
     /// The benefit of the posts, next to their cost: `reached` of the unanswered questions got one.
     reached(posts: &str, reached: &str, questions: &str):
-        "Of {posts}, {reached} went to a message in the form of a question that nobody else answered; there are {questions} of these."
-        / "投稿 {posts}のうち、質問の形で書かれ、ほかに誰も答えなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。";
+        "Of {posts}, {reached} went to a message in the form of a question that nobody else answered; there are {questions} of these. Not every such message wants an answer: read these posts below."
+        / "投稿 {posts}のうち、質問の形で書かれ、ほかに誰も答えなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。どの発言も答えを求めているとは限らないので、下の投稿を読んでください。";
     reached_in_hour(posts: &str, reached: &str, questions: &str):
-        "Of {posts}, {reached} went to a message in the form of a question that nobody else followed up within an hour; there are {questions} of these."
-        / "投稿 {posts}のうち、質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。";
+        "Of {posts}, {reached} went to a message in the form of a question that nobody else followed up within an hour; there are {questions} of these. Not every such message wants an answer: read these posts below."
+        / "投稿 {posts}のうち、質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。どの発言も答えを求めているとは限らないので、下の投稿を読んでください。";
+    /// The posts at which people managed without it.
+    people_wrote_too(posts: &str, count: &str):
+        "At {count} of {posts}, another person wrote within the hour, too, before the post or after it. Whether that was an answer is not known."
+        / "投稿 {posts}のうち {count} 回では、投稿の前か後の 1 時間以内に、ほかの人も発言していました。それが答えだったかどうかはわかりません。";
+    people_answered_too(posts: &str, count: &str):
+        "At {count} of {posts}, another person answered, too, before the post or after it."
+        / "投稿 {posts}のうち {count} 回では、投稿の前か後に、ほかの人も答えていました。";
     nothing_in_this_history(period: &str):
         "In this history of {period}, the rules found no earlier message to quote."
         / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
