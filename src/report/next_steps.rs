@@ -58,7 +58,10 @@ impl NextSteps {
             ReportSource::Ledger => texts::next_begin_ledger(l).to_owned(),
             _ if steps.is_compared() => step_texts::begin_policies(l).to_owned(),
             ReportSource::Builtin => {
-                let leave = step_texts::begin_without_model(l);
+                let leave = match policy.posted_without_model {
+                    Some(posted) if posted.spoke > 0 => step_texts::begin_with_posts(l),
+                    Some(_) | None => step_texts::begin_without_model(l),
+                };
                 texts::two_sentences(l, leave, &steps.price_of_asking())
             }
             ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {

@@ -108,6 +108,8 @@ fn interrupting_posts_are_shown_with_what_followed() {
     let text = seen(&page);
     for part in [
         "timing looks harmless",
+        "and read the posts below: if fewer than half of them would help your team, leave it so.",
+        "another person wrote within the hour, too, before the post or after it.",
         "The tags say nothing about whether a post helps, only about its timing",
         "Other texts of more than 320 characters are cut in this list.",
         "After that: otto 12:01 With the long hook.",

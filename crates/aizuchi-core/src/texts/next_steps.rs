@@ -27,6 +27,10 @@ texts! {
 
     // The introduction. Text in backquotes is shown as code.
     begin_without_model:
+        "Not sure? Leave it at `mention_only`. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは、`mention_only` のままにしてください。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+    /// The same where posts are listed.
+    begin_with_posts:
         "Not sure? Leave it at `mention_only`, and read the posts below: if fewer than half of them would help your team, leave it so. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
         / "迷うときは、`mention_only` のままにして、下の投稿を読んでください。チームの役に立ちそうなものが半分に満たなければ、そのままにします。設定ファイルに何も書かなければ、モデルを使わない場合、Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     /// What it takes to see what a model would do.
