@@ -310,10 +310,12 @@ impl Simulation {
         }
     }
 
-    /// Applies an action during a model call or a post.
+    /// Applies an action during a model call or a post. In a task of its own: the agent drops a call that the action
+    /// supersedes, and would drop the rest of the action with it, such as the note of what an edit asked.
     fn apply_meanwhile(&self, action: Action) -> BoxFuture<'static, ()> {
         let simulation = self.clone();
-        Box::pin(async move { simulation.apply(&action).await })
+        let applied = tokio::spawn(async move { simulation.apply(&action).await });
+        Box::pin(async move { applied.await.unwrap() })
     }
 
     async fn order(&self, order: u8) {
