@@ -75,10 +75,10 @@ impl KeeperChat for DiscordPlatform {
         subject: QuestionSubject,
         since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
-        let (channel, messages, looked) = self.read_direct(keeper).await?;
+        let (channel, messages, scan) = self.read_direct(keeper).await?;
         let Some(found) = messages.iter().find(|message| is_asked(message, workspace, subject))
         else {
-            return looked.expect_absent(since).map(|()| None);
+            return scan.expect_absent(since).map(|()| None);
         };
         let message = self.answered_id(&history_request(&channel), &found["id"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
@@ -112,11 +112,11 @@ impl KeeperChat for DiscordPlatform {
         key: &str,
         since: Timestamp,
     ) -> Result<bool, PlatformError> {
-        let (_, messages, looked) = self.read_direct(keeper).await?;
+        let (_, messages, scan) = self.read_direct(keeper).await?;
         let id = note_id(key);
         let is_among_them =
             messages.iter().any(|message| button_ids(message).any(|known| known == id));
-        looked.was_sent(is_among_them, since)
+        scan.was_sent(is_among_them, since)
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -158,8 +158,8 @@ impl DiscordPlatform {
         let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
         // Newest first.
         let oldest = messages.last().and_then(|message| id_timestamp(id_str(&message["id"])?));
-        let looked = HistoryScan { has_more: messages.len() >= MAX_SCANNED, oldest };
-        Ok((channel, messages.iter().filter(is_own).cloned().collect(), looked))
+        let scan = HistoryScan { has_more: messages.len() >= MAX_SCANNED, oldest };
+        Ok((channel, messages.iter().filter(is_own).cloned().collect(), scan))
     }
 
     fn answered_id(&self, call: &ApiRequest, id: &Value) -> Result<String, PlatformError> {

@@ -60,10 +60,10 @@ impl KeeperChat for SlackPlatform {
         subject: QuestionSubject,
         since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
-        let (channel, page, looked) = self.read_direct(keeper).await?;
+        let (channel, page, scan) = self.read_direct(keeper).await?;
         let key = question_key(subject);
         let Some(found) = page.iter().find(|message| self.has_own_key(message, &key)) else {
-            return looked.expect_absent(since).map(|()| None);
+            return scan.expect_absent(since).map(|()| None);
         };
         let message = self.answered_id(HISTORY, &found["ts"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
@@ -91,9 +91,9 @@ impl KeeperChat for SlackPlatform {
         key: &str,
         since: Timestamp,
     ) -> Result<bool, PlatformError> {
-        let (_, page, looked) = self.read_direct(keeper).await?;
+        let (_, page, scan) = self.read_direct(keeper).await?;
         let is_among_them = page.iter().any(|message| self.has_own_key(message, key));
-        looked.was_sent(is_among_them, since)
+        scan.was_sent(is_among_them, since)
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -131,8 +131,8 @@ impl SlackPlatform {
         };
         // Newest first.
         let oldest = messages.last().and_then(|message| parse_ts(&message["ts"]));
-        let looked = HistoryScan { has_more: page["has_more"] == true, oldest };
-        Ok((channel, messages.clone(), looked))
+        let scan = HistoryScan { has_more: page["has_more"] == true, oldest };
+        Ok((channel, messages.clone(), scan))
     }
 
     /// Whether the bot has written a message with this key.

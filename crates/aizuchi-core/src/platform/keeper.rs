@@ -29,7 +29,7 @@ use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::record::QuestionRecord;
-use crate::platform::keeper::request::MatterKind;
+use crate::platform::keeper::request::KeeperRequestKind;
 use crate::platform::keeper::weekly_note::SentWeeks;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
@@ -254,7 +254,7 @@ const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// loaded.
 #[derive(Debug, Default)]
 pub struct QuestionRecords {
-    questions: HashMap<(WorkspaceId, MatterKind), QuestionRecord>,
+    questions: HashMap<(WorkspaceId, KeeperRequestKind), QuestionRecord>,
     weeks: SentWeeks,
 }
 
@@ -295,7 +295,7 @@ impl Keepers {
     pub async fn look(&self, chat: &dyn KeeperChat, records: &mut QuestionRecords) -> bool {
         let mut is_done = true;
         for workspace in chat.workspaces() {
-            for kind in MatterKind::ALL {
+            for kind in KeeperRequestKind::ALL {
                 if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
                     warn!(platform = workspace.platform(), %workspace, %error, "the keepers could not be asked; trying again");
                     // The stored state may differ from the one that was to be stored.

@@ -57,8 +57,8 @@ mod tests {
             (true, Some(at(30)), false),
             (true, None, false),
         ] {
-            let looked = HistoryScan { has_more, oldest };
-            assert_eq!(looked.expect_absent(at(0)).is_ok(), is_absent, "{looked:?}");
+            let scan = HistoryScan { has_more, oldest };
+            assert_eq!(scan.expect_absent(at(0)).is_ok(), is_absent, "{scan:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use tracing::{info, warn};
 use crate::chat::{Cursor, UserId, WorkspaceId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
-use crate::platform::keeper::request::{KeeperRequest, MatterKind};
+use crate::platform::keeper::request::{KeeperRequest, KeeperRequestKind};
 use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};
 use crate::store::StoreError;
 use crate::texts;
@@ -33,11 +33,11 @@ enum Attempt {
 }
 
 impl Keepers {
-    /// Asks about new matters of a kind, and settles the others.
+    /// Asks about new requests of a kind, and settles the others.
     pub(super) async fn look_at(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         records: &mut QuestionRecords,
     ) -> Result<(), StoreError> {
         let place = (workspace, kind);
@@ -48,11 +48,11 @@ impl Keepers {
         if record.asked.is_empty() && !self.has_keepers() {
             return Ok(());
         }
-        let matters = self.matters(place, &record.asked).await?;
-        let attempt = self.find_sent(chat, place, record, &matters).await?;
-        self.settle(chat, place, record, &matters).await?;
+        let requests = self.requests(place, &record.asked).await?;
+        let attempt = self.find_sent(chat, place, record, &requests).await?;
+        self.settle(chat, place, record, &requests).await?;
         match attempt {
-            Attempt::Done => self.ask(chat, place, record, &matters).await,
+            Attempt::Done => self.ask(chat, place, record, &requests).await,
             Attempt::Failed => Ok(()),
         }
     }
@@ -62,9 +62,9 @@ impl Keepers {
     async fn find_sent(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        matters: &[KeeperRequest],
+        requests: &[KeeperRequest],
     ) -> Result<Attempt, StoreError> {
         let mut attempt = Attempt::Done;
         let sent: Vec<AskedQuestion> =
@@ -75,11 +75,11 @@ impl Keepers {
                 SentQuestion::Unknown => continue,
                 SentQuestion::Known(found) => record.put(found),
                 SentQuestion::NotAsked => {
-                    let matter = matters.iter().find(|matter| matter.id == id);
-                    let keeper = matter.and_then(|matter| self.keeper_of(workspace, matter));
-                    if let (Some(matter), Some(keeper)) = (matter, keeper) {
+                    let request = requests.iter().find(|request| request.id == id);
+                    let keeper = request.and_then(|request| self.keeper_of(workspace, request));
+                    if let (Some(request), Some(keeper)) = (request, keeper) {
                         if attempt == Attempt::Done {
-                            let asking = (matter, &keeper);
+                            let asking = (request, &keeper);
                             attempt = self.send(chat, (workspace, kind), record, asking).await?;
                         }
                         continue;
@@ -95,7 +95,7 @@ impl Keepers {
     async fn find(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         asked: AskedQuestion,
     ) -> SentQuestion {
         let Some(SendingQuestion { keeper, since }) = &asked.sending else {
@@ -131,9 +131,9 @@ impl Keepers {
     async fn settle(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        matters: &[KeeperRequest],
+        requests: &[KeeperRequest],
     ) -> Result<(), StoreError> {
         let before = record.clone();
         record.asked.clear();
@@ -143,9 +143,9 @@ impl Keepers {
                 continue;
             }
             let language = self.language_in(workspace, &asked.about);
-            let matter = matters.iter().find(|matter| matter.id == asked.id);
+            let request = requests.iter().find(|request| request.id == asked.id);
             let gone = kind.gone(language);
-            let (state, what) = matter.map_or(gone, |matter| (matter.state, matter.what));
+            let (state, what) = request.map_or(gone, |request| (request.state, request.what));
             if let (Some(place), true) = (&asked.place, *state != *asked.told) {
                 let about = self.place_name(workspace, &asked.about);
                 let text = texts::keeper::decided(language, &about, what);
@@ -161,7 +161,7 @@ impl Keepers {
                     }
                 }
             }
-            if matter.is_some_and(|matter| matter.may_change) {
+            if request.is_some_and(|request| request.may_change) {
                 record.asked.push(AskedQuestion { told: state.to_owned(), ..asked.clone() });
             }
         }
@@ -171,52 +171,52 @@ impl Keepers {
         Ok(())
     }
 
-    /// Asks about new matters.
+    /// Asks about new requests.
     async fn ask(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        matters: &[KeeperRequest],
+        requests: &[KeeperRequest],
     ) -> Result<(), StoreError> {
-        let is_new = |matter: &&KeeperRequest| matter.is_new(kind, record);
-        let new: Vec<&KeeperRequest> = matters.iter().filter(is_new).collect();
-        for matter in new {
-            if let Some(keeper) = self.keeper_of(workspace, matter) {
-                let asking = (matter, &keeper);
+        let is_new = |request: &&KeeperRequest| request.is_new(kind, record);
+        let new: Vec<&KeeperRequest> = requests.iter().filter(is_new).collect();
+        for request in new {
+            if let Some(keeper) = self.keeper_of(workspace, request) {
+                let asking = (request, &keeper);
                 if self.send(chat, (workspace, kind), record, asking).await? == Attempt::Failed {
                     return Ok(());
                 }
             }
             // Its channel has no keeper, or it can no longer be decided.
-            record.newest = record.newest.max(matter.id);
+            record.newest = record.newest.max(request.id);
         }
         Ok(())
     }
 
-    /// Returns the keeper to ask about a matter that can be decided.
-    fn keeper_of(&self, workspace: &WorkspaceId, matter: &KeeperRequest) -> Option<UserId> {
-        matter.open.as_ref()?;
-        self.inbox.channel_cache.keeper(workspace, &matter.about)
+    /// Returns the keeper to ask about a request that can be decided.
+    fn keeper_of(&self, workspace: &WorkspaceId, request: &KeeperRequest) -> Option<UserId> {
+        request.open.as_ref()?;
+        self.inbox.channel_cache.keeper(workspace, &request.about)
     }
 
     /// Asks a keeper. Before that, the question is recorded as possibly sent, and afterwards with the outcome.
     async fn send(
         &self,
         chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        (matter, keeper): (&KeeperRequest, &UserId),
+        (request, keeper): (&KeeperRequest, &UserId),
     ) -> Result<Attempt, StoreError> {
-        let Some(open) = &matter.open else { return Ok(Attempt::Done) };
-        let (clock, about) = (&self.inbox.clock, &matter.about);
+        let Some(open) = &request.open else { return Ok(Attempt::Done) };
+        let (clock, about) = (&self.inbox.clock, &request.about);
         let question = self.question(workspace, open).await?;
         let sending = |since| Some(SendingQuestion { keeper: keeper.clone(), since });
         let mut asked = AskedQuestion {
-            id: matter.id,
+            id: request.id,
             about: about.clone(),
             place: None,
-            told: matter.state.to_owned(),
+            told: request.state.to_owned(),
             sending: sending(Some(clock.now())),
         };
         record.put(asked.clone());
@@ -250,7 +250,7 @@ impl Keepers {
 
     async fn stored_record(
         &self,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
     ) -> Result<QuestionRecord, StoreError> {
         let stored = self.cursors.cursors(workspace).await?;
         let record = stored.iter().find(|cursor| *cursor.stream == *kind.stream());
@@ -261,7 +261,7 @@ impl Keepers {
 
     async fn put_record(
         &self,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &QuestionRecord,
     ) -> Result<(), StoreError> {
         let value = json!(record).to_string().into();

@@ -1,4 +1,4 @@
-//! The matters that a keeper may be asked about: proposed posts, calls of tools that may write, and whether the persona
+//! The requests that a keeper may be asked about: proposed posts, calls of tools that may write, and whether the persona
 //! may post without approval. Defines their states and their questions.
 
 use std::collections::HashSet;
@@ -25,16 +25,16 @@ const MAX_REASON: usize = 300;
 /// The maximum length of a name that is shown, in characters.
 const MAX_NAME: usize = 60;
 
-/// The kinds of matters, each of which has its own record.
+/// The kinds of requests, each of which has its own record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MatterKind {
+pub enum KeeperRequestKind {
     Proposals,
     Calls,
     /// Offers to post without approval.
     Trust,
 }
 
-/// A matter and its current state.
+/// A request and its current state.
 pub struct KeeperRequest {
     pub id: i64,
     /// The channel that it is about.
@@ -54,39 +54,40 @@ pub enum OpenRequest {
     Trust(TrustOffer),
 }
 
-impl MatterKind {
-    pub const ALL: [Self; 3] = [MatterKind::Proposals, MatterKind::Calls, MatterKind::Trust];
+impl KeeperRequestKind {
+    pub const ALL: [Self; 3] =
+        [KeeperRequestKind::Proposals, KeeperRequestKind::Calls, KeeperRequestKind::Trust];
 
     /// Returns the stream in which the questions of a workspace are stored, next to the platform's cursors.
     pub fn stream(self) -> &'static str {
         match self {
-            MatterKind::Proposals => "proposals",
-            MatterKind::Calls => "calls",
-            MatterKind::Trust => "trust",
+            KeeperRequestKind::Proposals => "proposals",
+            KeeperRequestKind::Calls => "calls",
+            KeeperRequestKind::Trust => "trust",
         }
     }
 
-    /// Returns the subject of a question about the matter of this number.
+    /// Returns the subject of a question about the request of this number.
     pub fn subject(self, id: i64) -> QuestionSubject {
         match self {
-            MatterKind::Proposals => QuestionSubject::Proposal(ProposalId(id)),
-            MatterKind::Calls => QuestionSubject::Call(ConsentId(id)),
-            MatterKind::Trust => QuestionSubject::Trust(TrustOfferId(id)),
+            KeeperRequestKind::Proposals => QuestionSubject::Proposal(ProposalId(id)),
+            KeeperRequestKind::Calls => QuestionSubject::Call(ConsentId(id)),
+            KeeperRequestKind::Trust => QuestionSubject::Trust(TrustOfferId(id)),
         }
     }
 
-    /// Returns the state of a matter that is no longer recorded, also in words.
+    /// Returns the state of a request that is no longer recorded, also in words.
     pub fn gone(self, language: Language) -> (&'static str, &'static str) {
         match self {
-            MatterKind::Proposals => {
+            KeeperRequestKind::Proposals => {
                 let state = ProposalState::Lapsed;
                 (state.name(), texts::console::proposal_state(language, state))
             }
-            MatterKind::Calls => {
+            KeeperRequestKind::Calls => {
                 let state = ConsentState::Lapsed;
                 (state.name(), texts::consents::state(language, state))
             }
-            MatterKind::Trust => {
+            KeeperRequestKind::Trust => {
                 let state = TrustState::Withdrawn;
                 (state.name(), texts::trust::state(language, state))
             }
@@ -96,11 +97,11 @@ impl MatterKind {
 
 impl KeeperRequest {
     /// Whether the keeper has not been asked about it.
-    pub(super) fn is_new(&self, kind: MatterKind, record: &QuestionRecord) -> bool {
+    pub(super) fn is_new(&self, kind: KeeperRequestKind, record: &QuestionRecord) -> bool {
         match kind {
-            MatterKind::Proposals => self.id > record.newest,
-            // A matter with a lower number may be opened later, when the post that announces it is made.
-            MatterKind::Calls | MatterKind::Trust => {
+            KeeperRequestKind::Proposals => self.id > record.newest,
+            // A request with a lower number may be opened later, when the post that announces it is made.
+            KeeperRequestKind::Calls | KeeperRequestKind::Trust => {
                 !record.asked.iter().any(|asked| asked.id == self.id)
             }
         }
@@ -133,7 +134,7 @@ impl KeeperRequest {
         }
     }
 
-    /// Returns the matter of an offer. An offer is only valid in `propose` mode.
+    /// Returns the request of an offer. An offer is only valid in `propose` mode.
     fn of_trust(offer: TrustOffer, mode: Mode, language: Language) -> Self {
         let state = match offer.state {
             TrustState::Open if mode != Mode::Propose => TrustState::Withdrawn,
@@ -152,42 +153,42 @@ impl KeeperRequest {
 }
 
 impl Keepers {
-    /// Returns the matters of a kind that may have to be asked about, and those that were, oldest first.
-    pub(super) async fn matters(
+    /// Returns the requests of a kind that may have to be asked about, and those that were, oldest first.
+    pub(super) async fn requests(
         &self,
-        (workspace, kind): (&WorkspaceId, MatterKind),
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         asked: &[AskedQuestion],
     ) -> Result<Vec<KeeperRequest>, StoreError> {
         let now = self.inbox.clock.now();
         let language = |about: &ConversationId| self.language_in(workspace, &about.channel);
         match kind {
-            MatterKind::Proposals => {
+            KeeperRequestKind::Proposals => {
                 let here = Some(workspace.clone());
                 let query =
                     ProposalQuery { workspace: here, decision: None, before: None, limit: PAGE };
                 let proposals = self.archive.proposals(&query, now).await?.into_iter().rev();
-                let matter = |it: Proposal| {
+                let request = |it: Proposal| {
                     let language = language(&it.conversation);
                     KeeperRequest::of_proposal(it, language, now)
                 };
-                Ok(proposals.map(matter).collect())
+                Ok(proposals.map(request).collect())
             }
-            MatterKind::Calls => {
+            KeeperRequestKind::Calls => {
                 let calls = self.calls(workspace, asked, now).await?.into_iter();
-                let matter = |it: Consent| {
+                let request = |it: Consent| {
                     let language = language(&it.conversation);
                     KeeperRequest::of_call(it, language)
                 };
-                Ok(calls.map(matter).collect())
+                Ok(calls.map(request).collect())
             }
-            MatterKind::Trust => {
+            KeeperRequestKind::Trust => {
                 let offers = self.archive.trust_offers(workspace).await?.into_iter();
-                let matter = |it: TrustOffer| {
+                let request = |it: TrustOffer| {
                     let mode = self.inbox.channel_cache.mode(workspace, &it.channel);
                     let language = self.language_in(workspace, &it.channel);
                     KeeperRequest::of_trust(it, mode, language)
                 };
-                Ok(offers.map(matter).collect())
+                Ok(offers.map(request).collect())
             }
         }
     }
