@@ -3,110 +3,161 @@
 texts! {
     title: "API" / "API";
     description:
-        "Workspaces, channels, messages, decisions, memories and orders of an Aizuchi. Times are epoch seconds."
-        / "Aizuchi のワークスペース、チャンネル、発言、判断、記憶、操作。時刻はエポック秒です。";
+        "Reads and manages the workspaces, channels, messages, decisions, memories and orders of an Aizuchi "
+        "installation. Times are epoch seconds unless a field says otherwise."
+        / "Aizuchi のワークスペース、チャンネル、発言、判断、記憶、操作を読み書きする API です。"
+          "時刻は、特に断りのないかぎりエポック秒です。";
     explained:
-        "What these pages show and do, programs can read and do, too. A machine-readable description (OpenAPI 3.1):"
-        / "ここで見られること、できることは、プログラムからも利用できます。機械可読な記述（OpenAPI 3.1）：";
-    takes: "Takes" / "受け取るもの";
-    answers(status: u16): "Answers with {status}" / "{status} で返すもの";
-    answers_nothing(status: u16): "Answers with {status} and no body." / "{status} を返します（本文なし）。";
+        "This API lets programs read and change what these pages show. Machine-readable description (OpenAPI 3.1):"
+        / "ここで見られること、できることは、この API を通じてプログラムからも利用できます。機械可読な定義（OpenAPI 3.1）：";
+    takes: "Parameters" / "パラメーター";
+    answers(status: u16): "Response ({status})" / "レスポンス（{status}）";
+    answers_nothing(status: u16): "Response ({status}): no body" / "レスポンス（{status}）：本文なし";
     field: "Field" / "項目";
     place: "In" / "場所";
     kind: "Type" / "型";
-    meaning: "Meaning" / "意味";
+    meaning: "Description" / "説明";
     required: "required" / "必須";
-    done: "Done." / "完了。";
-    refused: "Why it was not done, in a sentence." / "実行できなかった理由。";
-    refusal_name: "The reason’s name, which never changes." / "理由の名前（変わることはありません）。";
+    done: "Success." / "成功。";
+    refused: "An error. The body gives the reason in a sentence." / "エラー。本文に理由を一文で示す。";
+    refusal_name: "The name of the reason, which never changes." / "理由の名前（変わることはない）。";
 
     topic_messages: "Messages" / "発言";
     topic_channels: "Channels and people" / "チャンネルと人";
-    topic_orders: "What holds" / "操作";
-    topic_ledger: "Why" / "判断";
+    topic_orders: "Orders and settings" / "操作と設定";
+    topic_ledger: "Decisions" / "判断";
     topic_memory: "Memory" / "記憶";
     topic_program: "The program" / "プログラム";
 
-    list_messages: "Reads messages of a channel." / "チャンネルの発言を読む。";
+    list_messages: "Lists the messages of a channel or a thread." / "チャンネルまたはスレッドの発言の一覧を取得する。";
     post_message:
-        "Says something in the local room. Idempotent if an id is given."
-        / "ローカルルームで発言する。ID を指定すると冪等。";
-    edit_message: "Edits a message of one's own." / "自分の発言を編集する。";
-    delete_message: "Deletes a message of one's own." / "自分の発言を削除する。";
+        "Sends a message to the local room. Idempotent if an id is given."
+        / "ローカルルームに発言を送信する。ID を指定すると冪等。";
+    edit_message:
+        "Edits a message in the local room. Only its author can edit it."
+        / "ローカルルームの発言を編集する。編集できるのは発言した本人だけ。";
+    delete_message:
+        "Deletes a message in the local room. Only its author can delete it."
+        / "ローカルルームの発言を削除する。削除できるのは発言した本人だけ。";
     upload_file:
-        "Uploads a file for a message of the local room, which is sent with its id within an hour."
-        / "ローカルルームの発言に付けるファイルを送る。返された ID を付けて、一時間以内に発言する。";
+        "Uploads a file for a message in the local room. Send the message with the file’s id within an hour."
+        / "ローカルルームの発言に付けるファイルをアップロードする。返された ID を付けて、1 時間以内に発言を送信する。";
     remove_file:
-        "Removes an uploaded file that no message was sent with. Idempotent."
-        / "送ったファイルのうち、まだ発言に付けていないものを取り消す。冪等。";
+        "Removes an uploaded file that no message has been sent with. Idempotent."
+        / "アップロードしたファイルのうち、まだ発言に付けていないものを削除する。冪等。";
     get_file:
-        "The content of a file of the local room. Pictures are shown; everything else is saved."
-        / "ローカルルームのファイルの内容。画像は表示され、それ以外は保存される。";
-    change_reaction: "Reacts to a message, or takes that back." / "リアクションを付ける、または外す。";
-    list_workspaces: "Lists the workspaces." / "ワークスペースを一覧する。";
-    list_channels: "Lists the channels of a workspace." / "ワークスペースのチャンネルを一覧する。";
+        "Returns the content of a file in the local room. Pictures are served inline, everything else as a download."
+        / "ローカルルームのファイルの内容を取得する。画像はそのまま表示でき、それ以外はダウンロードになる。";
+    change_reaction:
+        "Adds a reaction to a message in the local room, or removes one."
+        / "ローカルルームの発言にリアクションを付ける、または外す。";
+    list_workspaces: "Lists the workspaces." / "ワークスペースの一覧を取得する。";
+    list_channels: "Lists the channels of a workspace." / "ワークスペースのチャンネルの一覧を取得する。";
     add_channel: "Adds a channel to the local room." / "ローカルルームにチャンネルを追加する。";
-    list_people: "Lists the people of a workspace." / "ワークスペースの人を一覧する。";
+    list_people: "Lists the people of a workspace." / "ワークスペースの人の一覧を取得する。";
     add_person: "Adds a person to the local room." / "ローカルルームに人を追加する。";
-    get_room: "Reads all that a page shows at first." / "ページが最初に表示する内容をまとめて読む。";
-    mute: "Mutes a channel, or everywhere." / "チャンネルまたは全体をミュートする。";
-    unmute: "Ends a mute." / "ミュートを解除する。";
-    stop: "Silences a channel for an hour." / "チャンネルで 1 時間発言しない。";
-    set_mode: "Sets the mode of a channel; null: as configured." / "チャンネルのモードを変える。null で設定どおりに戻す。";
-    opt_out: "Does not listen to a person, or does again." / "ある人の発言を聞かない、または再び聞く。";
-    list_standing_orders: "Lists the standing orders." / "これから従う指示を一覧する。";
+    get_room:
+        "Returns the initial content of a page: channels with their newest messages and decisions."
+        / "ページが最初に表示する内容（チャンネル、最新の発言、判断）をまとめて取得する。";
+    mute: "Mutes a channel or the whole workspace." / "チャンネルまたはワークスペース全体をミュートする。";
+    unmute:
+        "Unmutes a channel or the whole workspace."
+        / "チャンネルまたはワークスペース全体のミュートを解除する。";
+    stop:
+        "Mutes a channel for an hour, without shortening a longer mute."
+        / "チャンネルを 1 時間ミュートする。それより長いミュートは短くならない。";
+    set_mode:
+        "Sets the mode of a channel; null restores the configured mode."
+        / "チャンネルのモードを設定する。null を指定すると設定どおりのモードに戻す。";
+    opt_out:
+        "Opts a user out of being listened to, or back in."
+        / "人をオプトアウトにする（発言を聞かない）、または解除する。";
+    list_standing_orders: "Lists the standing orders." / "これから従う指示の一覧を取得する。";
     give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
-    keep_standing_order: "Puts the draft of a standing order in force." / "下書きの指示を採用する。";
+    keep_standing_order: "Puts the draft of a standing order into force." / "指示の下書きを採用する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
-    list_settings: "Lists the settings that hold in a channel or a thread, and where each comes from." / "チャンネルやスレッドで効いている設定と、その由来を一覧する。";
-    change_setting: "Changes a setting of a workspace, a channel or a thread; null takes it back." / "ワークスペース、チャンネル、スレッドの設定を変える。null で元に戻す。";
-    list_orders: "Lists who ordered what." / "誰が何を操作したかを一覧する。";
-    list_opt_outs: "Lists who has opted out." / "オプトアウトした人を一覧する。";
-    list_decisions: "Reads the ledger of a message or a channel." / "発言またはチャンネルの判断の記録を読む。";
-    mark_decision: "Marks a closed decision; null takes that back." / "判断を評価する。null で取り消す。";
+    list_settings:
+        "Lists the settings in force in a channel or a thread, with the source of each."
+        / "チャンネルまたはスレッドで有効な設定の一覧を、それぞれの由来とともに取得する。";
+    change_setting:
+        "Changes a setting of a workspace, a channel or a thread; null clears it."
+        / "ワークスペース、チャンネル、スレッドの設定を変更する。null を指定すると取り消す。";
+    list_orders:
+        "Lists the journal of orders (who ordered what), newest first."
+        / "操作の記録（誰が何を操作したか）を新しい順に取得する。";
+    list_opt_outs: "Lists the users who have opted out." / "オプトアウトした人の一覧を取得する。";
+    list_decisions:
+        "Lists the decisions about a message or in a channel."
+        / "発言またはチャンネルについての判断の一覧を取得する。";
+    mark_decision:
+        "Marks a closed decision; null removes the mark."
+        / "終わった判断を評価する。null を指定すると評価を取り消す。";
     judge_again:
-        "Asks the judge once more about the same moment, in shadow. Without a cap only the cost is told."
-        / "同じ場面をもう一度判断させる（投稿・記録なし）。上限がなければ費用だけを返す。";
+        "Asks the judge again about the moment of a decision. Nothing is posted, and the ledger does not change. "
+        "Without a cap, only estimates the cost."
+        / "同じ場面について判断役にもう一度尋ねる（投稿はせず、判断の記録も変えない）。"
+          "上限を省略すると、費用の見積もりだけを返す。";
     list_proposals:
-        "Lists what it would say unasked where somebody approves it first, and what became of it."
-        / "承認を待っている発言の案と、その結果を一覧する。";
+        "Lists proposals (unasked posts that need approval) with the state of each."
+        / "提案（承認が必要な、自発的な発言の案）の一覧を、それぞれの状態とともに取得する。";
     decide_proposal:
-        "Says it, says other words, or does not say it. The first choice counts."
-        / "そのまま話すか、文を変えて話すか、話さないかを決める。最初に決めたものが有効。";
+        "Approves a proposal, approves it with another text, or declines it. The first choice counts."
+        / "提案をそのまま承認するか、文を変えて承認するか、見送るかを決める。最初の選択が有効。";
     answer_trust:
-        "Answers whether it is to speak by itself in a channel from the offered confidence on. The first answer counts."
-        / "提示された確信度以上のとき、チャンネルで自分から話してよいかを答える。最初の返事が有効。";
+        "Answers the persona’s offer to speak by itself in a channel, at or above the offered confidence. "
+        "The first answer counts."
+        / "提示された確信度以上のとき、チャンネルで自分から話してよいかというペルソナの問いに答える。最初の回答が有効。";
     list_calls:
-        "Lists calls of tools that may change something, which somebody has to allow, and what became of them."
-        / "何かを変更する可能性のあるツールの、許可が必要な呼び出しと、その結果を一覧する。";
+        "Lists tool calls that need permission because they may change something, with the state of each."
+        / "何かを変更する可能性があり、許可が必要なツール呼び出しの一覧を、それぞれの状態とともに取得する。";
     decide_call:
-        "Allows a call, once, or refuses it. The first choice counts."
-        / "呼び出しを一度だけ許可するか、許可しないかを決める。最初に決めたものが有効。";
-    list_dead_letters: "Lists what could not be posted." / "投稿できなかったものを一覧する。";
-    retry_dead_letter: "Opens the failed decision again." / "失敗した判断をもう一度開く。";
-    drop_dead_letter: "Drops it with its text." / "文面ごと破棄する。";
-    list_memories: "Reads what is remembered." / "記憶を読む。";
+        "Allows a tool call once, or refuses it. The first choice counts."
+        / "ツール呼び出しを一度だけ許可するか、拒否する。最初の選択が有効。";
+    list_dead_letters:
+        "Lists dead letters: posts that failed for good and wait for an operator."
+        / "最終的に投稿できず、運用する人の対応を待っているものの一覧を取得する。";
+    retry_dead_letter:
+        "Retries a dead letter by reopening its decision."
+        / "投稿できなかったものを、判断をもう一度開いて再試行する。";
+    drop_dead_letter: "Drops a dead letter and its text." / "投稿できなかったものを、文面ごと破棄する。";
+    list_memories:
+        "Lists the memories and memos of a workspace or a channel."
+        / "ワークスペースまたはチャンネルの記憶とメモの一覧を取得する。";
     change_memory:
-        "Changes, pins or removes an entry, or a whole memory."
-        / "記憶の項目を変更・固定・削除する。記憶全体の操作もできる。";
-    list_memory_changes: "Reads who changed memories, and how." / "記憶の変更履歴を読む。";
+        "Edits, pins, removes or restores an entry of a memory, or regenerates or reverts the whole memory."
+        / "記憶の項目を編集、固定、削除、復元する。記憶全体を作り直すことや、以前の版に戻すこともできる。";
+    list_memory_changes:
+        "Lists the changes of memories and memos, newest first."
+        / "記憶とメモの変更履歴を新しい順に取得する。";
     change_memo: "Changes a memo." / "メモを変更する。";
     revert_memo:
-        "Makes a memo what it was before a change, also one that was removed."
-        / "メモを変更前の内容に戻す。削除したメモも戻せる。";
+        "Reverts a memo to its version before a change. Also restores a removed memo."
+        / "メモを変更前の内容に戻す。削除したメモも元に戻せる。";
     remove_memo: "Removes a memo." / "メモを削除する。";
-    get_status: "Tells how every workspace stands." / "全ワークスペースの状態を読む。";
-    get_health: "Tells what waits and which models fail." / "待っている処理とモデルの状態を読む。";
-    get_spending: "Tells tokens, money and limits." / "トークン、費用、上限を読む。";
-    get_figures: "Tells the figures of the last days." / "直近の日々の数値を読む。";
-    list_private_reads: "Lists who read private channels." / "非公開チャンネルの閲覧記録を読む。";
-    get_models: "Tells which models are used, and which could be." / "使っているモデルと使えるモデルを読む。";
+    get_status: "Returns the status of each workspace." / "各ワークスペースの状態を取得する。";
+    get_health:
+        "Returns the pending work, the health of each model, and the state of the database."
+        / "待っている処理、各モデルの状態、データベースの状態を取得する。";
+    get_spending:
+        "Returns the tokens and money that a workspace has spent, and its limits."
+        / "ワークスペースで使ったトークン数と費用、その上限を取得する。";
+    get_figures:
+        "Returns the figures of a workspace over the last days, in total and by day, channel and model."
+        / "ワークスペースの直近の数値を、合計と、日・チャンネル・モデルごとの内訳で取得する。";
+    list_private_reads:
+        "Lists who has read private channels, newest first."
+        / "非公開チャンネルの閲覧記録を新しい順に取得する。";
+    get_models:
+        "Returns the models in use, their problems, and the models that could be used."
+        / "使用中のモデルとその問題、使用できるモデルを取得する。";
     choose_model:
-        "Tries a model and uses it from then on. Only from the page on this machine."
-        / "モデルを試し、以後それを使う。このマシンのページからのみ。";
+        "Tests a model and, if it works, uses it from then on. Accepted only from the page on this machine."
+        / "モデルを試し、使えれば以後それを使う。このマシンのページからのみ受け付ける。";
     look_for_models:
-        "Looks for models again. Only from the page on this machine."
-        / "モデルを探し直す。このマシンのページからのみ。";
-    start_demo: "Plays the demo." / "デモを再生する。";
-    end_demo: "Ends the demo." / "デモを終える。";
+        "Searches for local model servers again. Accepted only from the page on this machine."
+        / "ローカルのモデルサーバーを探し直す。このマシンのページからのみ受け付ける。";
+    start_demo:
+        "Starts the demo, unless it is running, and returns its channel."
+        / "デモを開始し、そのチャンネルを返す。再生中ならそのまま続ける。";
+    end_demo: "Ends the demo." / "デモを終了する。";
 }
