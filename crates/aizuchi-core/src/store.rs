@@ -15,6 +15,7 @@ pub mod database;
 pub mod sqlite;
 pub mod postgres;
 mod open;
+pub mod read_only;
 pub mod transfer;
 pub mod volatile;
 pub mod private_reads;
