@@ -218,6 +218,7 @@ impl App {
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
             archive: store.clone(),
             cursors: store.clone(),
+            weekly_notes: store.clone(),
             answers: command_replies.clone(),
             currency: config.models.currency.0.as_str().into(),
         };

@@ -26,7 +26,7 @@ use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_core::web_access::WebError;
 

@@ -13,7 +13,7 @@ use crate::config::{Config, ModelSelection};
 use crate::web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
 use crate::web::signed_in_user::SignedInUser;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// Print a link for signing in to the console.
 #[derive(Debug, Args)]

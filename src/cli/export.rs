@@ -26,8 +26,8 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::texts::counted;
 
 /// Export everything, what is known about one person, or marked decisions.

@@ -28,8 +28,8 @@ use aizuchi_core::decision::learned::{
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::order::Order;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;

@@ -18,7 +18,7 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::store::Store as _;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {

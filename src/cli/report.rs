@@ -19,7 +19,7 @@ use crate::report::figures::{LeftOut, Privacy, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::summary::summary;
 use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]

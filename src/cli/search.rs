@@ -15,7 +15,7 @@ use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::texts::files::shown_text;
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::Store as _;
 use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::texts;
 
 /// Show the state of every channel, what is pending, and today's cost.

@@ -25,8 +25,8 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 

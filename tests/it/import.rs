@@ -15,8 +15,8 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_import::message_ids::MessageIds;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{self, ImportData};
@@ -146,6 +146,7 @@ impl Migration {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
+            weekly_notes: store.clone(),
             uploads: store,
             database: None,
             database_store: None,

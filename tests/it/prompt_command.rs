@@ -12,7 +12,7 @@ use aizuchi_core::prompt::builder::{JudgeOptions, PromptOptions};
 use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use serde_json::json;
 
 use crate::command::aizuchi;

@@ -119,6 +119,16 @@ async fn a_mention_is_one_trace_without_what_was_said() {
     }
     let decision = attribute(&reply.attributes, "aizuchi.decision");
     assert_eq!(decision, row["id"].as_i64().map(Attribute::IntValue));
+    let is_heard = |span: &&Span| span.name == "hear" && span.trace_id == reply.trace_id;
+    let hear = spans.iter().find(is_heard).unwrap();
+    for (name, expected) in
+        [("aizuchi.platform", "local"), ("aizuchi.conversation", "local/general")]
+    {
+        let expected = Some(Attribute::StringValue(expected.to_owned()));
+        for span in [hear, reply] {
+            assert_eq!(attribute(&span.attributes, name), expected, "{name} of {}", span.name);
+        }
+    }
 
     let requests = collector.requests.lock().unwrap();
     assert!(requests.iter().all(|(headers, _)| headers["x-tenant"] == "garden"));

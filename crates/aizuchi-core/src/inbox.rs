@@ -522,7 +522,7 @@ impl Inbox {
     }
 }
 
-/// Returns the span in which a heard event is handled, so that its log lines name its channel.
+/// Returns the span in which a heard event is handled, so that its log lines name its conversation.
 fn heard_span(heard: &Heard) -> Span {
     let (event, workspace, channel, message) = match heard {
         Heard::Message(message, _) => {
@@ -542,7 +542,16 @@ fn heard_span(heard: &Heard) -> Span {
         Heard::User(user) => ("user", &user.workspace, None, None),
     };
     let (channel, message) = (channel.map(field::display), message.map(field::display));
-    info_span!("hear", event, %workspace, channel, message, decision = field::Empty)
+    info_span!(
+        "hear",
+        event,
+        platform = workspace.platform(),
+        %workspace,
+        channel,
+        conversation = conversation_of(heard).map(field::display),
+        message,
+        decision = field::Empty,
+    )
 }
 
 fn author_and_arrival(heard: &Heard) -> Option<(AuthorKind, Arrival)> {

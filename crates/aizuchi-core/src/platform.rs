@@ -42,6 +42,7 @@ use crate::persona::Persona;
 use crate::platform::backfill::BackfillProgress;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
+use crate::store::weekly_notes::WeeklyNotes;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
@@ -135,6 +136,7 @@ pub struct PlatformDeps {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
+    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub answers: Arc<CommandReplies>,
     /// The currency of all prices.
     pub currency: Arc<str>,

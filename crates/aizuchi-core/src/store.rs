@@ -15,6 +15,7 @@ pub mod database;
 pub mod sqlite;
 pub mod postgres;
 mod open;
+pub mod read_only;
 pub mod transfer;
 pub mod volatile;
 pub mod private_reads;
@@ -49,7 +50,6 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::order::{Order, OrdersInForce};
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::weekly_notes::WeeklyNotes;
 
 /// Replaces a forgotten user's id, as the author of their messages and in the journals.
 pub const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -210,7 +210,7 @@ pub trait Store: Send + Sync {
 /// Stores what a platform's adapter needs at its next start: how far it has read, and its own identity. It is not part
 /// of the message flow; a cursor that has to move together with a message is in [`InboxEntry::cursor`].
 #[async_trait]
-pub trait Cursors: WeeklyNotes {
+pub trait Cursors: Send + Sync {
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
     /// Sets a cursor. Durable when this returns; wakes no task.

@@ -118,13 +118,15 @@ impl DiscordPlatform {
         identity: DiscordIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, cursors, answers, currency } = deps;
+        let PlatformDeps { persona, inbox, archive, cursors, weekly_notes, answers, currency } =
+            deps;
         let zone = answers.zone.clone();
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let keepers = Keepers {
             inbox: inbox.clone(),
             archive: archive.clone(),
             cursors: cursors.clone(),
+            weekly_notes,
             language: persona.language,
             zone,
             currency,

@@ -26,6 +26,7 @@ use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::database::{DatabaseStore, MAX_READERS};
 use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::weekly_notes::WeeklyNotes;
 use aizuchi_core::store::{Cursors, Store, sqlite};
 
 /// The number of connections that read concurrently. A story does one thing at a time, but the driver returns a
@@ -63,6 +64,7 @@ pub struct TestStore {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
+    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub uploads: Arc<dyn Uploads>,
     pub database: Option<Arc<TestDatabase>>,
     /// The same store as `store`, if it is a database.
@@ -179,6 +181,7 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
+            weekly_notes: store.clone(),
             uploads: store,
             database: None,
             database_store: None,
@@ -225,6 +228,7 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
+            weekly_notes: store.clone(),
             uploads: store.clone(),
             database: Some(Arc::new(database)),
             database_store: Some(store),

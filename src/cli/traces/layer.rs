@@ -98,8 +98,10 @@ impl Kind {
         match self {
             Self::Hear => &[
                 ("event", "aizuchi.event"),
+                ("platform", "aizuchi.platform"),
                 ("workspace", "aizuchi.workspace"),
                 ("channel", "aizuchi.channel"),
+                ("conversation", "aizuchi.conversation"),
                 ("message", "aizuchi.message"),
                 ("decision", "aizuchi.decision"),
             ],

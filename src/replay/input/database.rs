@@ -15,8 +15,8 @@ use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The number of messages that are read at once.

@@ -134,6 +134,7 @@ impl PostHarness {
             inbox: inbox.clone(),
             archive: store.clone(),
             cursors: store.clone(),
+            weekly_notes: store.clone(),
             currency: "USD".into(),
         };
         let identity = resolve_identity(&settings, &*store).await.unwrap();

@@ -73,6 +73,7 @@ impl AdapterHarness {
             inbox: inbox.clone(),
             archive,
             cursors: store.cursors.clone(),
+            weekly_notes: store.weekly_notes.clone(),
             currency: "USD".into(),
         };
         let identity = fetch_identity(&settings).await.unwrap();

@@ -85,6 +85,7 @@ async fn connect(
         inbox: inbox.clone(),
         archive,
         cursors: database.cursors.clone(),
+        weekly_notes: database.weekly_notes.clone(),
         currency: "USD".into(),
     };
     // Only the tested steps have short timeouts: a busy machine may take longer for the setup.

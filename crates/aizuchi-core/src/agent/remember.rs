@@ -261,7 +261,7 @@ impl Agent {
             names: gathered.names.clone(),
             merged: gathered.merged.clone(),
             kept: kept.clone(),
-            considered: gathered.seen_revision,
+            seen_revision: gathered.seen_revision,
         });
         let rulebook = self.rulebook();
         let rules = memory_rules(&rulebook, key, gathered);

@@ -144,11 +144,6 @@ impl<'a> ConversationAnalysis<'a> {
         self.questions().iter().filter(|question| question.status == QuestionStatus::Open)
     }
 
-    /// Whether more than one user has written.
-    pub fn has_several_authors(&self) -> bool {
-        human_authors(self.target.iter()).len() > 1
-    }
-
     /// Returns two users who talk with each other, if all of the newest messages are theirs and reply to one another.
     pub fn exchange_partners(&self) -> Option<[&'a UserId; 2]> {
         let newest = (self.first..self.target.len()).rev();

@@ -33,6 +33,7 @@ use crate::platform::keeper::request::KeeperRequestKind;
 use crate::platform::keeper::weekly_note::SentWeeks;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
+use crate::store::weekly_notes::WeeklyNotes;
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
@@ -225,7 +226,9 @@ pub enum ClickAnswer {
 pub struct Keepers {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
+    /// Where it is recorded which questions were asked.
     pub cursors: Arc<dyn Cursors>,
+    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub language: Language,
     /// The users' time zone.
     pub zone: TimeZone,

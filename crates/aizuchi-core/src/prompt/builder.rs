@@ -506,5 +506,5 @@ fn empty_context(input: &MemoryInput) -> Context {
     let workspace = input.key.workspace.clone();
     let conversation = ConversationId { workspace, channel: channel.clone(), thread };
     let history = ChannelMessages::new(channel, input.channel_name.clone());
-    Context { revision: input.considered, ..Context::new(conversation, history) }
+    Context { revision: input.seen_revision, ..Context::new(conversation, history) }
 }

@@ -28,7 +28,7 @@ pub struct MemoryInput {
     /// The entries that people pinned or removed.
     pub kept: KeptEntries,
     /// The store revision that was read.
-    pub considered: u64,
+    pub seen_revision: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,6 @@ pub mod sql;
 pub mod exchange_text;
 pub mod rows;
 pub mod schema;
-pub mod read_only;
 pub mod files;
 mod write_request;
 pub mod writer;
@@ -51,7 +50,7 @@ mod figures;
 mod aftermaths;
 mod stored_messages;
 mod ledger;
-mod archive;
+pub(in crate::store) mod archive;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -219,7 +218,7 @@ impl DatabaseStore {
     }
 
     /// A store without a writer.
-    fn from_readers(readers: Readers) -> Self {
+    pub(in crate::store) fn from_readers(readers: Readers) -> Self {
         // The receiving end is dropped, so every write fails.
         let (requests, _) = mpsc::channel(1);
         let ((_, revisions), (_, erasures)) = (watch::channel(0), watch::channel(0));

@@ -16,7 +16,6 @@ use aizuchi_core::platform::keeper::{
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::query::ProposalQuery;
-use aizuchi_core::store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use aizuchi_core::store::{Cursors, StoreError};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -193,21 +192,6 @@ impl Cursors for MortalCursors {
     }
 }
 
-#[async_trait]
-impl WeeklyNotes for MortalCursors {
-    async fn weekly_note(&self, key: &NoteKey) -> Result<Option<StoredNote>, StoreError> {
-        self.inner.weekly_note(key).await
-    }
-
-    async fn change_weekly_note(
-        &self,
-        key: NoteKey,
-        change: NoteChange,
-    ) -> Result<bool, StoreError> {
-        self.inner.change_weekly_note(key, change).await
-    }
-}
-
 /// What ren, the keeper of all public channels, is asked.
 struct Story {
     harness: Harness,
@@ -229,6 +213,7 @@ impl Story {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: Arc::new(MortalCursors { inner: cursors, points: chat.points.clone() }),
+            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
             zone: TimeZone::UTC,
             currency: "USD".into(),

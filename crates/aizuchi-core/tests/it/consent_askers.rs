@@ -39,6 +39,7 @@ async fn all_who_are_answered_are_named_and_told() {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
+            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
             zone: TimeZone::UTC,

@@ -47,6 +47,7 @@ async fn an_open_question_outlasts_many_later_calls() {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
+            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
             zone: TimeZone::UTC,

@@ -39,6 +39,7 @@ impl Story {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
+            weekly_notes: harness.store.weekly_notes.clone(),
             language,
             zone: TimeZone::UTC,
             currency: "USD".into(),

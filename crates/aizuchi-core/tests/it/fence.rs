@@ -240,7 +240,7 @@ impl Hostile {
             names: self.names().collect(),
             merged: Vec::new(),
             kept: Default::default(),
-            considered: 0,
+            seen_revision: 0,
         }
     }
 }

@@ -60,6 +60,7 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
                 inbox: harness.inbox.clone(),
                 archive: harness.store.archive.clone(),
                 cursors: harness.store.cursors.clone(),
+                weekly_notes: harness.store.weekly_notes.clone(),
                 language: global,
                 zone: TimeZone::UTC,
                 currency: "USD".into(),

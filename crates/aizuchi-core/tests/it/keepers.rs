@@ -107,6 +107,7 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
         inbox: harness.inbox.clone(),
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
+        weekly_notes: harness.store.weekly_notes.clone(),
         language: Language::En,
         zone: TimeZone::UTC,
         currency: "USD".into(),

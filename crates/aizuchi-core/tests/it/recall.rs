@@ -10,7 +10,7 @@ use aizuchi_core::event::Disposition;
 use aizuchi_core::recall::terms::{extract_terms, search_terms};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::connection::{Connection, query};
-use aizuchi_core::store::database::recall::index;
+use aizuchi_core::store::database::recall::index::{self, BatchSize, TermErasure};
 use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
 use aizuchi_core::store::{InboxEntry, StoreError};
 use futures_util::future::join_all;
@@ -533,7 +533,12 @@ impl RecallExt for TestStore {
         let newest = *self.store.revisions().borrow();
         let mut connection = self.connect().await;
         query(BEGIN).execute(&mut connection).await.unwrap();
-        index::index_all(&mut connection, newest).await.unwrap();
+        index::drop_stale(&mut connection, TermErasure::AtOnce).await.unwrap();
+        let mut indexed = 0;
+        while indexed < newest {
+            let next = index::index_next_batch(&mut connection, newest, BatchSize::FULL);
+            indexed = next.await.unwrap();
+        }
         query(COMMIT).execute(&mut connection).await.unwrap();
     }
 }

@@ -151,6 +151,7 @@ fn keepers(harness: &Harness, language: Language, zone: TimeZone) -> Keepers {
         inbox: harness.inbox.clone(),
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
+        weekly_notes: harness.store.weekly_notes.clone(),
         language,
         zone,
         currency: "USD".into(),

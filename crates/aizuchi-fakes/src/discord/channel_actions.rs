@@ -158,20 +158,6 @@ impl World {
         Ok(id)
     }
 
-    pub fn update_role(
-        &mut self,
-        guild: GuildId,
-        role: RoleId,
-        change: impl FnOnce(&mut FakeRole),
-    ) -> Result<(), ApiError> {
-        let roles = &mut self.guild_mut(guild)?.roles;
-        let role = roles.get_mut(&role).ok_or(ErrorCode::UnknownRole)?;
-        change(role);
-        let data = json!({ "guild_id": guild, "role": role.to_json() });
-        self.emit("GUILD_ROLE_UPDATE", Intents::GUILDS, data);
-        Ok(())
-    }
-
     pub fn rename_guild(&mut self, guild: GuildId, name: &str) -> Result<(), ApiError> {
         name.clone_into(&mut self.guild_mut(guild)?.name);
         let object = self.guild(guild)?.to_json();

@@ -152,10 +152,6 @@ impl FakeDiscord {
         self.with_world(|world| world.set_archived(thread, true))
     }
 
-    pub fn unarchive_thread(&self, thread: ChannelId) -> Result<(), ApiError> {
-        self.with_world(|world| world.set_archived(thread, false))
-    }
-
     /// Locks a thread, so that no messages can be sent to it.
     pub fn lock_thread(&self, thread: ChannelId) -> Result<(), ApiError> {
         self.with_world(|world| {

@@ -142,7 +142,7 @@ mod tests {
             names: Default::default(),
             merged: Vec::new(),
             kept: Default::default(),
-            considered: 0,
+            seen_revision: 0,
         }
     }
 

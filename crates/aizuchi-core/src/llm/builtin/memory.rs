@@ -124,7 +124,7 @@ mod tests {
             names: Default::default(),
             merged: Vec::new(),
             kept: Default::default(),
-            considered: 0,
+            seen_revision: 0,
         };
         let persona = Persona {
             name: "Aizuchi".to_owned(),

@@ -105,7 +105,7 @@ impl Keepers {
                 weeks.has_more = true;
                 break;
             }
-            let stored = self.cursors.weekly_note(&note.key).await?;
+            let stored = self.weekly_notes.weekly_note(&note.key).await?;
             let before = match stored {
                 // The message may still be on its way.
                 Some(StoredNote { state: NoteState::Sending, begun })
@@ -136,7 +136,7 @@ impl Keepers {
                 continue;
             }
             let begin = NoteChange::Begin { now, before };
-            if !self.cursors.change_weekly_note(note.key.clone(), begin).await? {
+            if !self.weekly_notes.change_weekly_note(note.key.clone(), begin).await? {
                 continue;
             }
             let state = match text {
@@ -149,7 +149,7 @@ impl Keepers {
             if state == NoteState::Sending {
                 continue;
             }
-            self.cursors.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
+            self.weekly_notes.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
             weeks.put(note.key);
         }
         Ok(left)

@@ -225,7 +225,7 @@ fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
     MemoryInput {
         merged: Vec::new(),
         kept: Default::default(),
-        considered: 0,
+        seen_revision: 0,
         key: MemoryKey { workspace: WorkspaceId::new("workspace"), scope, term },
         max_tokens: 300,
         sources: vec![

@@ -1,4 +1,5 @@
-//! The read side of the store in memory. Replay does not use it; the tests that run on all stores do.
+//! The read side of the store in memory. In a replay the inbox, commands and the agent read through it, and so do the
+//! tests that run on all stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

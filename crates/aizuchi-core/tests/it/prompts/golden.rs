@@ -450,7 +450,7 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
         names: Default::default(),
         merged: Vec::new(),
         kept: Default::default(),
-        considered: 0,
+        seen_revision: 0,
     };
     let (short, long) = (MemoryTerm::ShortTerm, MemoryTerm::LongTerm);
     vec![

@@ -91,13 +91,6 @@ pub async fn index_next_batch(
     Ok(until)
 }
 
-/// Indexes everything up to `newest`, in the caller's transaction.
-pub async fn index_all(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
-    drop_stale(connection, TermErasure::AtOnce).await?;
-    while index_next_batch(connection, newest, BatchSize::FULL).await? < newest {}
-    Ok(())
-}
-
 /// Removes the old text of messages that were changed or deleted in this transaction from the index.
 pub async fn drop_stale(
     connection: &mut Connection,
