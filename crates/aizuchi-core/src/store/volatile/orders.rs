@@ -102,7 +102,7 @@ impl VolatileState {
             orders.forgotten.retain(|(other, _)| other != user);
             orders.forgotten.push((user.clone(), truncate_to_milliseconds(*asked)));
             self.judge_calls.remove(&(workspace.clone(), user.clone()));
-            self.erase_person_of_web_calls(workspace, user);
+            self.erase_user_of_web_calls(workspace, user);
             self.forget_user(workspace, user, now);
             self.forget_orders_of(workspace, user);
             self.withdraw_standing_orders_of(workspace, user);
