@@ -45,7 +45,7 @@ pub struct ChannelDelays {
     pub asked: Option<SignedDuration>,
     /// The persona's, when it was not addressed.
     pub unasked: Option<SignedDuration>,
-    /// Those of people to each other, as learned in the channel.
+    /// Those of users to each other, as learned in the channel.
     pub people: Option<SignedDuration>,
 }
 

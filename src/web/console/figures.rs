@@ -78,7 +78,7 @@ struct WelcomeRow {
     address: String,
     /// The numbers of welcome, unwelcome and unclear posts.
     words: [String; 3],
-    /// The numbers of silences that a person broke, that nobody broke, and of others.
+    /// The numbers of silences that a user broke, that nobody broke, and of others.
     silences: [String; 3],
     labels: String,
     threshold: String,
@@ -120,7 +120,7 @@ struct CallRow {
     per_thousand: String,
 }
 
-/// How soon the persona answers in a channel, and how soon people do.
+/// How soon the persona answers in a channel, and how soon users do.
 struct DelayRow {
     name: String,
     bars: Vec<DelayBar>,

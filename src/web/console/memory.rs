@@ -1,4 +1,4 @@
-//! The memories of a workspace, a channel or a person. Entries and memos are edited in place, and the journal at the
+//! The memories of a workspace, a channel or a user. Entries and memos are edited in place, and the journal at the
 //! foot lists every change.
 
 pub mod versions;
@@ -42,7 +42,7 @@ struct MemoryPage<'a> {
     channels: Vec<(String, String, bool)>,
     person: String,
     reads_people: bool,
-    /// The requested person, if nothing is known about them.
+    /// The requested user, if nothing is known about them.
     nobody: Option<String>,
     withheld: Option<&'static str>,
     memories: Vec<MemoryView>,

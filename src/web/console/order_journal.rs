@@ -1,4 +1,4 @@
-//! The page of the orders that were given, and of the people who have opted out.
+//! The page of the orders that were given, and of the users who have opted out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,9 +38,9 @@ struct OrdersPage<'a> {
     orders: Vec<OrderRow>,
     orders_part: ListPart,
     opted_out: Vec<OptOutRow>,
-    /// Set if not all of the people are shown.
+    /// Set if not all of the users are shown.
     slice: Option<ListSlice>,
-    /// The people whom the config opts out.
+    /// The users whom the config opts out.
     in_config: Option<String>,
     /// The page to which forms return.
     back: String,
@@ -71,11 +71,11 @@ struct OptOutRow {
 pub struct OrdersPageQuery {
     workspace: String,
     before: Option<i64>,
-    /// The number of people who have opted out before those that are shown.
+    /// The number of users who have opted out before those that are shown.
     people_after: usize,
 }
 
-/// The number of people who have opted out per page. The API returns all.
+/// The number of users who have opted out per page. The API returns all.
 const PEOPLE: usize = 100;
 
 pub async fn page(
@@ -142,7 +142,7 @@ struct Names {
 }
 
 impl Names {
-    /// Reads the names that the orders and the people need.
+    /// Reads the names that the orders and the users need.
     async fn read(
         web: &Web,
         access: &Access,

@@ -74,7 +74,7 @@ struct TimelinePage<'a> {
     filter: FilterQuery,
     /// The requested name, if nobody has it.
     nobody: Option<String>,
-    /// The people with the requested name, if there are several.
+    /// The users with the requested name, if there are several.
     namesakes: Vec<NamesakeView>,
     rows: Vec<TimelineRow>,
     /// The address of the next older page, if there is one.
@@ -103,11 +103,11 @@ struct StandingOrderRow {
     is_draft: bool,
 }
 
-/// One of several people with the same name.
+/// One of several users with the same name.
 struct NamesakeView {
     name: String,
     id: String,
-    /// The address of the timeline with only this person's messages.
+    /// The address of the timeline with only this user's messages.
     address: String,
 }
 

@@ -37,12 +37,12 @@ pub struct ChannelWelcome {
     pub words: WelcomeCounts,
     /// What the judge chose not to answer.
     pub silences: WelcomeCounts,
-    /// How often a person declined a proposal.
+    /// How often a user declined a proposal.
     pub declined: u64,
     /// Why words were rated so: the count of each reason. A word may have several.
     pub word_reasons: BTreeMap<WelcomeReason, u64>,
     pub silence_reasons: BTreeMap<WelcomeReason, u64>,
-    /// The median time after which a person wrote where the persona was silent.
+    /// The median time after which a user wrote where the persona was silent.
     pub answered_after: Option<SignedDuration>,
     /// The number of labels from the last weeks from which a threshold can be learned.
     pub labels: usize,

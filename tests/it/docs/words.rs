@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::docs::{Page, markdown_below};
 
-/// People talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
+/// Users talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
 /// rooms, and room in the sense of space.
 #[test]
 fn a_room_is_the_local_room() {

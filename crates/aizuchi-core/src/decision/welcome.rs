@@ -3,7 +3,7 @@
 //!
 //! A post is unwelcome if users delete it, tell the persona to stop, or react to it negatively; it is welcome if they
 //! thank for it, reply to it, or react to it positively. Positive and negative signs together are unclear, and so is a
-//! post that users ignore. A silence is welcome if a person answered soon, and unwelcome if a question was never
+//! post that users ignore. A silence is welcome if a user answered soon, and unwelcome if a question was never
 //! answered. Proposed posts that a user declined are unwelcome.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
 pub const MAX_REPLIES: usize = 5;
 /// A mute within this time after a post is taken as a reaction to the post.
 pub const STOP_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// A person's answer within this time shows that the persona did not need to speak. A message that nobody followed up
+/// A user's answer within this time shows that the persona did not need to speak. A message that nobody followed up
 /// within it counts as unanswered, unless it has its own thread.
 pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// The probability from which a message counts as a reply to a post.
@@ -96,7 +96,7 @@ pub enum Aftermath {
 /// What happened after a post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostAftermath {
-    /// The first messages that people wrote below it or in its thread, oldest first.
+    /// The first messages that users wrote below it or in its thread, oldest first.
     pub replies: Vec<UserResponse>,
     /// The users' current reactions.
     pub reactions: Vec<Arc<str>>,
@@ -106,7 +106,7 @@ pub struct PostAftermath {
     pub is_muted: bool,
 }
 
-/// A person's message after a post.
+/// A user's message after a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserResponse {
     /// Whether it replies to the post, according to its thread or its link.
@@ -119,7 +119,7 @@ pub struct UserResponse {
 pub struct SilenceAftermath {
     /// Whether the newest messages ask something.
     pub asks: bool,
-    /// The delay until another person wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
+    /// The delay until another user wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
     pub answered: Option<SignedDuration>,
 }
 
@@ -185,7 +185,7 @@ pub struct RatedChoice {
     pub confidence: Option<f64>,
     /// The rating by what happened next, without a mark.
     pub rating: Rating,
-    /// The delay until a person wrote where the persona stayed silent.
+    /// The delay until a user wrote where the persona stayed silent.
     pub answered: Option<SignedDuration>,
 }
 

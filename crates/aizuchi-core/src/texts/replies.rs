@@ -6,7 +6,7 @@ texts! {
     over_budget:
         "I’ve used up my budget for now. Please ask me again later."
         / "いまは利用上限に達しています。しばらくしてからまた声をかけてください。";
-    /// For a user who has reached the hourly limit of answers per person.
+    /// For a user who has reached the hourly limit of answers per user.
     over_answers(most: u64):
         "I’ve answered you a lot within this hour; {most} answers are as many as I give one person. Please ask me again a "
         "little later; commands still work."

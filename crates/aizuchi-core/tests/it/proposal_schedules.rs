@@ -1,4 +1,4 @@
-//! Random schedules where posts need approval: people ask, mention, edit and delete, click late and twice, change
+//! Random schedules where posts need approval: users ask, mention, edit and delete, click late and twice, change
 //! modes and orders, and the process crashes. A proposal is posted at most once, and only if it was approved in
 //! time.
 

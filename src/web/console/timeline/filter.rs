@@ -56,12 +56,12 @@ pub enum Source {
     Search(String),
     /// Nobody has the requested name.
     Nobody,
-    /// These people have the requested name, so it is ambiguous.
+    /// These users have the requested name, so it is ambiguous.
     Namesakes(Vec<User>),
 }
 
 impl FilterQuery {
-    /// Returns the same filter for one person, without a cursor, as a query string.
+    /// Returns the same filter for one user, without a cursor, as a query string.
     pub fn address_of_person(&self, person: &User) -> String {
         let person = person.id.to_string();
         Self { person, ..self.clone() }.address("")
@@ -92,7 +92,7 @@ impl FilterQuery {
 }
 
 impl Filter {
-    /// The person and the search text are ignored for visitors who may not read the messages.
+    /// The user and the search text are ignored for visitors who may not read the messages.
     pub async fn parse(
         web: &Web,
         channel: &Channel,

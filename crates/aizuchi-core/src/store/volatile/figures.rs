@@ -151,7 +151,7 @@ impl VolatileState {
         found.into_values().collect()
     }
 
-    /// Whether a question is open: no other person wrote soon after it or in its thread, and the persona did not owe it
+    /// Whether a question is open: no other user wrote soon after it or in its thread, and the persona did not owe it
     /// an answer.
     fn is_open(
         &self,
@@ -267,7 +267,7 @@ fn call_sum(
     })
 }
 
-/// Whether a message may be a person's question.
+/// Whether a message may be a user's question.
 fn may_ask(record: &MessageRecord) -> bool {
     let message = &record.message;
     message.text.contains(['?', '？'])

@@ -213,7 +213,7 @@ impl VolatileState {
         }
     }
 
-    /// Changes the settings that people ordered in a workspace.
+    /// Changes the settings that users ordered in a workspace.
     fn change_setting(&mut self, workspace: WorkspaceId, change: OrderedChange) {
         let orders = self.orders.entry(workspace).or_default();
         let known = std::mem::take(&mut orders.settings);
