@@ -184,7 +184,7 @@ pub async fn page(
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
         },
         nobody: matches!(filter.source, Source::Nobody)
-            .then(|| texts::console::nobody_named(language, query.person.trim())),
+            .then(|| texts::console::nobody_named(language, query.user.trim())),
         namesakes: match &filter.source {
             Source::Namesakes(users) => {
                 users.iter().map(|user| namesake(user, &query, &address)).collect()
@@ -268,6 +268,6 @@ fn namesake(user: &User, query: &FilterQuery, address: &str) -> NamesakeView {
     NamesakeView {
         name: user.name.to_string(),
         id: user.id.to_string(),
-        address: format!("{address}?{}", query.address_of_person(user)),
+        address: format!("{address}?{}", query.address_of_user(user)),
     }
 }
