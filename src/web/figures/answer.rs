@@ -202,7 +202,7 @@ pub(crate) async fn figures(
         id: delays.channel,
         addressed_seconds: delays.asked.map(|asked| asked.as_secs_f64()),
         unasked_seconds: delays.unasked.map(|unasked| unasked.as_secs_f64()),
-        people_seconds: delays.people.map(|people| people.as_secs_f64()),
+        people_seconds: delays.users.map(|users| users.as_secs_f64()),
     };
     let count = |mark: Mark| marks.iter().filter(|found| found.mark == mark).count();
     Ok(Json(FiguresAnswer {

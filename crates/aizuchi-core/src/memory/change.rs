@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_pinned_or_removed_outlives_a_new_version() {
+    fn what_users_pinned_or_removed_outlives_a_new_version() {
         let (birthday, tea) = (
             entry(3, "Mia's birthday is on May 3rd", &["a"]),
             entry(4, "Tom likes green tea", &["b"]),
