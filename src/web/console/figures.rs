@@ -77,7 +77,7 @@ struct WelcomeRow {
     name: String,
     address: String,
     /// The numbers of welcome, unwelcome and unclear posts.
-    words: [String; 3],
+    posts: [String; 3],
     /// The numbers of silences that a user broke, that nobody broke, and of others.
     silences: [String; 3],
     labels: String,
@@ -85,7 +85,7 @@ struct WelcomeRow {
     /// The heading of the details.
     details: String,
     /// Each reason with its count.
-    word_reasons: Vec<(&'static str, u64)>,
+    post_reasons: Vec<(&'static str, u64)>,
     silence_reasons: Vec<(&'static str, u64)>,
     /// `None` if nothing was proposed, or all of it was approved.
     declined: Option<u64>,
@@ -355,7 +355,7 @@ impl Writer<'_> {
         let row = |(channel, welcome): (&ChannelId, &ChannelWelcome)| WelcomeRow {
             name: self.name(channel),
             address: channel_address(workspace, channel),
-            words: counts(welcome.words),
+            posts: counts(welcome.posts),
             silences: counts(welcome.silences),
             labels: match welcome.labels_missing() {
                 0 => thousands(welcome.labels as u64),
@@ -363,7 +363,7 @@ impl Writer<'_> {
             },
             threshold: self.threshold(welcome.threshold),
             details: texts::welcome::details(self.language, &self.name(channel)),
-            word_reasons: self.reasons(&welcome.word_reasons),
+            post_reasons: self.reasons(&welcome.post_reasons),
             silence_reasons: self.reasons(&welcome.silence_reasons),
             declined: Some(welcome.declined).filter(|declined| *declined > 0),
             answered_after: welcome

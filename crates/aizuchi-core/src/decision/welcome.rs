@@ -207,7 +207,7 @@ impl Aftermath {
 
     pub fn rate(&self) -> Rating {
         match self {
-            Aftermath::Post(word) => word.rate(),
+            Aftermath::Post(post) => post.rate(),
             Aftermath::Silence(silence) => silence.rate(),
             Aftermath::Declined => {
                 Rating { welcome: Reception::Unwelcome, reasons: vec![WelcomeReason::Declined] }
@@ -316,7 +316,7 @@ mod tests {
         PersonAnswered, PersonAnsweredLate, Thanked, ToldToStop, WentOn,
     };
 
-    fn word(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
+    fn post(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
         let reply = |(is_to_it, text): &(bool, &str)| UserResponse {
             is_to_it: *is_to_it,
             text: (*text).into(),
@@ -329,39 +329,39 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_rated_by_what_people_did_next() {
+    fn a_post_is_rated_by_what_users_did_next() {
         let none = PostAftermath::default();
-        for (word, welcome, reasons) in [
+        for (post, welcome, reasons) in [
             (none.clone(), Reception::Unclear, vec![Died]),
-            (word(&[(false, "the shed is open")], &[]), Reception::Unclear, vec![WentOn]),
-            (word(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
-            (word(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
-            (word(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
+            (post(&[(false, "the shed is open")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
+            (post(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
+            (post(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
             // The second is addressed to another user.
             (
-                word(&[(false, "I have it"), (false, "thank you")], &[]),
+                post(&[(false, "I have it"), (false, "thank you")], &[]),
                 Reception::Unclear,
                 vec![WentOn],
             ),
-            (word(&[], &["👍"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["👍🏽"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["❤️"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["🙅‍♀️"]), Reception::Unwelcome, vec![Disliked]),
-            (word(&[], &["👎"]), Reception::Unwelcome, vec![Disliked]),
-            (word(&[], &["👍", "👎"]), Reception::Unclear, vec![Liked, Disliked]),
-            (word(&[], &["👀"]), Reception::Unclear, vec![Noticed, Died]),
+            (post(&[], &["👍"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["👍🏽"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["❤️"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["🙅‍♀️"]), Reception::Unwelcome, vec![Disliked]),
+            (post(&[], &["👎"]), Reception::Unwelcome, vec![Disliked]),
+            (post(&[], &["👍", "👎"]), Reception::Unclear, vec![Liked, Disliked]),
+            (post(&[], &["👀"]), Reception::Unclear, vec![Noticed, Died]),
             (
-                word(&[(false, "so it goes")], &[":parrot:"]),
+                post(&[(false, "so it goes")], &[":parrot:"]),
                 Reception::Unclear,
                 vec![Noticed, WentOn],
             ),
-            (word(&[(true, "no")], &["🤦"]), Reception::Unclear, vec![Answered, Disliked]),
-            (word(&[(false, "stop!")], &["👍"]), Reception::Unwelcome, vec![ToldToStop]),
-            (word(&[(true, "@Aizuchi 黙って。")], &[]), Reception::Unwelcome, vec![ToldToStop]),
-            (word(&[(false, "hm"), (false, "stop")], &[]), Reception::Unclear, vec![WentOn]),
-            (word(&[(false, "stop the pump")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(true, "no")], &["🤦"]), Reception::Unclear, vec![Answered, Disliked]),
+            (post(&[(false, "stop!")], &["👍"]), Reception::Unwelcome, vec![ToldToStop]),
+            (post(&[(true, "@Aizuchi 黙って。")], &[]), Reception::Unwelcome, vec![ToldToStop]),
+            (post(&[(false, "hm"), (false, "stop")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(false, "stop the pump")], &[]), Reception::Unclear, vec![WentOn]),
             (
-                PostAftermath { is_muted: true, ..word(&[(true, "thanks")], &["🎉"]) },
+                PostAftermath { is_muted: true, ..post(&[(true, "thanks")], &["🎉"]) },
                 Reception::Unwelcome,
                 vec![ToldToStop],
             ),
@@ -371,7 +371,7 @@ mod tests {
                 vec![Deleted, ToldToStop],
             ),
         ] {
-            let aftermath = Aftermath::Post(word);
+            let aftermath = Aftermath::Post(post);
             assert_eq!(aftermath.rate(), Rating { welcome, reasons }, "{aftermath:?}");
         }
     }
