@@ -241,7 +241,7 @@ impl Agent {
         }
         let about = metadata.about.as_ref()?;
         if !self.is_message_present(context, about) {
-            let why = texts::replies::line_deleted(self.persona.language);
+            let why = texts::replies::message_deleted(self.persona.language);
             return Some(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if item.reaction_to.is_some() {

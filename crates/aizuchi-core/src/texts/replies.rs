@@ -51,7 +51,7 @@ texts! {
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
     people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
     /// The message that the reply is about.
-    line_deleted: "the message was deleted" / "対象の発言が削除されました";
+    message_deleted: "the message was deleted" / "対象の発言が削除されました";
     /// Replaces a key or a token.
     secret_removed: "[secret removed]" / "[秘密情報を削除]";
     too_late: "the moment had passed" / "話すタイミングを逃しました";
