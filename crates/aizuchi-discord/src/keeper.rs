@@ -152,7 +152,7 @@ impl DiscordPlatform {
         let found = self.call(&call).await.map_err(history_error)?;
         let Some(messages) = found.as_array() else {
             self.record_malformed_response(&call);
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+            return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
         let own = self.identity.user.to_string();
         let is_own = |message: &&Value| message["author"]["id"] == own.as_str();

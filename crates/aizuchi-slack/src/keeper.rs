@@ -127,7 +127,7 @@ impl SlackPlatform {
         let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
         let Some(messages) = page["messages"].as_array() else {
             self.incidents.record_malformed(MalformedInput::Response, HISTORY);
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+            return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
         // Newest first.
         let oldest = messages.last().and_then(|message| parse_ts(&message["ts"]));

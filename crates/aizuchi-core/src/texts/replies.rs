@@ -49,7 +49,7 @@ texts! {
         / "記憶をバックアップから戻す前に、もう答えていたようです";
     /// A message that the draft was made from has changed.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
-    people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
+    users_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
     /// The message that the reply is about.
     message_deleted: "the message was deleted" / "対象の発言が削除されました";
     /// Replaces a key or a token.
