@@ -1,4 +1,4 @@
-//! A minute of two scripted people in the local room, on the real pipeline. Only what the people say is scripted: what
+//! A minute of two scripted users in the local room, on the real pipeline. Only what the users say is scripted: what
 //! the persona does is decided as always, and each caption is made from the decision in the ledger.
 
 pub mod script;

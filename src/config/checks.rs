@@ -78,7 +78,7 @@ fn check_own_models(
 }
 
 /// Checks that the built-in rules speak unasked in a workspace only if the config says so. Without a mode, the mode of
-/// the model in `agents` applies everywhere, but the built-in rules are too simple to decide when to interrupt people.
+/// the model in `agents` applies everywhere, but the built-in rules are too simple to decide when to interrupt users.
 fn check_builtin_judges(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let is_builtin = |own: &OwnModels| {
         let judge = own.rules().judgment.and_then(|name| config.models.named.get(&*name));

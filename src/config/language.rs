@@ -1,4 +1,4 @@
-//! The language that people see.
+//! The language that users see.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -39,7 +39,7 @@ impl Config {
             },
             limits: WebLimits {
                 per_answer: self.tools.web_calls_per_answer.most(),
-                per_person_per_day: self.tools.web_calls_per_person_per_day.most(),
+                per_user_per_day: self.tools.web_calls_per_person_per_day.most(),
                 per_day: self.tools.web_calls_per_day.most(),
             },
         })

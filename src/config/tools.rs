@@ -89,7 +89,7 @@ impl WebSearchConfig {
 }
 
 impl Default for ToolsConfig {
-    /// Defaults that suit a team: an answer that needs a search and a few pages, and some such answers for each person.
+    /// Defaults that suit a team: an answer that needs a search and a few pages, and some such answers for each user.
     fn default() -> Self {
         Self {
             web_fetch: None,

@@ -9,7 +9,7 @@ use aizuchi_core::rules::PostTiming;
 /// The value of [`TunedSetting::Wait`] where the wait is not fixed. A fixed wait may be 0.
 pub const ADAPTIVE: f64 = -1.0;
 /// With at least this `max_share`, the gate `share` never closes in a replay, because each post follows a message by a
-/// person.
+/// human user.
 const REACHABLE_SHARE: f64 = 0.5;
 
 /// A setting of the `response` section.

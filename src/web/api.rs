@@ -15,7 +15,7 @@ use crate::web::access::{Access, Visitor};
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::{
-    AddedChannelView, ChannelView, MarkedDecisionView, MessageView, PersonView,
+    AddedChannelView, ChannelView, ListedUser, MarkedDecisionView, MessageView,
 };
 use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -259,42 +259,44 @@ pub async fn add_channel(
 
 /// The people of a workspace.
 #[derive(Serialize, JsonSchema)]
-pub struct PeopleAnswer {
-    people: Vec<PersonView>,
+#[schemars(rename = "PeopleAnswer")]
+pub struct UsersAnswer {
+    #[serde(rename = "people")]
+    users: Vec<ListedUser>,
 }
 
 pub async fn users(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult<PeopleAnswer> {
+) -> ApiResult<UsersAnswer> {
     let workspace = workspaces::named(&web, query).await?;
     if workspace == workspace_id() {
-        let people = views::users(&web.room.user_names());
-        return Ok(Json(PeopleAnswer { people }));
+        let users = views::users(&web.room.user_names());
+        return Ok(Json(UsersAnswer { users }));
     }
     if visitor.access.role().is_none() {
         return Err(Refusal::PeopleWithheld.into());
     }
     let users = web.archive.users(&workspace).await?;
-    let view = |user: &User| PersonView {
+    let view = |user: &User| ListedUser {
         id: Some(user.id.to_string()),
         name: user.name.clone(),
         bot: Some(user.kind != AuthorKind::Human),
     };
-    Ok(Json(PeopleAnswer { people: users.iter().map(view).collect() }))
+    Ok(Json(UsersAnswer { users: users.iter().map(view).collect() }))
 }
 
 pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<PersonView>), ApiProblem> {
+) -> Result<(StatusCode, Json<ListedUser>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Name))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(Refusal::Room)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(PersonView { id: None, name, bot: None })))
+    Ok((status, Json(ListedUser { id: None, name, bot: None })))
 }
 
 #[derive(Deserialize, JsonSchema)]

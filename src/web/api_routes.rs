@@ -13,7 +13,7 @@ use crate::web::api::messages::{
     WrittenAnswer,
 };
 use crate::web::api::{
-    ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, PeopleAnswer, RoomAnswer,
+    ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
 use crate::web::consents::{CallBody, CallsAnswer};
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
@@ -33,7 +33,7 @@ use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::proposals::{ProposalBody, ProposalsAnswer};
 use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
 use crate::web::trust::TrustBody;
-use crate::web::views::{AddedChannelView, PersonView, SpendingView};
+use crate::web::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
@@ -271,7 +271,7 @@ fn channels() -> Vec<Endpoint> {
             get(api::users),
         )
         .query::<WorkspaceQuery>()
-        .answers::<PeopleAnswer>(),
+        .answers::<UsersAnswer>(),
         Endpoint::new(
             ("POST", "/api/people"),
             ("addPerson", topic),
@@ -279,7 +279,7 @@ fn channels() -> Vec<Endpoint> {
             post(api::add_user),
         )
         .body::<NameBody>()
-        .answers_with::<PersonView>(201),
+        .answers_with::<ListedUser>(201),
         Endpoint::new(("GET", "/api/room"), ("getRoom", topic), texts::get_room, get(api::room))
             .query::<WorkspaceQuery>()
             .answers::<RoomAnswer>(),

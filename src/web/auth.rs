@@ -211,7 +211,7 @@ pub(super) async fn require_access(
 fn add_security_headers(headers: &mut HeaderMap) {
     let policy = "default-src 'self'; img-src 'self' data:; form-action 'self'; \
                   frame-ancestors 'none'; base-uri 'none'";
-    // Files that people have sent have a stricter policy.
+    // Files that users have sent have a stricter policy.
     let policy = HeaderValue::from_static(policy);
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -45,8 +45,8 @@ pub struct ChannelDelays {
     pub asked: Option<SignedDuration>,
     /// The persona's, when it was not addressed.
     pub unasked: Option<SignedDuration>,
-    /// Those of people to each other, as learned in the channel.
-    pub people: Option<SignedDuration>,
+    /// Those of users to each other, as learned in the channel.
+    pub users: Option<SignedDuration>,
 }
 
 impl PeriodFigures {
@@ -80,15 +80,15 @@ impl PeriodFigures {
 }
 
 fn delays(total: &Figures, learned: Vec<(ChannelId, ReplyDelays)>) -> Vec<ChannelDelays> {
-    let of_channel = |(channel, people): (ChannelId, ReplyDelays)| {
+    let of_channel = |(channel, users): (ChannelId, ReplyDelays)| {
         let own = |is_addressed: bool| {
             median(total.delays.get(&(channel.clone(), is_addressed)).cloned()?)
         };
-        let (asked, unasked, people) = (own(true), own(false), people.median());
-        ChannelDelays { channel, asked, unasked, people }
+        let (asked, unasked, users) = (own(true), own(false), users.median());
+        ChannelDelays { channel, asked, unasked, users }
     };
     let all = learned.into_iter().map(of_channel);
-    all.filter(|it| it.asked.or(it.unasked).or(it.people).is_some()).collect()
+    all.filter(|it| it.asked.or(it.unasked).or(it.users).is_some()).collect()
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
             channel: tea,
             asked: Some(SignedDuration::from_secs(5)),
             unasked: Some(SignedDuration::from_secs(60)),
-            people: None,
+            users: None,
         };
         assert_eq!(delays(&total, learned.into()), [expected]);
     }

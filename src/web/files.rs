@@ -1,4 +1,4 @@
-//! The files that people send in the local room. Anybody in the room can send them and everybody there sees them, so
+//! The files that users send in the local room. Anybody in the room can send them and everybody there sees them, so
 //! no file is served to a browser as a page of ours.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The marks with which people rate afterwards whether a decision was right.
+//! The marks with which users rate afterwards whether a decision was right.
 
 use std::sync::Arc;
 

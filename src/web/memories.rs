@@ -24,7 +24,7 @@ use aizuchi_core::store::order::Order;
 
 /// The maximum number of threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;
-/// The maximum number of threads of a channel in which a person is searched for.
+/// The maximum number of threads of a channel in which a user is searched for.
 const MAX_SEARCHED_THREADS: usize = 10_000;
 /// The maximum length of an entry that a person writes, in characters.
 const MAX_ENTRY_LENGTH: usize = 1000;
@@ -130,7 +130,7 @@ pub async fn read(
     Ok(current)
 }
 
-/// Returns the current memories of a workspace with all of its threads, to search for a person.
+/// Returns the current memories of a workspace with all of its threads, to search for a user.
 pub async fn read_all(web: &Web, workspace: &WorkspaceId) -> Result<CurrentMemories, ApiProblem> {
     let memories = web.store.memories(workspace).await?;
     let mut current = CurrentMemories { memories, is_cut: false };

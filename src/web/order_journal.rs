@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::refusal::Refusal;
-use crate::web::views::PersonView;
+use crate::web::views::ListedUser;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, UserId, Visibility, WorkspaceId};
@@ -109,7 +109,7 @@ pub async fn read(
 /// The users who have opted out, by id. Visitors who may not read public channels see ids in place of names.
 #[derive(Serialize, JsonSchema)]
 pub struct OptOutsAnswer {
-    opted_out: Vec<PersonView>,
+    opted_out: Vec<ListedUser>,
 }
 
 /// `GET /api/opt-outs`.
@@ -122,11 +122,11 @@ pub async fn opt_outs(
     let opted_out = opted_out(&web, &visitor.access, &workspace).await?;
     let ids = opted_out.iter().cloned().collect();
     let names = user_names(&web, &visitor.access, &workspace, &ids).await?;
-    let person = |id: UserId| {
+    let listed = |id: UserId| {
         let name = names.get(&id).cloned().unwrap_or_else(|| id.to_string().into());
-        PersonView { id: Some(id.to_string()), name, bot: None }
+        ListedUser { id: Some(id.to_string()), name, bot: None }
     };
-    Ok(Json(OptOutsAnswer { opted_out: opted_out.into_iter().map(person).collect() }))
+    Ok(Json(OptOutsAnswer { opted_out: opted_out.into_iter().map(listed).collect() }))
 }
 
 /// Returns the users who have opted out. Only visitors who may give orders read them.

@@ -1,6 +1,6 @@
 //! An in-memory cache of the most recently computed reports, so that a report that is viewed again is shown at once.
 //!
-//! A report quotes what people wrote. New messages and decisions only add to it, so a cached report stays valid: it is
+//! A report quotes what users wrote. New messages and decisions only add to it, so a cached report stays valid: it is
 //! shown with its time while a newer one is computed. Whatever removes or hides something (an edit, a deletion, each
 //! page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises
 //! the store's count of erasures. A report belongs to the count from before it was read. It is dropped as soon as the

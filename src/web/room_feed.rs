@@ -170,8 +170,8 @@ impl RoomFeed {
     /// Returns a snapshot of the room: its channels, its users, and the persona's mode and mutes.
     pub async fn room_event(&self) -> Result<Bytes, StoreError> {
         let (channels, muted_until) = views::participation(&self.room.controls().await?);
-        let people = views::users(&self.room.user_names());
-        let room = json!({ "channels": channels, "muted_until": muted_until, "people": people });
+        let users = views::users(&self.room.user_names());
+        let room = json!({ "channels": channels, "muted_until": muted_until, "people": users });
         Ok(event("room", &room, None))
     }
 

@@ -149,7 +149,8 @@ pub fn spending(
 
 /// A user. In the local room, a person is identified by the name alone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PersonView {
+#[schemars(rename = "PersonView")]
+pub struct ListedUser {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub name: Arc<str>,
@@ -157,8 +158,8 @@ pub struct PersonView {
     pub bot: Option<bool>,
 }
 
-pub fn users(names: &[Arc<str>]) -> Vec<PersonView> {
-    names.iter().map(|name| PersonView { id: None, name: name.clone(), bot: None }).collect()
+pub fn users(names: &[Arc<str>]) -> Vec<ListedUser> {
+    names.iter().map(|name| ListedUser { id: None, name: name.clone(), bot: None }).collect()
 }
 
 /// A message. If the visitor may not read it, `user`, `text` and `html` are null.

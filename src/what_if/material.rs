@@ -70,7 +70,7 @@ impl Material {
         })
     }
 
-    /// Returns the number of messages by people in the days in question.
+    /// Returns the number of messages by human users in the days in question.
     pub fn heard(&self) -> usize {
         let is_heard = |stored: &&StoredMessage| {
             stored.message.at >= self.since && stored.message.author.kind == AuthorKind::Human

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_have_ordered_is_in_force() {
+    fn what_users_have_ordered_is_in_force() {
         let order = |setting| SettingOverride {
             scope: SettingScope::Channel(channel().id),
             setting,

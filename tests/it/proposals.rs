@@ -70,7 +70,7 @@ async fn words_are_approved_changed_or_declined() {
     let told = "somebody has already decided about this proposal";
     assert_eq!(late, (409, json!({ "error": told })));
 
-    // Other words are posted instead of the proposed ones.
+    // Another text is posted instead of the proposed one.
     let say = async |user: &str, text: &str| {
         let body = json!({ "channel": "random", "user": user, "text": text });
         program.post(&body).await.1

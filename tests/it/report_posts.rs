@@ -99,7 +99,7 @@ fn what_the_page_offers_is_what_was_measured() {
     }
 }
 
-/// Where the history says what answers what, a question is open however many people wrote after it about something else.
+/// Where the history says what answers what, a question is open however many users wrote after it about something else.
 #[test]
 fn a_question_without_an_answer_is_not_one_without_a_message() {
     let said = |id: &str, minutes: i64, author: &str, text: &str| {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::{ChannelId, MessageId, UserId};
 
-/// Returns how many of the other companions speak before this one when this message is the newest of a person: 0 for
+/// Returns how many of the other companions speak before this one when this message is the newest by a human: 0 for
 /// exactly one of them. The order depends only on the companions and on ids that all installations get from the
 /// platform, and differs for each message.
 pub fn rank(

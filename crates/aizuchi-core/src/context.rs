@@ -495,7 +495,7 @@ impl Context {
     }
 
     /// Returns the first post of another companion since this message of the target, there or in the message's thread,
-    /// unless a person asked for it with a mention.
+    /// unless a human user asked for it with a mention.
     pub fn companion_since(&self, message: &MessageId) -> Option<&Arc<Message>> {
         if self.companions.is_empty() {
             return None;
@@ -522,7 +522,7 @@ impl Context {
     }
 }
 
-/// Whether a person mentioned the author of a message before it.
+/// Whether a human user mentioned the author of a message before it.
 fn was_asked(said: &Message, messages: &[Arc<Message>]) -> bool {
     let asks = |other: &Arc<Message>| {
         other.is_human()

@@ -117,7 +117,7 @@ pub struct Memory {
     pub key: MemoryKey,
     /// The entries, oldest first.
     pub entries: Vec<MemoryEntry>,
-    /// Entries that people removed. They appear only in prompts that fold memories, and are not remembered again.
+    /// Entries that users removed. They appear only in prompts that fold memories, and are not remembered again.
     pub removed: Vec<MemoryEntry>,
     /// Messages that lost their entry because another source message of it was withdrawn. They are remembered again.
     pub orphaned_messages: Vec<MessageRef>,

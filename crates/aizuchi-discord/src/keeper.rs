@@ -152,7 +152,7 @@ impl DiscordPlatform {
         let found = self.call(&call).await.map_err(history_error)?;
         let Some(messages) = found.as_array() else {
             self.record_malformed_response(&call);
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+            return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
         let own = self.identity.user.to_string();
         let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
@@ -169,7 +169,7 @@ impl DiscordPlatform {
         })
     }
 
-    /// Applies a click, or opens the form for other words. The click is confirmed to Discord immediately; the user is
+    /// Applies a click, or opens the form for another text. The click is confirmed to Discord immediately; the user is
     /// told if it had no effect.
     pub(super) async fn answer_click(&self, interaction: &Value) {
         match parse_click(interaction) {
@@ -198,7 +198,7 @@ impl DiscordPlatform {
         self.send_response(interaction, kind, data).await;
     }
 
-    /// Posts the words of a submitted form. Discord closes the form; the user is told if it had no effect.
+    /// Posts the text of a submitted form. Discord closes the form; the user is told if it had no effect.
     pub(super) async fn answer_form(&self, interaction: &Value) {
         self.confirm(interaction).await;
         let Some(form) = parse_form(interaction) else { return };
@@ -280,7 +280,7 @@ fn form_data(form: &EditForm) -> Value {
     })
 }
 
-/// Parses a submitted form for other words. Returns `None` for any other interaction.
+/// Parses a submitted form for another text. Returns `None` for any other interaction.
 fn parse_form(interaction: &Value) -> Option<FilledForm> {
     let data = &interaction["data"];
     let id = non_empty_str(&data["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
@@ -337,9 +337,9 @@ fn question_text(question: &KeeperQuestion) -> String {
 
 fn question_buttons(question: &KeeperQuestion) -> Vec<Value> {
     let (workspace, key) = (&question.workspace, question.subject.key());
-    let buttons = question.buttons.iter().map(|(button, words)| {
+    let buttons = question.buttons.iter().map(|(button, label)| {
         let id = format!("{QUESTION_PREFIX}{}/{key}/{workspace}", button.name());
-        json!({ "type": BUTTON, "style": SECONDARY, "label": words, "custom_id": id })
+        json!({ "type": BUTTON, "style": SECONDARY, "label": label, "custom_id": id })
     });
     buttons.collect()
 }

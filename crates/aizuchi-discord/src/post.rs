@@ -251,7 +251,9 @@ impl DiscordPlatform {
                 Err(error) => return Err(history_error(error)),
             };
             let Value::Array(page) = page else {
-                return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+                return Err(PlatformError::OutcomeUnknown(
+                    "the history has no messages".to_owned(),
+                ));
             };
             if let Some(found) = page.iter().find(|message| fingerprint.matches(message)) {
                 return Ok(self.to_posted(&found["id"], thread));

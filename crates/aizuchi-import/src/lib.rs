@@ -23,7 +23,7 @@ use crate::kotonoha::threads::SeparateThreads;
 use crate::message_ids::MessageIds;
 use crate::opening::OpeningChannels;
 use crate::restrict::restrict;
-use crate::streamed::{BatchLimits, StreamedMessage, StreamedPeople, next_batch};
+use crate::streamed::{BatchLimits, StreamedAuthors, StreamedMessage, next_batch};
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -49,7 +49,7 @@ pub struct ImportData {
     pub channels: Vec<Channel>,
     pub users: Vec<User>,
     /// What is known about the streamed messages as a whole.
-    pub streamed: StreamedPeople,
+    pub streamed: StreamedAuthors,
     /// Where the ids of the messages come from.
     pub ids: MessageIds,
     pub memories: Vec<ImportedMemory>,
@@ -136,7 +136,7 @@ impl ImportData {
             workspace,
             channels: Vec::new(),
             users: Vec::new(),
-            streamed: StreamedPeople::default(),
+            streamed: StreamedAuthors::default(),
             ids: MessageIds::default(),
             memories: Vec::new(),
             memos: Vec::new(),

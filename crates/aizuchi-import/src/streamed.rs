@@ -36,7 +36,7 @@ pub struct StreamedMessage {
 
 /// What is known about all messages of a stream together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StreamedPeople {
+pub struct StreamedAuthors {
     /// The authors of the messages.
     pub authors: HashSet<UserId>,
     /// The number of messages that are left out because their authors have been forgotten.

@@ -25,7 +25,7 @@ use aizuchi_core::texts;
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
-/// The `callback_id` of the form for editing the words, and its field.
+/// The `callback_id` of the form for editing the text, and its field.
 const EDIT_FORM: &str = "aizuchi_words";
 const WORDS_BLOCK: &str = "words";
 const WORDS_FIELD: &str = "text";
@@ -127,7 +127,7 @@ impl SlackPlatform {
         let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
         let Some(messages) = page["messages"].as_array() else {
             self.incidents.record_malformed(MalformedInput::Response, HISTORY);
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+            return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
         // Newest first.
         let oldest = messages.last().and_then(|message| parse_ts(&message["ts"]));
@@ -147,7 +147,7 @@ impl SlackPlatform {
         })
     }
 
-    /// Applies a click, or opens the form for other words. Returns the text to show to the user, if neither the
+    /// Applies a click, or opens the form for another text. Returns the text to show to the user, if neither the
     /// question nor the form gives feedback.
     pub(super) async fn answer_click(&self, payload: &Value) -> Option<&'static str> {
         let click = parse_click(&self.identity.workspace, payload)?;
@@ -171,7 +171,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Posts the words of a submitted form. Returns the error to show in the form, or `None` to close it.
+    /// Posts the text of a submitted form. Returns the error to show in the form, or `None` to close it.
     pub(super) async fn answer_form(&self, payload: &Value) -> Option<&'static str> {
         let form = parse_form(&self.identity.workspace, payload)?;
         self.keepers.submit(form).await
@@ -208,7 +208,7 @@ fn form_view(form: &EditForm) -> Value {
     })
 }
 
-/// Parses a submitted form for other words. Returns `None` for any other payload.
+/// Parses a submitted form for another text. Returns `None` for any other payload.
 fn parse_form(workspace: &WorkspaceId, payload: &Value) -> Option<FilledForm> {
     let view = &payload["view"];
     if payload["type"] != "view_submission" || view["callback_id"] != EDIT_FORM {
@@ -254,8 +254,8 @@ fn message(channel: &str, text: &str, blocks: &Value) -> Vec<(&'static str, Stri
 
 fn question_blocks(question: &KeeperQuestion) -> Value {
     let key = question.subject.key();
-    let buttons = question.buttons.iter().map(|(button, words)| {
-        let text = json!({ "type": "plain_text", "text": words });
+    let buttons = question.buttons.iter().map(|(button, label)| {
+        let text = json!({ "type": "plain_text", "text": label });
         json!({ "type": "button", "action_id": button.name(), "text": text, "value": key })
     });
     let mut blocks = to_sections(&question.heading);

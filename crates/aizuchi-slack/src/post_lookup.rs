@@ -156,7 +156,7 @@ impl SlackPlatform {
         self.post_lookups.save(&item.key, lookup);
         let page = page.map_err(read_error)?;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+            return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
         let recorded = self.record_limit(found, next_cursor(&page).is_some()).await;
         recorded.map_err(|error| PlatformError::OutcomeUnknown(error.to_string()))?;

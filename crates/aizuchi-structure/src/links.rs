@@ -73,7 +73,7 @@ struct Scene<'a> {
     /// How many messages each user wrote.
     counts: Vec<(u32, usize)>,
     /// The number of users who take part, in classes.
-    people: usize,
+    users: usize,
     /// The share of the messages that address a user, in sixths.
     naming: usize,
     /// The typical gap between two messages, in seconds.
@@ -132,7 +132,7 @@ impl<'a> Scene<'a> {
             }
         }
         let is_newcomer = !counts.iter().any(|(user, _)| *user == author);
-        let people = match counts.len() + usize::from(is_newcomer) {
+        let users = match counts.len() + usize::from(is_newcomer) {
             0..=2 => 0,
             3 => 1,
             4..=5 => 2,
@@ -151,7 +151,7 @@ impl<'a> Scene<'a> {
             called_since: called.filter(|called| own_last.is_none_or(|own| *called > own)),
             last_to: own.into_iter().find_map(|other| other.addressee),
             counts,
-            people,
+            users,
             naming: (addressing * 6).checked_div(window.len()).unwrap_or(0).min(5),
             tempo: typical_gap(window),
         }
@@ -185,13 +185,13 @@ impl<'a> Scene<'a> {
         let gaps = last.map_or(8, |last| doubling_bucket(self.since(last) / self.tempo, 8));
         set.one_of("new: pause in gaps", 9, gaps);
         set.one_of("new: naming", 6, self.naming);
-        set.one_of("new: people", 5, self.people);
+        set.one_of("new: people", 5, self.users);
         let own = usize::from(self.own_last.is_some());
         let asking = usize::from(message.is_asking()) * 4 + usize::from(is_addressing) * 2 + own;
         set.one_of("new: asking, addressing, known", 8, asking);
         let own = self.own_last.map(|own| 1 + usize::from(self.window[own].addressee.is_some()));
         set.one_of("new: own last message addressed", 3, own.unwrap_or(0));
-        set.one_of("new: kind, people", Kind::COUNT * 5, self.kind * 5 + self.people);
+        set.one_of("new: kind, people", Kind::COUNT * 5, self.kind * 5 + self.users);
         set.flag("new: bot", message.is_bot);
         set.flag("new: first message", last.is_none());
     }
@@ -267,7 +267,7 @@ impl<'a> Scene<'a> {
         set.one_of("parent's length", 8, doubling_bucket(parent.length as f64 / 2.0, 8));
         set.one_of("authors between, same author", 12, walk.seen.len().min(5) * 2 + same);
         set.one_of("others' messages between, same author", 12, walk.others.min(5) * 2 + same);
-        let crowd = (self.people * 4 + walk.others.min(3)) * 2 + same;
+        let crowd = (self.users * 4 + walk.others.min(3)) * 2 + same;
         set.one_of("people, others' messages between, same author", 40, crowd);
         set.flag("parent is a bot's", parent.is_bot);
         let is_partner = self.last_to == Some(parent.author);

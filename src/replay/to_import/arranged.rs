@@ -20,7 +20,7 @@ use aizuchi_core::memory::asker::signer;
 use aizuchi_core::store::FORGOTTEN_USER_ID;
 use aizuchi_import::ImportData;
 use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
-use aizuchi_import::streamed::{StreamedMessage, StreamedPeople};
+use aizuchi_import::streamed::{StreamedAuthors, StreamedMessage};
 
 /// The maximum number of attachments of a message that are kept.
 const MAX_FILES: usize = 20;
@@ -61,7 +61,7 @@ struct Passing {
     users: BTreeMap<UserId, (Timestamp, User)>,
     /// The messages that memories were made from.
     cited: HashSet<MessageRef>,
-    streamed: StreamedPeople,
+    streamed: StreamedAuthors,
 }
 
 /// A message, with the channel and the author that its line describes.

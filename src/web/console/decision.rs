@@ -297,9 +297,9 @@ async fn proposal_facts(
     };
     let original = original.filter(|_| may_read_models);
     let heading = texts::console::proposal_heading(language);
-    let words = texts::console::proposed_words(language);
+    let proposed = texts::console::proposed_text(language);
     Ok(std::iter::once(LabeledValue::new(heading, told))
-        .chain(original.map(|original| LabeledValue::new(words, original.to_string())))
+        .chain(original.map(|original| LabeledValue::new(proposed, original.to_string())))
         .collect())
 }
 

@@ -77,15 +77,15 @@ struct WelcomeRow {
     name: String,
     address: String,
     /// The numbers of welcome, unwelcome and unclear posts.
-    words: [String; 3],
-    /// The numbers of silences that a person broke, that nobody broke, and of others.
+    posts: [String; 3],
+    /// The numbers of silences that a user broke, that nobody broke, and of others.
     silences: [String; 3],
     labels: String,
     threshold: String,
     /// The heading of the details.
     details: String,
     /// Each reason with its count.
-    word_reasons: Vec<(&'static str, u64)>,
+    post_reasons: Vec<(&'static str, u64)>,
     silence_reasons: Vec<(&'static str, u64)>,
     /// `None` if nothing was proposed, or all of it was approved.
     declined: Option<u64>,
@@ -120,7 +120,7 @@ struct CallRow {
     per_thousand: String,
 }
 
-/// How soon the persona answers in a channel, and how soon people do.
+/// How soon the persona answers in a channel, and how soon users do.
 struct DelayRow {
     name: String,
     bars: Vec<DelayBar>,
@@ -355,7 +355,7 @@ impl Writer<'_> {
         let row = |(channel, welcome): (&ChannelId, &ChannelWelcome)| WelcomeRow {
             name: self.name(channel),
             address: channel_address(workspace, channel),
-            words: counts(welcome.words),
+            posts: counts(welcome.posts),
             silences: counts(welcome.silences),
             labels: match welcome.labels_missing() {
                 0 => thousands(welcome.labels as u64),
@@ -363,7 +363,7 @@ impl Writer<'_> {
             },
             threshold: self.threshold(welcome.threshold),
             details: texts::welcome::details(self.language, &self.name(channel)),
-            word_reasons: self.reasons(&welcome.word_reasons),
+            post_reasons: self.reasons(&welcome.post_reasons),
             silence_reasons: self.reasons(&welcome.silence_reasons),
             declined: Some(welcome.declined).filter(|declined| *declined > 0),
             answered_after: welcome
@@ -455,8 +455,7 @@ impl Writer<'_> {
     }
 
     fn delays(&self, delays: &[ChannelDelays]) -> Vec<DelayRow> {
-        let longest =
-            delays.iter().flat_map(|it| [it.asked, it.unasked, it.people]).flatten().max();
+        let longest = delays.iter().flat_map(|it| [it.asked, it.unasked, it.users]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
         let bar = |(word, class, median): (&'static str, &'static str, Option<SignedDuration>)| {
             let share = median.map_or(0.0, |median| median.as_secs_f64() / longest);
@@ -473,7 +472,7 @@ impl Writer<'_> {
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
                 bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
-                bar((texts::console::people_median(self.language), "people", delays.people)),
+                bar((texts::console::people_median(self.language), "people", delays.users)),
             ],
         };
         delays.iter().map(row).collect()

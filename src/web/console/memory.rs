@@ -1,4 +1,4 @@
-//! The memories of a workspace, a channel or a person. Entries and memos are edited in place, and the journal at the
+//! The memories of a workspace, a channel or a user. Entries and memos are edited in place, and the journal at the
 //! foot lists every change.
 
 pub mod versions;
@@ -40,9 +40,9 @@ struct MemoryPage<'a> {
     /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     channels: Vec<(String, String, bool)>,
-    person: String,
-    reads_people: bool,
-    /// The requested person, if nothing is known about them.
+    user: String,
+    reads_users: bool,
+    /// The requested user, if nothing is known about them.
     nobody: Option<String>,
     withheld: Option<&'static str>,
     memories: Vec<MemoryView>,
@@ -67,7 +67,8 @@ struct MemoryPage<'a> {
 pub struct MemoryQuery {
     workspace: String,
     channel: String,
-    person: String,
+    #[serde(rename = "person")]
+    user: String,
     /// The number of memos before those that are shown.
     memos_after: usize,
     before: Option<i64>,
@@ -96,9 +97,9 @@ pub async fn page(
         id => Some(workspaces::channel(&web, &workspace, id).await?.id),
     };
     let channel = channel.as_ref();
-    let reads_people = access.may_read(&workspace, aizuchi_core::chat::Visibility::Public);
-    let name = query.person.trim().trim_start_matches('@');
-    let user = match reads_people && !name.is_empty() {
+    let reads_users = access.may_read(&workspace, aizuchi_core::chat::Visibility::Public);
+    let name = query.user.trim().trim_start_matches('@');
+    let user = match reads_users && !name.is_empty() {
         true => Some(RememberedUser::find(&web, &workspace, name).await?),
         false => None,
     };
@@ -143,13 +144,13 @@ pub async fn page(
         views.push(view);
     }
     memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
-    let address = address(&workspace, channel, &query.person);
+    let address = address(&workspace, channel, &query.user);
     let all_memos = memos.len();
     let memos = memos.iter().skip(query.memos_after).take(MEMOS);
     let memos: Vec<MemoView> = memos.map(|(id, memo)| builder.memo(*id, memo)).collect();
     let shown = (memos.len(), all_memos);
     let slice = ListSlice::new(("memos", address.as_str()), query.memos_after, shown, language);
-    let is_withheld = !reads_people;
+    let is_withheld = !reads_users;
     let journal_part = ListPart {
         name: "changes",
         shown: journal_rows.len(),
@@ -160,7 +161,7 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Memory),
         workspaces: workspaces::choices(&web, &known, language),
         channels: places.choices(channel),
-        reads_people,
+        reads_users,
         nobody: (user.is_some() && views.is_empty() && all_memos == 0).then(|| name.to_owned()),
         withheld: is_withheld.then(|| match access {
             Access::ThisMachine => texts::console::withheld_here(language),
@@ -180,17 +181,17 @@ pub async fn page(
             after => format!("{address}&memos_after={after}"),
         },
         address,
-        person: query.person,
+        user: query.user,
         workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
     })
 }
 
-fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, person: &str) -> String {
+fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, user: &str) -> String {
     let address = memory_address(workspace, channel);
-    match person.trim() {
+    match user.trim() {
         "" => address,
-        person => format!("{address}&person={}", encode(person)),
+        user => format!("{address}&person={}", encode(user)),
     }
 }
 

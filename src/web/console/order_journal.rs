@@ -1,4 +1,4 @@
-//! The page of the orders that were given, and of the people who have opted out.
+//! The page of the orders that were given, and of the users who have opted out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,9 +38,9 @@ struct OrdersPage<'a> {
     orders: Vec<OrderRow>,
     orders_part: ListPart,
     opted_out: Vec<OptOutRow>,
-    /// Set if not all of the people are shown.
+    /// Set if not all of the users are shown.
     slice: Option<ListSlice>,
-    /// The people whom the config opts out.
+    /// The users whom the config opts out.
     in_config: Option<String>,
     /// The page to which forms return.
     back: String,
@@ -71,12 +71,13 @@ struct OptOutRow {
 pub struct OrdersPageQuery {
     workspace: String,
     before: Option<i64>,
-    /// The number of people who have opted out before those that are shown.
-    people_after: usize,
+    /// The number of users who have opted out before those that are shown.
+    #[serde(rename = "people_after")]
+    users_after: usize,
 }
 
-/// The number of people who have opted out per page. The API returns all.
-const PEOPLE: usize = 100;
+/// The number of users who have opted out per page. The API returns all.
+const USERS: usize = 100;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -98,8 +99,8 @@ pub async fn page(
         let here = order_journal::opted_out(&web, access, shown).await?;
         opted_out.extend(here.into_iter().map(|user| (shown.clone(), user)));
     }
-    let all_people = opted_out.len();
-    let opted_out: Vec<_> = opted_out.into_iter().skip(query.people_after).take(PEOPLE).collect();
+    let all_users = opted_out.len();
+    let opted_out: Vec<_> = opted_out.into_iter().skip(query.users_after).take(USERS).collect();
     let names = Names::read(&web, access, &orders, &opted_out, language).await?;
     let address = match &workspace {
         None => "/console/orders".to_owned(),
@@ -110,7 +111,7 @@ pub async fn page(
     let in_config: Vec<String> = rulebook.opted_out.iter().map(ToString::to_string).collect();
     let in_config = in_config.join(", ");
     let label = |workspace: &WorkspaceId| workspaces::label(&web, workspace, language);
-    let shown = (opted_out.len(), all_people);
+    let shown = (opted_out.len(), all_users);
     render(&OrdersPage {
         layout: Layout::new(&web, &visitor, language, Section::Orders),
         workspace: workspace.as_ref().map_or(String::new(), ToString::to_string),
@@ -123,10 +124,10 @@ pub async fn page(
             older: older.map(|number| format!("{address}{joint}before={number}#journal")),
         },
         orders: orders.iter().map(|given| names.row(given, language)).collect(),
-        slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
+        slice: ListSlice::new(("people", address.as_str()), query.users_after, shown, language),
         opted_out: opted_out.iter().map(|(of, user)| names.opt_out(of, user)).collect(),
         in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
-        back: match query.people_after {
+        back: match query.users_after {
             0 => address,
             after => format!("{address}{joint}people_after={after}"),
         },
@@ -142,12 +143,12 @@ struct Names {
 }
 
 impl Names {
-    /// Reads the names that the orders and the people need.
+    /// Reads the names that the orders and the users need.
     async fn read(
         web: &Web,
         access: &Access,
         orders: &[GivenOrder],
-        people: &[(WorkspaceId, UserId)],
+        users: &[(WorkspaceId, UserId)],
         language: Language,
     ) -> Result<Self, ApiProblem> {
         let mut names = Self::default();
@@ -157,7 +158,7 @@ impl Names {
             users.extend(signer(&given.by).map(UserId::new));
             users.extend(given.record.user.clone());
         }
-        for (workspace, user) in people {
+        for (workspace, user) in users {
             wanted.entry(workspace).or_default().insert(user.clone());
         }
         for (workspace, wanted) in wanted {

@@ -74,7 +74,7 @@ struct TimelinePage<'a> {
     filter: FilterQuery,
     /// The requested name, if nobody has it.
     nobody: Option<String>,
-    /// The people with the requested name, if there are several.
+    /// The users with the requested name, if there are several.
     namesakes: Vec<NamesakeView>,
     rows: Vec<TimelineRow>,
     /// The address of the next older page, if there is one.
@@ -103,11 +103,11 @@ struct StandingOrderRow {
     is_draft: bool,
 }
 
-/// One of several people with the same name.
+/// One of several users with the same name.
 struct NamesakeView {
     name: String,
     id: String,
-    /// The address of the timeline with only this person's messages.
+    /// The address of the timeline with only this user's messages.
     address: String,
 }
 
@@ -184,7 +184,7 @@ pub async fn page(
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
         },
         nobody: matches!(filter.source, Source::Nobody)
-            .then(|| texts::console::nobody_named(language, query.person.trim())),
+            .then(|| texts::console::nobody_named(language, query.user.trim())),
         namesakes: match &filter.source {
             Source::Namesakes(users) => {
                 users.iter().map(|user| namesake(user, &query, &address)).collect()
@@ -268,6 +268,6 @@ fn namesake(user: &User, query: &FilterQuery, address: &str) -> NamesakeView {
     NamesakeView {
         name: user.name.to_string(),
         id: user.id.to_string(),
-        address: format!("{address}?{}", query.address_of_person(user)),
+        address: format!("{address}?{}", query.address_of_user(user)),
     }
 }

@@ -63,13 +63,15 @@ struct FigureWelcome {
     /// Null if the visitor may not know it.
     name: Option<Arc<str>>,
     /// The persona's unsolicited posts.
-    words: WelcomeCounts,
+    #[serde(rename = "words")]
+    posts: WelcomeCounts,
     /// The silences that the judge chose.
     silences: WelcomeCounts,
     /// How many proposals people declined.
     declined: u64,
     /// The reasons for the ratings of posts, each with its count. A post may have several.
-    word_reasons: BTreeMap<&'static str, u64>,
+    #[serde(rename = "word_reasons")]
+    post_reasons: BTreeMap<&'static str, u64>,
     silence_reasons: BTreeMap<&'static str, u64>,
     /// The median delay, in seconds, until a person wrote where the persona was silent. Null if nobody did.
     answered_after_seconds: Option<f64>,
@@ -202,7 +204,7 @@ pub(crate) async fn figures(
         id: delays.channel,
         addressed_seconds: delays.asked.map(|asked| asked.as_secs_f64()),
         unasked_seconds: delays.unasked.map(|unasked| unasked.as_secs_f64()),
-        people_seconds: delays.people.map(|people| people.as_secs_f64()),
+        people_seconds: delays.users.map(|users| users.as_secs_f64()),
     };
     let count = |mark: Mark| marks.iter().filter(|found| found.mark == mark).count();
     Ok(Json(FiguresAnswer {
@@ -244,10 +246,10 @@ impl FigureWelcome {
         Self {
             id,
             name,
-            words: welcome.words,
+            posts: welcome.posts,
             silences: welcome.silences,
             declined: welcome.declined,
-            word_reasons: named(&welcome.word_reasons),
+            post_reasons: named(&welcome.post_reasons),
             silence_reasons: named(&welcome.silence_reasons),
             answered_after_seconds: welcome.answered_after.map(|after| after.as_secs_f64()),
             never_answered: welcome.never_answered(),

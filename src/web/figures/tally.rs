@@ -23,9 +23,9 @@ pub struct Sums {
     pub spoke: u64,
     /// How often the persona reacted in place of a reply.
     pub reacted: u64,
-    /// How often people reacted to the persona's posts.
+    /// How often users reacted to the persona's posts.
     pub reactions: u64,
-    /// The questions of people to everybody that nobody else answered.
+    /// The questions of users to everybody that nobody else answered.
     pub questions: u64,
     /// The questions that the persona took up.
     pub taken_up: u64,

@@ -1,4 +1,4 @@
-//! How welcome the persona's words and silences were, by channel.
+//! How welcome the persona's posts and silences were, by channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -33,22 +33,22 @@ pub struct WelcomeCounts {
 /// How welcome the persona was in a channel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelWelcome {
-    /// What the persona said unasked.
-    pub words: WelcomeCounts,
+    /// The persona's unsolicited posts.
+    pub posts: WelcomeCounts,
     /// What the judge chose not to answer.
     pub silences: WelcomeCounts,
-    /// How often a person declined a proposal.
+    /// How often a user declined a proposal.
     pub declined: u64,
-    /// Why words were rated so: the count of each reason. A word may have several.
-    pub word_reasons: BTreeMap<WelcomeReason, u64>,
+    /// Why posts were rated so: the count of each reason. A post may have several.
+    pub post_reasons: BTreeMap<WelcomeReason, u64>,
     pub silence_reasons: BTreeMap<WelcomeReason, u64>,
-    /// The median time after which a person wrote where the persona was silent.
+    /// The median time after which a user wrote where the persona was silent.
     pub answered_after: Option<SignedDuration>,
     /// The number of labels from the last weeks from which a threshold can be learned.
     pub labels: usize,
     /// The calibration that was learned from the labels.
     pub steps: Vec<CalibrationStep>,
-    /// `None` if no share of unwelcome words is set there.
+    /// `None` if no share of unwelcome posts is set there.
     pub threshold: Option<ChannelThreshold>,
 }
 
@@ -133,8 +133,8 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
         // The reasons are what happened, so they are counted even if a mark disagrees.
         let reasons = match choice.choice {
             SpeakChoice::Post => {
-                here.words.add(welcome);
-                &mut here.word_reasons
+                here.posts.add(welcome);
+                &mut here.post_reasons
             }
             SpeakChoice::Silence => {
                 here.silences.add(welcome);
@@ -164,7 +164,7 @@ mod tests {
     use jiff::Timestamp;
 
     #[test]
-    fn words_and_silences_are_counted_by_channel_and_marks_win() {
+    fn posts_and_silences_are_counted_by_channel_and_marks_win() {
         let choice = |id: i64, channel: &str, choice, welcome| RatedChoice {
             decision: DecisionId(id),
             channel: ChannelId::new(channel),
@@ -192,10 +192,10 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
         };
         let counts = |welcome, unwelcome, unclear| WelcomeCounts { welcome, unwelcome, unclear };
-        let of = |words, silences| ChannelWelcome { words, silences, ..ChannelWelcome::default() };
+        let of = |posts, silences| ChannelWelcome { posts, silences, ..ChannelWelcome::default() };
         let died = |count: u64| BTreeMap::from([(WelcomeReason::Died, count)]);
         let garden = ChannelWelcome {
-            word_reasons: died(2),
+            post_reasons: died(2),
             silence_reasons: died(1),
             answered_after: Some(SignedDuration::from_mins(3)),
             ..of(counts(1, 1, 0), counts(0, 1, 0))
@@ -206,7 +206,7 @@ mod tests {
             answered_after: Some(SignedDuration::from_mins(5)),
             ..of(counts(0, 0, 0), counts(1, 0, 1))
         };
-        assert_eq!((garden.words.total(), garden.labels_missing()), (2, MIN_LABELS));
+        assert_eq!((garden.posts.total(), garden.labels_missing()), (2, MIN_LABELS));
         assert_eq!(garden.never_answered(), 0);
         let expected = [("garden", garden), ("kitchen", kitchen)];
         let expected: BTreeMap<ChannelId, ChannelWelcome> =

@@ -357,7 +357,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     tab.click("up").await;
     tab.find("memory").await;
     expect_sound(&tab, "ja").await;
-    // A viewer sees the number of entries. For a person without entries, the page says so.
+    // A viewer sees the number of entries. For a user without entries, the page says so.
     tab.open_page(&format!(
         "{}/console/memory?workspace={workspace}&person=Nobody",
         program.address

@@ -149,7 +149,7 @@ const OVERHANGING: &str = "
             .filter((part) => right(part) > right(card) + 1 && !isCut(part.parentElement, card))
             .map((part) => `${card.className} ${part.outerHTML.slice(0, 120)}`))";
 
-/// The memos have a second page, and an opted-out user who opts in again leaves the list of people.
+/// The memos have a second page, and an opted-out user who opts in again leaves the list of users.
 async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
     tab.open_page(&format!("{}/console/memory?workspace=T0GARDEN", program.address)).await;
     tab.click("next-memos").await;

@@ -4,14 +4,14 @@ use aizuchi_fakes::discord::id::{ChannelId, MessageId};
 
 use crate::discord::harness::DiscordHarness;
 
-const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
+const MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'message %'";
 const DELETED: &str = "SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL";
 
 impl DiscordHarness {
-    fn says_lines(&self, channel: ChannelId, count: usize) -> Vec<MessageId> {
-        let lines =
-            (0..count).map(|number| self.says(channel, self.mio, &format!("line {number}")));
-        lines.collect()
+    fn says_series(&self, channel: ChannelId, count: usize) -> Vec<MessageId> {
+        let messages =
+            (0..count).map(|number| self.says(channel, self.mio, &format!("message {number}")));
+        messages.collect()
     }
 }
 
@@ -24,21 +24,21 @@ async fn any_number_of_deletions_is_honored() {
         .discord
         .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
         .unwrap();
-    let lines = harness.says_lines(harness.tea, 160);
-    let replies = harness.says_lines(thread, 120);
+    let messages = harness.says_series(harness.tea, 160);
+    let replies = harness.says_series(thread, 120);
     let program = harness.start().await;
-    harness.until_kept(LINES, 280).await;
+    harness.until_kept(MESSAGES, 280).await;
     assert_eq!(program.stop(), Some(0));
     harness.until(|discord| discord.connection_count() == 0).await;
     harness.discord.expire_sessions();
-    for (channel, purged) in [(harness.tea, &lines[10..]), (thread, &replies[5..])] {
+    for (channel, purged) in [(harness.tea, &messages[10..]), (thread, &replies[5..])] {
         for message in purged {
             harness.discord.delete_message(channel, *message).unwrap();
         }
     }
     let program = harness.start().await;
     harness.until_kept(DELETED, 265).await;
-    assert_eq!(harness.count(LINES).await, 15, "a deleted message has no text");
+    assert_eq!(harness.count(MESSAGES).await, 15, "a deleted message has no text");
     let deletions = program.get("/ready").await["catching_up"][0]["deletions"].clone();
     assert_eq!(deletions["count"], 0);
     assert_eq!(program.stop(), Some(0));

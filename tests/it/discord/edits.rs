@@ -1,4 +1,4 @@
-//! A channel's keeper posts other words, through a Discord form.
+//! A channel's keeper posts another text, through a Discord form.
 
 use aizuchi_fakes::discord::FakeDiscord;
 use aizuchi_fakes::discord::id::InteractionId;

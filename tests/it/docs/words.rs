@@ -1,4 +1,4 @@
-//! Words with a single meaning on the pages for operators and developers.
+//! Words with a single meaning in the documentation.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use regex::Regex;
 
 use crate::docs::{Page, markdown_below};
 
-/// People talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
+/// Users talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
 /// rooms, and room in the sense of space.
 #[test]
 fn a_room_is_the_local_room() {
     let mut wrong = Vec::new();
-    for folder in ["docs/operate", "docs/internals"] {
+    for folder in ["docs/guide", "docs/operate", "docs/internals"] {
         let paths = markdown_below(Path::new(folder));
         assert!(paths.len() > 3, "{folder}: {paths:?}");
         for path in paths {

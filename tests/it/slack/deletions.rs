@@ -10,21 +10,21 @@ use serde_json::json;
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
+const MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'message %'";
 const DELETED: &str = "SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL";
 
 impl SlackHarness {
-    /// Posts lines, starting this many hours ago, one per second.
-    fn post_lines(&self, hours: i64, count: i64, thread: Option<Ts>) -> Vec<Ts> {
+    /// Posts messages, starting this many hours ago, one per second.
+    fn post_series(&self, hours: i64, count: i64, thread: Option<Ts>) -> Vec<Ts> {
         let began = Timestamp::now() - SignedDuration::from_hours(hours);
-        let lines = (0..count).map(|number| {
-            let text = format!("line {number}");
+        let messages = (0..count).map(|number| {
+            let text = format!("message {number}");
             let ts = Some(Ts::from_timestamp(began + SignedDuration::from_secs(number)));
-            let line = NewFakeMessage::new(&self.tea, &self.mio, &text);
-            let line = NewFakeMessage { ts, thread, is_delivered: false, ..line };
-            self.slack.send_message_with(line).unwrap()
+            let message = NewFakeMessage::new(&self.tea, &self.mio, &text);
+            let message = NewFakeMessage { ts, thread, is_delivered: false, ..message };
+            self.slack.send_message_with(message).unwrap()
         });
-        lines.collect()
+        messages.collect()
     }
 }
 
@@ -34,17 +34,17 @@ async fn any_number_of_deletions_is_honored() {
     // Events during a gap are not redelivered.
     let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
     let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
-    let lines = harness.post_lines(3, 160, None);
-    let replies = harness.post_lines(2, 120, Some(lines[0]));
+    let messages = harness.post_series(3, 160, None);
+    let replies = harness.post_series(2, 120, Some(messages[0]));
     let program = harness.start().await;
-    harness.until_kept(LINES, 280).await;
+    harness.until_kept(MESSAGES, 280).await;
     assert_eq!(program.stop(), Some(0));
-    for purged in lines[10..].iter().chain(&replies[5..]) {
+    for purged in messages[10..].iter().chain(&replies[5..]) {
         harness.slack.delete_message(&harness.tea, *purged).unwrap();
     }
     let program = harness.start().await;
     harness.until_kept(DELETED, 265).await;
-    assert_eq!(harness.count(LINES).await, 15, "a deleted message has no text");
+    assert_eq!(harness.count(MESSAGES).await, 15, "a deleted message has no text");
     let deletions = program.get("/ready").await["catching_up"][0]["deletions"].clone();
     assert_eq!(deletions["count"], 0);
     assert_eq!(program.stop(), Some(0));
@@ -56,9 +56,9 @@ async fn any_number_of_deletions_is_honored() {
 async fn an_empty_history_is_checked_against_the_permalinks() {
     let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
     let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
-    let lines = harness.post_lines(3, 40, None);
+    let messages = harness.post_series(3, 40, None);
     let program = harness.start().await;
-    harness.until_kept(LINES, 40).await;
+    harness.until_kept(MESSAGES, 40).await;
     assert_eq!(program.stop(), Some(0));
     let nothing = Alteration { pointer: "/messages".to_owned(), value: Some(json!([])) };
     harness.slack.break_history(&harness.tea, Fault::Altered(nothing));
@@ -66,13 +66,13 @@ async fn an_empty_history_is_checked_against_the_permalinks() {
     harness.wait_until(|slack| !slack.calls("chat.getPermalink").is_empty()).await;
     harness.home.until_log("kept them").await;
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(harness.count(LINES).await, 40);
+    assert_eq!(harness.count(MESSAGES).await, 40);
     harness.slack.clear_faults();
-    for purged in lines {
+    for purged in messages {
         harness.slack.delete_message(&harness.tea, purged).unwrap();
     }
     let program = harness.start().await;
     harness.until_kept(DELETED, 40).await;
-    assert_eq!(harness.count(LINES).await, 0);
+    assert_eq!(harness.count(MESSAGES).await, 0);
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! A channel's keeper posts other words, through a Slack form: over a socket and over HTTP.
+//! A channel's keeper posts another text, through a Slack form: over a socket and over HTTP.
 
 use serde_json::{Value, json};
 

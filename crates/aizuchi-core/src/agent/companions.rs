@@ -27,8 +27,8 @@ impl Agent {
         companions
     }
 
-    /// Returns how much longer the persona waits because of companions. The order depends on the newest message of a
-    /// person, not on the message that the persona speaks about, because companions may want to speak about different
+    /// Returns how much longer the persona waits because of companions. The order depends on the newest message by a
+    /// human, not on the message that the persona speaks about, because companions may want to speak about different
     /// messages at the same time.
     pub(super) fn companion_wait(&self, context: &Context) -> SignedDuration {
         let rulebook = self.rulebook();

@@ -236,12 +236,12 @@ impl Agent {
         let has_moved_on = context.newest_message_revision > metadata.seen_revision;
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait_settings.wait);
         if has_moved_on && on_new_message == OnNewMessage::Restart {
-            let why = texts::replies::people_went_on(self.persona.language);
+            let why = texts::replies::users_went_on(self.persona.language);
             return Some(StepResult::Withdrawn { why: why.to_owned() });
         }
         let about = metadata.about.as_ref()?;
         if !self.is_message_present(context, about) {
-            let why = texts::replies::line_deleted(self.persona.language);
+            let why = texts::replies::message_deleted(self.persona.language);
             return Some(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if item.reaction_to.is_some() {

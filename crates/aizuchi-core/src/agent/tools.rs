@@ -132,7 +132,7 @@ impl Agent {
         let web_call = WebCall {
             workspace: conversation.workspace.clone(),
             decision,
-            person: asking.clone(),
+            user: asking.clone(),
             began,
             limits: tools.web.limits,
         };
@@ -421,7 +421,7 @@ mod tests {
         let web_call = WebCall {
             workspace: workspace.clone(),
             decision: None,
-            person: None,
+            user: None,
             began: now(),
             limits: WebLimits::default(),
         };

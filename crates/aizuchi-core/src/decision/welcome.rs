@@ -3,7 +3,7 @@
 //!
 //! A post is unwelcome if users delete it, tell the persona to stop, or react to it negatively; it is welcome if they
 //! thank for it, reply to it, or react to it positively. Positive and negative signs together are unclear, and so is a
-//! post that users ignore. A silence is welcome if a person answered soon, and unwelcome if a question was never
+//! post that users ignore. A silence is welcome if a user answered soon, and unwelcome if a question was never
 //! answered. Proposed posts that a user declined are unwelcome.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
 pub const MAX_REPLIES: usize = 5;
 /// A mute within this time after a post is taken as a reaction to the post.
 pub const STOP_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// A person's answer within this time shows that the persona did not need to speak. A message that nobody followed up
+/// A user's answer within this time shows that the persona did not need to speak. A message that nobody followed up
 /// within it counts as unanswered, unless it has its own thread.
 pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// The probability from which a message counts as a reply to a post.
@@ -96,7 +96,7 @@ pub enum Aftermath {
 /// What happened after a post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostAftermath {
-    /// The first messages that people wrote below it or in its thread, oldest first.
+    /// The first messages that users wrote below it or in its thread, oldest first.
     pub replies: Vec<UserResponse>,
     /// The users' current reactions.
     pub reactions: Vec<Arc<str>>,
@@ -106,7 +106,7 @@ pub struct PostAftermath {
     pub is_muted: bool,
 }
 
-/// A person's message after a post.
+/// A user's message after a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserResponse {
     /// Whether it replies to the post, according to its thread or its link.
@@ -119,7 +119,7 @@ pub struct UserResponse {
 pub struct SilenceAftermath {
     /// Whether the newest messages ask something.
     pub asks: bool,
-    /// The delay until another person wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
+    /// The delay until another user wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
     pub answered: Option<SignedDuration>,
 }
 
@@ -185,7 +185,7 @@ pub struct RatedChoice {
     pub confidence: Option<f64>,
     /// The rating by what happened next, without a mark.
     pub rating: Rating,
-    /// The delay until a person wrote where the persona stayed silent.
+    /// The delay until a user wrote where the persona stayed silent.
     pub answered: Option<SignedDuration>,
 }
 
@@ -207,7 +207,7 @@ impl Aftermath {
 
     pub fn rate(&self) -> Rating {
         match self {
-            Aftermath::Post(word) => word.rate(),
+            Aftermath::Post(post) => post.rate(),
             Aftermath::Silence(silence) => silence.rate(),
             Aftermath::Declined => {
                 Rating { welcome: Reception::Unwelcome, reasons: vec![WelcomeReason::Declined] }
@@ -316,7 +316,7 @@ mod tests {
         PersonAnswered, PersonAnsweredLate, Thanked, ToldToStop, WentOn,
     };
 
-    fn word(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
+    fn post(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
         let reply = |(is_to_it, text): &(bool, &str)| UserResponse {
             is_to_it: *is_to_it,
             text: (*text).into(),
@@ -329,39 +329,39 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_rated_by_what_people_did_next() {
+    fn a_post_is_rated_by_what_users_did_next() {
         let none = PostAftermath::default();
-        for (word, welcome, reasons) in [
+        for (post, welcome, reasons) in [
             (none.clone(), Reception::Unclear, vec![Died]),
-            (word(&[(false, "the shed is open")], &[]), Reception::Unclear, vec![WentOn]),
-            (word(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
-            (word(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
-            (word(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
+            (post(&[(false, "the shed is open")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
+            (post(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
+            (post(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
             // The second is addressed to another user.
             (
-                word(&[(false, "I have it"), (false, "thank you")], &[]),
+                post(&[(false, "I have it"), (false, "thank you")], &[]),
                 Reception::Unclear,
                 vec![WentOn],
             ),
-            (word(&[], &["👍"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["👍🏽"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["❤️"]), Reception::Welcome, vec![Liked]),
-            (word(&[], &["🙅‍♀️"]), Reception::Unwelcome, vec![Disliked]),
-            (word(&[], &["👎"]), Reception::Unwelcome, vec![Disliked]),
-            (word(&[], &["👍", "👎"]), Reception::Unclear, vec![Liked, Disliked]),
-            (word(&[], &["👀"]), Reception::Unclear, vec![Noticed, Died]),
+            (post(&[], &["👍"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["👍🏽"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["❤️"]), Reception::Welcome, vec![Liked]),
+            (post(&[], &["🙅‍♀️"]), Reception::Unwelcome, vec![Disliked]),
+            (post(&[], &["👎"]), Reception::Unwelcome, vec![Disliked]),
+            (post(&[], &["👍", "👎"]), Reception::Unclear, vec![Liked, Disliked]),
+            (post(&[], &["👀"]), Reception::Unclear, vec![Noticed, Died]),
             (
-                word(&[(false, "so it goes")], &[":parrot:"]),
+                post(&[(false, "so it goes")], &[":parrot:"]),
                 Reception::Unclear,
                 vec![Noticed, WentOn],
             ),
-            (word(&[(true, "no")], &["🤦"]), Reception::Unclear, vec![Answered, Disliked]),
-            (word(&[(false, "stop!")], &["👍"]), Reception::Unwelcome, vec![ToldToStop]),
-            (word(&[(true, "@Aizuchi 黙って。")], &[]), Reception::Unwelcome, vec![ToldToStop]),
-            (word(&[(false, "hm"), (false, "stop")], &[]), Reception::Unclear, vec![WentOn]),
-            (word(&[(false, "stop the pump")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(true, "no")], &["🤦"]), Reception::Unclear, vec![Answered, Disliked]),
+            (post(&[(false, "stop!")], &["👍"]), Reception::Unwelcome, vec![ToldToStop]),
+            (post(&[(true, "@Aizuchi 黙って。")], &[]), Reception::Unwelcome, vec![ToldToStop]),
+            (post(&[(false, "hm"), (false, "stop")], &[]), Reception::Unclear, vec![WentOn]),
+            (post(&[(false, "stop the pump")], &[]), Reception::Unclear, vec![WentOn]),
             (
-                PostAftermath { is_muted: true, ..word(&[(true, "thanks")], &["🎉"]) },
+                PostAftermath { is_muted: true, ..post(&[(true, "thanks")], &["🎉"]) },
                 Reception::Unwelcome,
                 vec![ToldToStop],
             ),
@@ -371,7 +371,7 @@ mod tests {
                 vec![Deleted, ToldToStop],
             ),
         ] {
-            let aftermath = Aftermath::Post(word);
+            let aftermath = Aftermath::Post(post);
             assert_eq!(aftermath.rate(), Rating { welcome, reasons }, "{aftermath:?}");
         }
     }

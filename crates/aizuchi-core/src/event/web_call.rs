@@ -15,7 +15,7 @@ pub struct WebLimits {
     /// For all drafts of one answer together.
     pub per_answer: Option<u64>,
     /// For answers to one user, within 24 hours.
-    pub per_person_per_day: Option<u64>,
+    pub per_user_per_day: Option<u64>,
     /// In total, within 24 hours.
     pub per_day: Option<u64>,
 }
@@ -24,7 +24,7 @@ pub struct WebLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebLimit {
     Answer,
-    Person,
+    User,
     Day,
 }
 
@@ -35,7 +35,7 @@ pub struct WebCall {
     /// The decision of the answer. `None` if it is for no answer.
     pub decision: Option<DecisionId>,
     /// The user whom the answer is for.
-    pub person: Option<UserId>,
+    pub user: Option<UserId>,
     /// When the draft was begun. Users who are forgotten later are not named.
     pub began: Timestamp,
     pub limits: WebLimits,
@@ -47,14 +47,14 @@ pub struct WebCallUsage {
     /// The number of requests for the decision.
     pub in_answer: u64,
     /// The numbers of requests within the last 24 hours, for the user and in total.
-    pub by_person: u64,
+    pub by_user: u64,
     pub in_day: u64,
 }
 
 impl WebLimits {
     /// Whether there is no limit, so that the counts are not needed.
     pub fn is_unlimited(&self) -> bool {
-        self.per_answer.or(self.per_person_per_day).or(self.per_day).is_none()
+        self.per_answer.or(self.per_user_per_day).or(self.per_day).is_none()
     }
 }
 
@@ -69,14 +69,13 @@ impl WebCall {
         if is_reached(usage.in_day, limits.per_day) {
             return Some(WebLimit::Day);
         }
-        let is_persons = self.person.is_some();
-        (is_persons && is_reached(usage.by_person, limits.per_person_per_day))
-            .then_some(WebLimit::Person)
+        let has_user = self.user.is_some();
+        (has_user && is_reached(usage.by_user, limits.per_user_per_day)).then_some(WebLimit::User)
     }
 
     /// Returns the user's id, or an empty string if there is none.
-    pub fn person_name(&self) -> &str {
-        self.person.as_ref().map_or("", UserId::as_str)
+    pub fn user_name(&self) -> &str {
+        self.user.as_ref().map_or("", UserId::as_str)
     }
 }
 
@@ -89,30 +88,29 @@ pub fn counted_since(now: Timestamp) -> Timestamp {
 mod tests {
     use super::*;
 
-    fn call(limits: WebLimits, person: Option<&str>) -> WebCall {
+    fn call(limits: WebLimits, user: Option<&str>) -> WebCall {
         WebCall {
             workspace: WorkspaceId::new("w"),
             decision: None,
-            person: person.map(UserId::new),
+            user: user.map(UserId::new),
             began: Timestamp::UNIX_EPOCH,
             limits,
         }
     }
 
     #[test]
-    fn an_answer_a_person_and_a_day_have_their_limits() {
-        let limits =
-            WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(4) };
-        for (in_answer, by_person, in_day, person, expected) in [
+    fn an_answer_a_user_and_a_day_have_their_limits() {
+        let limits = WebLimits { per_answer: Some(2), per_user_per_day: Some(3), per_day: Some(4) };
+        for (in_answer, by_user, in_day, user, expected) in [
             (0, 0, 0, Some("alice"), None),
             (1, 2, 3, Some("alice"), None),
             (2, 2, 3, Some("alice"), Some(WebLimit::Answer)),
-            (1, 3, 3, Some("alice"), Some(WebLimit::Person)),
+            (1, 3, 3, Some("alice"), Some(WebLimit::User)),
             (1, 3, 4, Some("alice"), Some(WebLimit::Day)),
             (1, 9, 3, None, None),
         ] {
-            let usage = WebCallUsage { in_answer, by_person, in_day };
-            assert_eq!(call(limits, person).reached_limit(&usage), expected, "{usage:?}");
+            let usage = WebCallUsage { in_answer, by_user, in_day };
+            assert_eq!(call(limits, user).reached_limit(&usage), expected, "{usage:?}");
         }
     }
 
@@ -121,7 +119,7 @@ mod tests {
         let nothing = WebLimits { per_day: Some(0), ..WebLimits::default() };
         let unused = WebCallUsage::default();
         assert_eq!(call(nothing, None).reached_limit(&unused), Some(WebLimit::Day));
-        let much = WebCallUsage { in_answer: 1_000, by_person: 1_000, in_day: 1_000 };
+        let much = WebCallUsage { in_answer: 1_000, by_user: 1_000, in_day: 1_000 };
         assert_eq!(call(WebLimits::default(), Some("alice")).reached_limit(&much), None);
         assert!(WebLimits::default().is_unlimited());
         assert!(!nothing.is_unlimited());

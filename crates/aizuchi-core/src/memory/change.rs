@@ -1,4 +1,4 @@
-//! Changes that people make to memories on the console and in the chat, and the journal of all changes. Pinned and
+//! Changes that users make to memories on the console and in the chat, and the journal of all changes. Pinned and
 //! removed entries survive every new version.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const SAME_FACT: OverlapThreshold =
 /// The maximum number of removed entries per memory. The oldest are dropped.
 const MAX_REMOVED: usize = 50;
 
-/// The entries of a memory that people pinned or removed.
+/// The entries of a memory that users pinned or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptEntries {
     /// Entries that stay as they are.
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_pinned_or_removed_outlives_a_new_version() {
+    fn what_users_pinned_or_removed_outlives_a_new_version() {
         let (birthday, tea) = (
             entry(3, "Mia's birthday is on May 3rd", &["a"]),
             entry(4, "Tom likes green tea", &["b"]),

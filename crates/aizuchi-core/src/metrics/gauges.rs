@@ -17,7 +17,7 @@ pub struct GaugeSnapshot {
     pub pending: Vec<(String, u64)>,
     /// Dead letters that wait for an operator.
     pub dead_letters: u64,
-    /// The number of decisions that people have marked, by mark.
+    /// The number of decisions that users have marked, by mark.
     pub marks: Vec<(Mark, u64)>,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,

@@ -175,7 +175,7 @@ impl KeeperButton {
         Self::ALL.into_iter().find(|button| button.name() == name)
     }
 
-    fn words(self, language: Language) -> &'static str {
+    fn label(self, language: Language) -> &'static str {
         match self {
             KeeperButton::Say => texts::console::say_it(language),
             KeeperButton::Edit => texts::keeper::edit(language),

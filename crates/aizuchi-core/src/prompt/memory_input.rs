@@ -25,7 +25,7 @@ pub struct MemoryInput {
     pub names: BTreeMap<UserId, Arc<str>>,
     /// The memories that the sources come from, or that were read.
     pub merged: Vec<MemoryId>,
-    /// The entries that people pinned or removed.
+    /// The entries that users pinned or removed.
     pub kept: KeptEntries,
     /// The store revision that was read.
     pub seen_revision: u64,

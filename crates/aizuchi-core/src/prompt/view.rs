@@ -115,7 +115,7 @@ pub struct MemoryInputView {
     pub max_tokens: u32,
     /// The current entries of the memory.
     pub existing_memory: Vec<EntryView>,
-    /// The entries that people pinned, and those that they removed.
+    /// The entries that users pinned, and those that they removed.
     pub pinned: Vec<KeptEntryView>,
     pub removed: Vec<KeptEntryView>,
     /// The entries of the memory's parts, if it is made in parts.
@@ -125,7 +125,7 @@ pub struct MemoryInputView {
     pub conversations: Vec<ConversationView>,
 }
 
-/// An entry that people pinned or removed. Nothing is made from it, so it has no number.
+/// An entry that users pinned or removed. Nothing is made from it, so it has no number.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeptEntryView {
     pub date: String,

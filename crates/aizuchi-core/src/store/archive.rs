@@ -156,7 +156,7 @@ pub trait Archive: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError>;
 
-    /// The newest `limit` proposals of a workspace that a person has decided, newest first, with their channels.
+    /// The newest `limit` proposals of a workspace that a user has decided, newest first, with their channels.
     async fn proposal_labels(
         &self,
         workspace: &WorkspaceId,
@@ -240,13 +240,13 @@ pub trait Archive: Send + Sync {
     async fn answer_delays(&self, period: &WorkspacePeriod)
     -> Result<Vec<AnswerDelay>, StoreError>;
 
-    /// People's reactions to the persona's posts in a period, by the day of the post.
+    /// Users' reactions to the persona's posts in a period, by the day of the post.
     async fn reactions_by_day(
         &self,
         period: &WorkspacePeriod,
     ) -> Result<Vec<ReactionCount>, StoreError>;
 
-    /// Likely questions at the top level of channels in a period that no other person followed up, neither within
+    /// Likely questions at the top level of channels in a period that no other user followed up, neither within
     /// [`figures::ANSWER_WINDOW`] nor in their threads, ordered by channel and time.
     async fn open_questions(
         &self,
@@ -254,7 +254,7 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<UnansweredQuestion>, StoreError>;
 
     /// What happened after the persona's unsolicited posts in a period and after the silences that its judge chose, and
-    /// which proposals a person declined, ordered by decision.
+    /// which proposals a user declined, ordered by decision.
     async fn aftermaths(
         &self,
         period: &WorkspacePeriod,
@@ -268,7 +268,7 @@ pub trait Archive: Send + Sync {
         revision: u64,
     ) -> Result<Vec<Day>, StoreError>;
 
-    /// How long people take to answer each other, as learned in each channel.
+    /// How long users take to answer each other, as learned in each channel.
     async fn user_delays(
         &self,
         workspace: &WorkspaceId,

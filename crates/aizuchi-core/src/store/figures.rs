@@ -121,7 +121,7 @@ pub struct AnswerDelay {
     pub delay: SignedDuration,
 }
 
-/// The number of people's reactions to the persona's posts in a channel on a day.
+/// The number of users' reactions to the persona's posts in a channel on a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactionCount {
     pub day: Day,
@@ -129,7 +129,7 @@ pub struct ReactionCount {
     pub count: u64,
 }
 
-/// A message with a question mark that no other person followed up.
+/// A message with a question mark that no other user followed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnansweredQuestion {
     pub day: Day,
@@ -149,7 +149,7 @@ pub struct ChoiceAftermath {
     /// The day on which the decision was opened.
     pub day: Day,
     pub channel: ChannelId,
-    /// When the persona spoke, the decision was closed, or a person declined the proposal.
+    /// When the persona spoke, the decision was closed, or a user declined the proposal.
     pub at: Timestamp,
     /// The judge's confidence that the persona should speak. `None` if it said no.
     pub confidence: Option<f64>,

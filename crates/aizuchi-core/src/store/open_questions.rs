@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ChannelId, UserId};
 use crate::store::figures::UnansweredQuestion;
 
-/// Consecutive questions of one person within this time are one question.
+/// Consecutive questions of one user within this time are one question.
 const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
 /// How many of the newest questions are searched for the same one.
 const LOOKBACK: usize = 3;

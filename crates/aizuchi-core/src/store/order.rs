@@ -1,4 +1,4 @@
-//! Orders that people give: mutes, forgetting, settings, and edits on the console.
+//! Orders that users give: mutes, forgetting, settings, and edits on the console.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub enum Order {
         channel: ChannelId,
         mode: Option<Mode>,
     },
-    /// Change the settings that people ordered for a workspace, a channel or a thread. The last change wins. An admin's
+    /// Change the settings that users ordered for a workspace, a channel or a thread. The last change wins. An admin's
     /// change replaces the settings of all roles; a member's setting can only narrow what applies.
     ChangeSetting {
         workspace: WorkspaceId,
@@ -414,7 +414,7 @@ pub struct OrdersInForce {
     pub standing: Vec<StandingOrder>,
     /// Drafts of standing orders, which are not followed yet, ordered by number.
     pub drafts: Vec<StandingOrder>,
-    /// The settings that people ordered, from the widest scope to the narrowest.
+    /// The settings that users ordered, from the widest scope to the narrowest.
     pub settings: Vec<SettingOverride>,
 }
 

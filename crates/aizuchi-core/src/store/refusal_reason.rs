@@ -1,4 +1,4 @@
-//! Why the store refuses a write, in words for the person who requested it.
+//! Why the store refuses a write, in words for the user who requested it.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// The text for the person whose order was refused.
+    /// The text for the user whose order was refused.
     pub fn describe(&self, language: Language) -> String {
         let text: fn(Language) -> &'static str = match self {
             Self::DeadLetterGone => texts::refusals::dead_letter_gone,

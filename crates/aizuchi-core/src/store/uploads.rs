@@ -1,4 +1,4 @@
-//! The port for files that people send in the local room, since no chat platform stores them.
+//! The port for files that users send in the local room, since no chat platform stores them.
 
 use std::sync::Arc;
 

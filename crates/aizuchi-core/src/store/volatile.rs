@@ -495,7 +495,7 @@ struct VolatileState {
     marks: BTreeMap<DecisionId, DecisionMark>,
     /// The weeks for which keepers were sent a note.
     weekly_notes: HashMap<NoteKey, StoredNote>,
-    /// The files that people send in the local room.
+    /// The files that users send in the local room.
     uploads: HashMap<Arc<str>, UploadRecord>,
 }
 

@@ -227,9 +227,9 @@ texts! {
     welcome_explained:
         "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where `response.tolerance` is set, clear words, declined proposals and marks of the last 12 weeks tell from which confidence on it speaks, and that moves by 0.05 a day at most; with too few of them nothing moves, and it is never less than `min_confidence`."
         / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。`response.tolerance` を設定すると、直近 12 週間のはっきりした発言、断られた提案、評価から、どの確信度から話すかを決めます。動くのは 1 日に 0.05 までです。件数が足りないうちは変わらず、`min_confidence` を下回ることもありません。";
-    words_welcome: "Words: welcome" / "発言：歓迎された";
-    words_unwelcome: "Words: unwelcome" / "発言：歓迎されなかった";
-    words_unclear: "Words: unclear" / "発言：不明";
+    posts_welcome: "Words: welcome" / "発言：歓迎された";
+    posts_unwelcome: "Words: unwelcome" / "発言：歓迎されなかった";
+    posts_unclear: "Words: unclear" / "発言：不明";
     silences_answered: "Silences: a person answered" / "見送り：人が答えた";
     silences_unanswered: "Silences: nobody answered" / "見送り：誰も答えなかった";
     silences_unclear: "Silences: unclear" / "見送り：不明";
@@ -274,8 +274,8 @@ texts! {
     /// `what` is a word for the decision.
     decided_by(what: &str, name: &str): "{what}, by {name}" / "{what}（{name}）";
     proposal_heading: "Proposal" / "発言の案";
-    /// The words before a user edited them.
-    proposed_words: "Proposed words" / "元の案";
+    /// The text before a user edited it.
+    proposed_text: "Proposed words" / "元の案";
     decided_proposals: "Decided lately" / "最近決まったもの";
     confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
     drop: "Drop" / "破棄";

@@ -1,4 +1,4 @@
-//! The demo: what its two people say, and the captions that explain what happens.
+//! The demo: what its two users say, and the captions that explain what happens.
 
 use crate::decision::DecisionResult;
 use crate::persona::Language;

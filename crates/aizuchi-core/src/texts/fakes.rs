@@ -1,7 +1,7 @@
 //! The page of a stand-in for a chat platform.
 
 texts! {
-    // The people and the app of a stand-in.
+    // The users and the app of a stand-in.
     mio: "Mio" / "美緒";
     mio_tanaka: "Mio Tanaka" / "田中 美緒";
     ken: "Ken" / "健太";

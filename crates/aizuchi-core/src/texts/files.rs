@@ -67,7 +67,7 @@ pub fn label(language: Language, attachment: &Attachment) -> String {
     }
 }
 
-/// The text of a message as people see it, with a line for each of its files.
+/// The text of a message as users see it, with a line for each of its files.
 pub fn shown_text(language: Language, message: &Message) -> String {
     let labels = message.attachments.iter().map(|attachment| label(language, attachment));
     let text = (!message.text.is_empty()).then(|| message.text.to_string());

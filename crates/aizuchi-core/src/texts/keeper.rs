@@ -23,7 +23,7 @@ texts! {
     /// The label of the text field in the form.
     edit_label: "What is posted" / "投稿する文";
     edit_cancel: "Cancel" / "やめる";
-    no_words: "There are no words to post." / "投稿する文がありません。";
+    no_text: "There are no words to post." / "投稿する文がありません。";
     too_long:
         "That’s too long to be edited here. Use the console."
         / "ここで書き直すには長すぎます。コンソールを使ってください。";

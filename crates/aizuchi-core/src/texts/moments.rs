@@ -44,7 +44,7 @@ texts! {
     busiest_day(rate: &str, most: &str, date: &str):
         "{rate}, {most} on the busiest day ({date})" / "{rate}、最も多い日は {most} 回（{date}）";
 
-    // Whether a person would have answered anyway.
+    // Whether a user would have answered anyway.
     answered: "Did another person write?" / "ほかの人は発言したか";
     first_of(moments: &str): "Of {moments} to speak:" / "話す場面 {moments}のうち：";
     /// If it is unknown which message each of them is about.

@@ -6,7 +6,7 @@ texts! {
     over_budget:
         "I’ve used up my budget for now. Please ask me again later."
         / "いまは利用上限に達しています。しばらくしてからまた声をかけてください。";
-    /// For a user who has reached the hourly limit of answers per person.
+    /// For a user who has reached the hourly limit of answers per user.
     over_answers(most: u64):
         "I’ve answered you a lot within this hour; {most} answers are as many as I give one person. Please ask me again a "
         "little later; commands still work."
@@ -49,9 +49,9 @@ texts! {
         / "記憶をバックアップから戻す前に、もう答えていたようです";
     /// A message that the draft was made from has changed.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
-    people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
+    users_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";
     /// The message that the reply is about.
-    line_deleted: "the message was deleted" / "対象の発言が削除されました";
+    message_deleted: "the message was deleted" / "対象の発言が削除されました";
     /// Replaces a key or a token.
     secret_removed: "[secret removed]" / "[秘密情報を削除]";
     too_late: "the moment had passed" / "話すタイミングを逃しました";

@@ -214,7 +214,7 @@ texts! {
     note_answered(name: Name<'_>, after: &str):
         "{name} wrote {after} after the question." / "質問から {after}後に、{name:#}が発言しました。";
 
-    // Whether a person would have answered anyway.
+    // Whether a user would have answered anyway.
     first_unknown: "When it would have spoken is not known." / "いつ話していたかはわかりません。";
     first_none: "It would not have responded to anything, so there is nothing to compare." / "話す場面がなかったため、比べるものがありません。";
     first_unknown_about(times: &str):
@@ -236,7 +236,7 @@ texts! {
     // Unanswered questions.
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
     unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
-    /// Why this number differs from that of moments without another person's message.
+    /// Why this number differs from that of moments without another user's message.
     unanswered_bridge:
         "The line “nobody” above counts moments, not questions, so its number is another one: there can be several moments about one question, and moments about no question."
         / "ここで数えるのは質問で、前の節の、誰も応じなかった「話す場面」の数とは一致しません（一つの質問に「話す場面」が何回かあることも、質問でない発言についての「話す場面」もあります）。";

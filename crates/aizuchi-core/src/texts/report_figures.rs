@@ -28,7 +28,7 @@ texts! {
     reached_in_hour(posts: &str, reached: &str, questions: &str):
         "Of {posts}, {reached} went to a message in the form of a question that nobody else followed up within an hour; there are {questions} of these. Not every such message wants an answer: read these posts below."
         / "投稿 {posts}のうち、質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言を取り上げたものは {reached} 回です（そうした発言は全部で {questions} 件）。どの発言も答えを求めているとは限らないので、下の投稿を読んでください。";
-    /// The posts at which people managed without it.
+    /// The posts at which users managed without it.
     people_wrote_too(posts: &str, count: &str):
         "At {count} of {posts}, another person wrote within the hour, too, before the post or after it. Whether that was an answer is not known."
         / "投稿 {posts}のうち {count} 回では、投稿の前か後の 1 時間以内に、ほかの人も発言していました。それが答えだったかどうかはわかりません。";

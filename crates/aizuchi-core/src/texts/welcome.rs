@@ -5,7 +5,7 @@ use crate::persona::Language;
 
 texts! {
     details(channel: &str): "How it comes about: {channel}" / "内訳：{channel}";
-    words: "What it said unasked" / "自分から話した発言";
+    posts: "What it said unasked" / "自分から話した発言";
     silences: "What it left" / "見送った場面";
     declined: "Proposals that a person declined" / "人が断った提案";
     median_answer: "A person answered after (median)" / "人が答えるまで（中央値）";

@@ -76,7 +76,7 @@ async fn where_a_companion_has_spoken_no_judge_is_asked() {
         let decision = last(&harness).await;
         assert_eq!(decision.gate, Some(Gate::OtherCompanion));
         assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
-        // Later messages by people are judged as usual.
+        // Later messages by human users are judged as usual.
         harness.says("bob", "does anyone have a ladder?").await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.pass(1000).await;
@@ -147,7 +147,7 @@ async fn an_answer_in_the_thread_counts_as_well() {
     .await;
 }
 
-/// In many channels, bots report builds and unfurl links while people talk.
+/// In many channels, bots report builds and unfurl links while human users talk.
 #[tokio::test]
 async fn bots_that_are_not_named_count_for_nothing() {
     on_every_store(async |store| {
@@ -200,7 +200,7 @@ async fn companions_have_two_turns_without_a_person() {
         assert_eq!(harness.mind.verbs(), "judge");
         assert_eq!(last(&harness).await.ended, Some(DecisionResult::Dropped));
         assert!(harness.platform.posted_texts().is_empty());
-        // A bot is not owed an answer, but a person still is.
+        // A bot is not owed an answer, but a human user still is.
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);

@@ -1,4 +1,4 @@
-//! If one answer is for several people, it is unknown for which of them a call is made: the keeper sees all their
+//! If one answer is for several users, it is unknown for which of them a call is made: the keeper sees all their
 //! names, and all of them are told the outcome. On every store.
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn all_who_are_answered_are_named_and_told() {
     .await;
 }
 
-/// A keeper does not decide for more people than can be shown.
+/// A keeper does not decide for more users than can be shown.
 #[tokio::test]
 async fn a_crowd_is_offered_no_call() {
     on_every_store(async |store| {

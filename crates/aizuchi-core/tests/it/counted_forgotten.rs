@@ -1,4 +1,4 @@
-//! Per-person counts do not name a user who was forgotten while a judgment about them, or an answer to them, was in
+//! Per-user counts do not name a user who was forgotten while a judgment about them, or an answer to them, was in
 //! flight.
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, Role, User, UserId};
@@ -104,9 +104,9 @@ async fn nor_for_whom_an_operator_has_forgotten() {
         let look_up = WebCall {
             workspace: workspace(),
             decision: Some(DecisionId(1001)),
-            person: Some(alice.id.clone()),
+            user: Some(alice.id.clone()),
             began: before,
-            limits: WebLimits { per_person_per_day: Some(5), ..WebLimits::default() },
+            limits: WebLimits { per_user_per_day: Some(5), ..WebLimits::default() },
         };
         assert_eq!(harness.store.store.count_web_call(&look_up, now).await.unwrap(), None);
         assert_eq!(database.count(NAMED).await, 0);

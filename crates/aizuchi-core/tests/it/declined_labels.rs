@@ -1,4 +1,4 @@
-//! Proposals that a person declines become labels of how welcome posts are, like those that a person approves. On
+//! Proposals that a user declines become labels of how welcome posts are, like those that a user approves. On
 //! every store.
 
 use aizuchi_core::chat::ChannelId;
@@ -36,7 +36,7 @@ async fn newest(harness: &Harness) -> ProposalId {
     harness.store.archive.proposals(&query, now).await.unwrap().remove(0).id
 }
 
-/// A question that the persona would answer, and a person's choice about the proposal.
+/// A question that the persona would answer, and a user's choice about the proposal.
 async fn proposed(harness: &Harness, choice: ProposalChoice) {
     harness.says("alice", "when do I cut the roses?").await;
     harness.pass(400).await;

@@ -344,14 +344,14 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
     }
 }
 
-/// An answer for one person, or for no one.
+/// An answer for one user, or for no one.
 fn web_call(decision: u8) -> WebCall {
     WebCall {
         workspace: workspace(),
         decision: Some(DecisionId(i64::from(decision) + 1)),
-        person: (!decision.is_multiple_of(3)).then(|| UserId::new(format!("u-{}", decision % 3))),
+        user: (!decision.is_multiple_of(3)).then(|| UserId::new(format!("u-{}", decision % 3))),
         began: at(0),
-        limits: WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(6) },
+        limits: WebLimits { per_answer: Some(2), per_user_per_day: Some(3), per_day: Some(6) },
     }
 }
 

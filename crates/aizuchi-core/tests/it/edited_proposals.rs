@@ -1,4 +1,4 @@
-//! A keeper rewords a proposal in a form of the chat: it is posted once, stored next to the original words, and
+//! A keeper rewords a proposal in a form of the chat: it is posted once, stored next to the original text, and
 //! refused like any other click that is late or by another user. On every store.
 
 use aizuchi_core::chat::UserId;
@@ -201,7 +201,7 @@ async fn a_draft_that_no_form_holds_is_edited_on_the_console() {
     .await;
 }
 
-/// The ways in which a proposal's words are forgotten.
+/// The ways in which a proposal's text is forgotten.
 #[derive(Clone, Copy, Debug)]
 enum Erasure {
     Deletion,

@@ -152,7 +152,7 @@ async fn mentions_spend_no_more_than_the_cap_and_one_call() {
 async fn a_restart_gives_nobody_a_second_share() {
     on_every_store(async |store| {
         let engine = Arc::default();
-        let limits = WebLimits { per_answer: None, per_person_per_day: Some(2), per_day: Some(3) };
+        let limits = WebLimits { per_answer: None, per_user_per_day: Some(2), per_day: Some(3) };
         let harness = harness(store, &engine, limits, HarnessOptions::default()).await;
         let search = ("web_search", json!({ "query": "roses" }));
         let asks = async |harness: &Harness, user: &str| {
@@ -174,13 +174,13 @@ async fn a_restart_gives_nobody_a_second_share() {
     .await;
 }
 
-fn call(decision: i64, person: Option<&str>) -> WebCall {
+fn call(decision: i64, user: Option<&str>) -> WebCall {
     WebCall {
         workspace: workspace(),
         decision: Some(DecisionId(decision)),
-        person: person.map(UserId::new),
+        user: user.map(UserId::new),
         began: at(0),
-        limits: WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(5) },
+        limits: WebLimits { per_answer: Some(2), per_user_per_day: Some(3), per_day: Some(5) },
     }
 }
 
@@ -188,13 +188,13 @@ fn call(decision: i64, person: Option<&str>) -> WebCall {
 async fn a_store_counts_look_ups_for_a_day() {
     for kind in StoreKind::ALL {
         let store = kind.open().await;
-        for (decision, person, second, limit) in [
+        for (decision, user, second, limit) in [
             (1, Some("alice"), 0, None),
             // At the same time.
             (1, Some("alice"), 0, None),
             (1, Some("alice"), 1, Some(WebLimit::Answer)),
             (2, Some("alice"), 2, None),
-            (3, Some("alice"), 3, Some(WebLimit::Person)),
+            (3, Some("alice"), 3, Some(WebLimit::User)),
             (3, Some("bob"), 4, None),
             (4, None, 5, None),
             (5, None, 6, Some(WebLimit::Day)),
@@ -204,7 +204,7 @@ async fn a_store_counts_look_ups_for_a_day() {
             (7, Some("alice"), DAY + 1, Some(WebLimit::Day)),
             (7, Some("alice"), DAY + 2, None),
         ] {
-            let counted = store.store.count_web_call(&call(decision, person), at(second)).await;
+            let counted = store.store.count_web_call(&call(decision, user), at(second)).await;
             assert_eq!(counted.unwrap(), limit, "{kind:?} {decision} at {second}");
         }
         store.store.drop_journals(at(3 * DAY)).await.unwrap();
@@ -219,14 +219,14 @@ async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
-        let count = async |decision, person| {
-            let call = call(decision, Some(person));
+        let count = async |decision, id| {
+            let call = call(decision, Some(id));
             harness.store.store.count_web_call(&call, harness.clock.now()).await.unwrap()
         };
         for decision in 1..=3 {
             assert_eq!(count(decision, "u-alice").await, None);
         }
-        assert_eq!(count(4, "u-alice").await, Some(WebLimit::Person));
+        assert_eq!(count(4, "u-alice").await, Some(WebLimit::User));
         let (user, asked) = (UserId::new("u-alice"), harness.clock.now());
         harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
         harness.pass(10).await;
@@ -243,11 +243,11 @@ async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
 
 /// A draft that began before a user was forgotten may make a look-up after that.
 #[tokio::test]
-async fn an_answer_in_the_making_does_not_name_a_forgotten_person() {
+async fn an_answer_in_the_making_does_not_name_a_forgotten_user() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
-        let limits = WebLimits { per_person_per_day: Some(1), ..WebLimits::default() };
+        let limits = WebLimits { per_user_per_day: Some(1), ..WebLimits::default() };
         let count = async |began| {
             harness.pass(1).await;
             let call = WebCall { began, limits, ..call(1, Some("u-alice")) };
@@ -266,7 +266,7 @@ async fn an_answer_in_the_making_does_not_name_a_forgotten_person() {
         // A user who asks again after being forgotten is counted again.
         let since = harness.clock.now();
         assert_eq!(count(since).await, None);
-        assert_eq!(count(since).await, Some(WebLimit::Person));
+        assert_eq!(count(since).await, Some(WebLimit::User));
     })
     .await;
 }

@@ -112,7 +112,7 @@ async fn fifty_exchanges_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/ja.txt"), Language::Ja).await);
 }
 
-/// What people tried in their first minutes.
+/// What users tried in their first minutes.
 #[tokio::test]
 async fn what_newcomers_try_in_english() {
     assert_snapshot!(accounts(include_str!("host/newcomers_en.txt"), Language::En).await);
@@ -242,7 +242,7 @@ async fn reasons(harness: &Harness) -> String {
     decisions.map(reason).collect()
 }
 
-/// People who read both channels do not see the same joke twice.
+/// Users who read both channels do not see the same joke twice.
 #[tokio::test]
 async fn two_channels_are_told_two_jokes() {
     let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(Language::En));

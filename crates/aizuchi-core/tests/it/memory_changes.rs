@@ -1,4 +1,4 @@
-//! People's changes to memories and memos: they survive every fold, are on record, and are forgotten with the source
+//! Users' changes to memories and memos: they survive every fold, are on record, and are forgotten with the source
 //! messages.
 
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl ChangesExt for Harness {
         self.inbox.apply_order(Order::ChangeMemory { key, version, change, by }).await
     }
 
-    /// People's changes, newest first.
+    /// Users' changes, newest first.
     async fn journal(&self) -> Vec<(String, JournalKind, String)> {
         let journal = self.store.archive.memory_journal(&workspace(), None, None, 100).await;
         let by_people = journal.unwrap().into_iter().filter(|entry| !entry.by.is_empty());
@@ -137,7 +137,7 @@ async fn what_people_changed_outlives_the_next_folds() {
         };
         assert!(has("## Decided by people: this stays", "the beans are eaten"), "{asked:?}");
         assert!(has("## Decided by people: not to be remembered", BIRTHDAY), "{asked:?}");
-        // Prompts in other channels contain what people wanted.
+        // Prompts in other channels contain what users wanted.
         let window = ContextLimits::default().window(harness.clock.now());
         let context = harness.store.store.context(&top_level("garden"), &window).await.unwrap();
         let shown = format!("{:?}", context.channel_memories);

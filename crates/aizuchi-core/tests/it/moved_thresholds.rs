@@ -47,7 +47,7 @@ async fn threshold(learner: &Learner) -> i64 {
     (threshold * 100.0).round() as i64
 }
 
-/// A person declines as many proposals as the learner needs labels.
+/// A user declines as many proposals as the learner needs labels.
 async fn declines(harness: &Harness) {
     for _ in 0..MIN_LABELS {
         harness.says("alice", "when do I cut the roses?").await;

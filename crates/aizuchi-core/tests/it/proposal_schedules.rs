@@ -1,4 +1,4 @@
-//! Random schedules where posts need approval: people ask, mention, edit and delete, click late and twice, change
+//! Random schedules where posts need approval: users ask, mention, edit and delete, click late and twice, change
 //! modes and orders, and the process crashes. A proposal is posted at most once, and only if it was approved in
 //! time.
 
@@ -60,9 +60,9 @@ fn action() -> impl Strategy<Value = Action> {
 struct Simulation {
     harness: Harness,
     messages: Vec<MessageId>,
-    /// How often the unchanged words were approved in time.
+    /// How often the unchanged text was approved in time.
     approved: usize,
-    /// The words that replaced proposed ones.
+    /// The texts that replaced proposed ones.
     edited: Vec<String>,
     number: usize,
 }
@@ -191,7 +191,7 @@ impl Simulation {
         let as_proposed = unasked.iter().filter(|text| **text == PROPOSED).count();
         assert!(as_proposed <= self.approved, "{as_proposed} of {}: {unasked:?}", self.approved);
         for text in unasked.iter().filter(|text| **text != PROPOSED) {
-            assert!(self.edited.iter().any(|words| words == text), "nobody said so: {text}");
+            assert!(self.edited.iter().any(|edited| edited == text), "nobody said so: {text}");
             let times = unasked.iter().filter(|other| *other == text).count();
             assert_eq!(times, 1, "said twice: {text}");
         }

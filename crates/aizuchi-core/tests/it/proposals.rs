@@ -163,7 +163,7 @@ async fn a_proposal_lapses_with_its_time() {
         let late = decide(&harness, lapsed.id, ProposalChoice::SayIt).await;
         assert_eq!(refusal(late), RefusalReason::ProposalLapsed);
         assert_eq!(marks(&harness).await, []);
-        // Its words are erased.
+        // Its text is erased.
         harness.store.store.drop_exchanges(harness.clock.now(), u64::MAX).await.unwrap();
         let late = decide(&harness, lapsed.id, ProposalChoice::SayIt).await;
         assert_eq!(refusal(late), RefusalReason::ProposalLapsed);

@@ -1,4 +1,4 @@
-//! Deterministic simulation: the real inbox, runner and agent live virtual days among people, models, platforms and
+//! Deterministic simulation: the real inbox, runner and agent live virtual days among users, models, platforms and
 //! stores that do everything they may do, and some things that they should not. Everything is drawn from one seed,
 //! so a day that violates an invariant can be repeated.
 //!

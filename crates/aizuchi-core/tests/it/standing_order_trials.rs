@@ -1,4 +1,4 @@
-//! Trials of draft orders for the answer in the chat, while time passes and people go on talking, on every store.
+//! Trials of draft orders for the answer in the chat, while time passes and users go on talking, on every store.
 
 use std::sync::{Arc, Mutex, OnceLock};
 

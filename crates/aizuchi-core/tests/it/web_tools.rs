@@ -224,13 +224,13 @@ async fn a_key_is_not_searched_for() {
     .await;
 }
 
-/// A model that calls tools forever: neither a reply, nor a person, nor a day gets more than its share.
+/// A model that calls tools forever: neither a reply, nor a user, nor a day gets more than its share.
 #[tokio::test]
-async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
+async fn searches_are_limited_for_a_reply_a_user_and_a_day() {
     on_every_store(async |store| {
         let server = WebServer::start(respond).await;
         let limits =
-            WebLimits { per_answer: Some(6), per_person_per_day: Some(10), per_day: Some(13) };
+            WebLimits { per_answer: Some(6), per_user_per_day: Some(10), per_day: Some(13) };
         let harness = harness(store, &server, HarnessOptions::default(), limits).await;
         let search = json!({ "query": "roses" });
         let reading = vec![("web_search", search); 8];

@@ -1,5 +1,5 @@
-//! Reasons that relied on a memory about an opted-out person are erased, and a reader that continues from a revision
-//! learns that, even if the person's message is withheld long after the order.
+//! Reasons that relied on a memory about an opted-out user are erased, and a reader that continues from a revision
+//! learns that, even if the user's message is withheld long after the order.
 
 use std::sync::Arc;
 

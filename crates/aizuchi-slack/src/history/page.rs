@@ -86,7 +86,7 @@ impl SlackPlatform {
         let page = self.read_history_page(method, &arguments, PAGE_SIZE).await?;
         let has_more = page["has_more"] == true;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
-            return Err(SlackApiError::OutcomeUnknown("a page has no lines".to_owned()).into());
+            return Err(SlackApiError::OutcomeUnknown("a page has no messages".to_owned()).into());
         };
         if has_more && next_cursor(&page).is_none() {
             return Err(SlackApiError::OutcomeUnknown(

@@ -176,7 +176,7 @@ impl Places {
     }
 }
 
-/// A person of whom something may be remembered.
+/// A user of whom something may be remembered.
 pub struct RememberedUser {
     /// Their names, in lower case.
     names: Vec<String>,
@@ -216,7 +216,7 @@ pub struct ViewBuilder<'a> {
     pub names: Vec<User>,
     pub places: &'a Places,
     pub sources: HashMap<MessageRef, Arc<Message>>,
-    /// If set, only entries about this person are wanted.
+    /// If set, only entries about this user are wanted.
     pub user: Option<&'a RememberedUser>,
 }
 

@@ -24,7 +24,8 @@ pub struct FilterQuery {
     pub channel: String,
     pub outcome: String,
     pub gate: String,
-    pub person: String,
+    #[serde(rename = "person")]
+    pub user: String,
     pub from: String,
     pub until: String,
     pub q: String,
@@ -56,15 +57,15 @@ pub enum Source {
     Search(String),
     /// Nobody has the requested name.
     Nobody,
-    /// These people have the requested name, so it is ambiguous.
+    /// These users have the requested name, so it is ambiguous.
     Namesakes(Vec<User>),
 }
 
 impl FilterQuery {
-    /// Returns the same filter for one person, without a cursor, as a query string.
-    pub fn address_of_person(&self, person: &User) -> String {
-        let person = person.id.to_string();
-        Self { person, ..self.clone() }.address("")
+    /// Returns the same filter for one user, without a cursor, as a query string.
+    pub fn address_of_user(&self, user: &User) -> String {
+        let user = user.id.to_string();
+        Self { user, ..self.clone() }.address("")
     }
 
     /// The channel to switch to with this filter, if it is another one.
@@ -78,7 +79,7 @@ impl FilterQuery {
         let fields = [
             ("outcome", &*self.outcome),
             ("gate", &*self.gate),
-            ("person", &*self.person),
+            ("person", &*self.user),
             ("from", &*self.from),
             ("until", &*self.until),
             ("q", &*self.q),
@@ -92,7 +93,7 @@ impl FilterQuery {
 }
 
 impl Filter {
-    /// The person and the search text are ignored for visitors who may not read the messages.
+    /// The user and the search text are ignored for visitors who may not read the messages.
     pub async fn parse(
         web: &Web,
         channel: &Channel,
@@ -112,11 +113,11 @@ impl Filter {
             text => parse_time(text, &web.zone).map(Some).ok_or(Refusal::UnclearTime),
         };
         let (from, until) = (time(&query.from)?, time(&query.until)?);
-        let (person, text) = match access.may_read(&channel.workspace, channel.visibility) {
-            true => (query.person.trim(), query.q.trim()),
+        let (name, text) = match access.may_read(&channel.workspace, channel.visibility) {
+            true => (query.user.trim(), query.q.trim()),
             false => ("", ""),
         };
-        let named = match person {
+        let named = match name {
             "" => Vec::new(),
             name => find_users(web, channel, name).await?,
         };
@@ -125,7 +126,7 @@ impl Filter {
             _ => None,
         };
         let before = query.before.as_deref().filter(|before| !before.is_empty());
-        let source = if !person.is_empty() && named.is_empty() {
+        let source = if !name.is_empty() && named.is_empty() {
             Source::Nobody
         } else if named.len() > 1 {
             Source::Namesakes(named)
@@ -138,7 +139,7 @@ impl Filter {
             Source::Messages { before: before.map(MessageId::new) }
         };
         // The rows that match a name or a word reveal something about their content.
-        let is_asked = !person.is_empty() || !text.is_empty();
+        let is_asked = !name.is_empty() || !text.is_empty();
         let reads_all = access.may_read(&channel.workspace, Visibility::Private);
         let visibility = (is_asked && !reads_all).then_some(Visibility::Public);
         let messages = MessageFilter { author, from, until, visibility };
@@ -244,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_people_is_named_by_the_id() {
-        let person = "Mio".to_owned();
-        let query = FilterQuery { person, before: Some("9".to_owned()), ..FilterQuery::default() };
+    fn one_of_several_users_is_named_by_the_id() {
+        let user = "Mio".to_owned();
+        let query = FilterQuery { user, before: Some("9".to_owned()), ..FilterQuery::default() };
         let mio = User {
             workspace: WorkspaceId::new("slack:T1"),
             id: UserId::new("U2&3"),
@@ -254,7 +255,7 @@ mod tests {
             kind: AuthorKind::Human,
             role: Role::default(),
         };
-        assert_eq!(query.address_of_person(&mio), "person=U2%263");
+        assert_eq!(query.address_of_user(&mio), "person=U2%263");
     }
 
     #[test]

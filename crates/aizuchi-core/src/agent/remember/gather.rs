@@ -41,13 +41,13 @@ pub struct GatheredSources {
     /// The revision of the store that was read.
     pub seen_revision: u64,
     pub merged: Vec<MemoryId>,
-    /// What people decided about the memory's entries.
+    /// What users decided about the memory's entries.
     pub kept: KeptEntries,
 }
 
 impl GatheredSources {
     /// Returns the private and the public sources, which are folded separately so that nothing private gets into a
-    /// public entry. Each group comes with what people decided about its entries.
+    /// public entry. Each group comes with what users decided about its entries.
     pub fn groups(&self) -> [(Vec<MemorySource>, KeptEntries); 2] {
         [(self.unshared.clone(), self.kept.clone()), (self.shared.clone(), self.kept.to_public())]
     }

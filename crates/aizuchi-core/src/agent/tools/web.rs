@@ -269,7 +269,7 @@ fn describe_not_counted(
 ) -> &'static str {
     match why {
         NotCounted::Limit(WebLimit::Answer) => texts::tools::web_limit_of_reply(language),
-        NotCounted::Limit(WebLimit::Person) => texts::tools::web_limit_of_person(language),
+        NotCounted::Limit(WebLimit::User) => texts::tools::web_limit_of_person(language),
         NotCounted::Limit(WebLimit::Day) => texts::tools::web_limit_of_day(language),
         NotCounted::Failed(error) => {
             warn!(error = %error, "a look-up on the web could not be counted");

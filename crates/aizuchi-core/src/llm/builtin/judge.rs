@@ -329,7 +329,7 @@ fn is_in_talk(newest: &Message, context: &Context) -> bool {
         context.target_messages().iter().rev().skip_while(|it| it.id != newest.id).skip(1);
     let before =
         earlier.take_while(|message| newest.at.duration_since(message.at) <= EXCHANGE_TIMEOUT);
-    // Messages to and from the mind are not a talk among people.
+    // Messages to and from the mind are not a talk among human users.
     let mut before = before.take_while(|message| message.is_human() && !message.is_addressed());
     before.any(|message| message.author.id != newest.author.id)
 }

@@ -91,7 +91,7 @@ fn may_reply(message: &Message, parent: &Message, context: &Context) -> bool {
 }
 
 /// The question of another user that a message answers: one that it replies to, or one right before it. `humans` are
-/// all messages by people, oldest first.
+/// all messages by human users, oldest first.
 pub fn answered_question(
     message: &Message,
     humans: &[&Arc<Message>],

@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(parse("@Aizuchi すみません、今何時ですか"), Request::Topic(Topic::Time));
     }
 
-    /// What people say about their day, with words that are requests in other contexts.
+    /// What users say about their day, with words that are requests in other contexts.
     const EVERYDAY_ENGLISH: [&str; 48] = [
         "that was a stupid mistake of mine",
         "the traffic was terrible this morning",

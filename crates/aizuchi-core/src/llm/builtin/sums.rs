@@ -1,4 +1,4 @@
-//! Calculations that people type to try the mind out: "what's 17 * 23?", 「128÷4は？」.
+//! Calculations that users type to try the mind out: "what's 17 * 23?", 「128÷4は？」.
 
 /// The calculation as it was asked, and its result. `None` if the text asks anything else.
 pub fn solve(text: &str) -> Option<(String, String)> {

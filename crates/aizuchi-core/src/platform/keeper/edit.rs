@@ -100,7 +100,7 @@ impl Keepers {
             return Ok(Some(texts::keeper::too_long(language)));
         }
         let Ok(text) = parse_text(&form.text) else {
-            return Ok(Some(texts::keeper::no_words(language)));
+            return Ok(Some(texts::keeper::no_text(language)));
         };
         let choice = ProposalChoice::Edit(split(&text, self.lengths.post));
         self.decide(&found, &form.user, choice).await

@@ -254,7 +254,7 @@ impl Keepers {
             heading: texts::keeper::would_say(language, &place),
             draft: shown,
             note: notes.join("\n"),
-            buttons: buttons.map(|button| (button, button.words(language))).into(),
+            buttons: buttons.map(|button| (button, button.label(language))).into(),
         }
     }
 
@@ -269,7 +269,7 @@ impl Keepers {
             heading: texts::trust::offer(language, least, trusted.percent(), &place),
             draft: texts::trust::means(language, least),
             note: texts::trust::rests_on(language, offer.clicks),
-            buttons: buttons.map(|button| (button, button.words(language))).into(),
+            buttons: buttons.map(|button| (button, button.label(language))).into(),
         }
     }
 
@@ -314,7 +314,7 @@ impl Keepers {
             heading: texts::consents::wants(language, &place, consent.server(), consent.own_name()),
             draft: format!("```\n{shown}\n```"),
             note: notes.join("\n"),
-            buttons: buttons.map(|button| (button, button.words(language))).into(),
+            buttons: buttons.map(|button| (button, button.label(language))).into(),
         })
     }
 }

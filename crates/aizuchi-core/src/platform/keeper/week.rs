@@ -35,7 +35,7 @@ pub struct WeekRows<'r> {
 pub struct ChannelWeek {
     /// The persona's unsolicited posts.
     pub taken_up: Vec<NoteMoment>,
-    /// Questions for which the persona chose silence and a person answered.
+    /// Questions for which the persona chose silence and a user answered.
     pub answered: Vec<NoteMoment>,
     /// Questions that nobody answered.
     pub unanswered: Vec<NoteMoment>,
@@ -53,7 +53,7 @@ pub struct NoteMoment {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub message: MessageId,
-    /// The delay until a person answered.
+    /// The delay until a user answered.
     pub answered_after: Option<SignedDuration>,
 }
 

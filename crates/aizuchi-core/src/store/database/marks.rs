@@ -1,4 +1,4 @@
-//! The marks that people put on decisions.
+//! The marks that users put on decisions.
 
 use jiff::Timestamp;
 

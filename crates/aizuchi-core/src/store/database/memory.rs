@@ -157,7 +157,7 @@ pub async fn complete_job(
                 // A source has changed while the model was working.
                 return postpone_job(connection, key, now + REWRITE_DELAY, true).await;
             }
-            // Changes that people made in the meantime apply, too.
+            // Changes that users made in the meantime apply, too.
             let current = current_version(connection, key).await?;
             let (new, removed) = match &current {
                 Some(current) => {
@@ -223,7 +223,7 @@ async fn postpone_job(
 pub struct NewVersion<'a> {
     pub key: &'a MemoryKey,
     pub new: NewMemory,
-    /// The entries that people removed.
+    /// The entries that users removed.
     pub removed: &'a [MemoryEntry],
     pub versions_kept: usize,
 }

@@ -1,4 +1,4 @@
-//! People's changes to memories and memos.
+//! Users' changes to memories and memos.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -19,10 +19,10 @@ use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memos};
 use crate::store::refusal_reason::RefusalReason;
 
-/// People's changes evict no old versions.
+/// Users' changes evict no old versions.
 const KEEP_ALL: usize = 1 << 30;
 
-/// Applies a person's change to a memory. Refused unless this is still the current version.
+/// Applies a user's change to a memory. Refused unless this is still the current version.
 pub async fn change_memory(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -96,7 +96,7 @@ async fn change_elsewhere(
     Ok(())
 }
 
-/// Stores a person's change of the current version as a new version. Model output based on the old one becomes stale.
+/// Stores a user's change of the current version as a new version. Model output based on the old one becomes stale.
 async fn replace(
     connection: &mut Connection,
     counters: &mut Counters,

@@ -29,7 +29,7 @@ struct StoredProposal {
     expires: Timestamp,
 }
 
-/// Holds the new rows of a draft in the outbox until a person decides. Also lapses overdue proposals.
+/// Holds the new rows of a draft in the outbox until a user decides. Also lapses overdue proposals.
 pub async fn put(
     connection: &mut Connection,
     claim: &Claim,

@@ -1,4 +1,4 @@
-//! Trust offers, to post without approval above some confidence: made and withdrawn as people decide proposals, and
+//! Trust offers, to post without approval above some confidence: made and withdrawn as users decide proposals, and
 //! answered once.
 
 use std::sync::Arc;

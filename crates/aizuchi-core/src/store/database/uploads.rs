@@ -1,4 +1,4 @@
-//! Files that people send in the local room.
+//! Files that users send in the local room.
 
 use std::sync::Arc;
 

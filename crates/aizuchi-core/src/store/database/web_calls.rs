@@ -20,24 +20,24 @@ pub async fn count(
         return Ok(limit);
     }
     drop_old(connection, now).await?;
-    let person = counted_person(connection, call).await?;
+    let user = counted_user(connection, call).await?;
     let put = query(sql::PUT_WEB_CALL)
         .bind(decision_number(call))
         .bind(now.as_millisecond())
         .bind(call.workspace.as_str())
-        .bind(person);
+        .bind(user);
     put.execute(connection).await?;
     Ok(None)
 }
 
-/// The person that a call counts for: none if they were forgotten while the answer was being made.
-async fn counted_person<'a>(
+/// The user that a call counts for: none if they were forgotten while the answer was being made.
+async fn counted_user<'a>(
     connection: &mut Connection,
     call: &'a WebCall,
 ) -> Result<&'a str, StoreError> {
-    let Some(person) = &call.person else { return Ok("") };
-    let is_forgotten = is_forgotten_since(connection, &call.workspace, person, call.began).await?;
-    Ok(if is_forgotten { "" } else { person.as_str() })
+    let Some(user) = &call.user else { return Ok("") };
+    let is_forgotten = is_forgotten_since(connection, &call.workspace, user, call.began).await?;
+    Ok(if is_forgotten { "" } else { user.as_str() })
 }
 
 async fn read_usage(
@@ -49,12 +49,12 @@ async fn read_usage(
         .bind(decision_number(call))
         .bind(counted_since(now).as_millisecond())
         .bind(call.workspace.as_str())
-        .bind(call.person_name());
+        .bind(call.user_name());
     let row = usage.fetch_one(connection).await?;
     let number = |name: &str| rows::column::<i64>(&row, name).map(i64::unsigned_abs);
     Ok(WebCallUsage {
         in_answer: number("in_answer")?,
-        by_person: number("by_person")?,
+        by_user: number("by_user")?,
         in_day: number("in_day")?,
     })
 }

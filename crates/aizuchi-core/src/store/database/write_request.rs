@@ -123,7 +123,7 @@ pub enum WriteRequest {
         change: NoteChange,
         reply: WriteReply<bool>,
     },
-    /// Changes the files that people send in the local room.
+    /// Changes the files that users send in the local room.
     ChangeUploads {
         change: UploadChange,
         reply: WriteReply<bool>,

@@ -126,7 +126,7 @@ impl VolatileState {
         })
     }
 
-    /// What happened after a proposal. `None` unless a person declined it.
+    /// What happened after a proposal. `None` unless a user declined it.
     fn after_proposal(
         &self,
         period: &WorkspacePeriod,

@@ -112,12 +112,12 @@ impl VolatileState {
                 record.message.author.kind == AuthorKind::Persona && period.has(record.message.at)
             };
             for post in record.messages.iter().filter(is_post) {
-                let of_people = post.reactions.iter().filter(|reaction| {
+                let of_users = post.reactions.iter().filter(|reaction| {
                     reaction.kind == AuthorKind::Human && reaction.removed.is_none()
                 });
                 let (day, channel) = (period.day_of(post.message.at), id.channel.clone());
                 let new = ReactionCount { day, channel: channel.clone(), count: 0 };
-                counts.entry((day, channel)).or_insert(new).count += of_people.count() as u64;
+                counts.entry((day, channel)).or_insert(new).count += of_users.count() as u64;
             }
         }
         counts.into_values().filter(|counted| counted.count > 0).collect()
@@ -151,7 +151,7 @@ impl VolatileState {
         found.into_values().collect()
     }
 
-    /// Whether a question is open: no other person wrote soon after it or in its thread, and the persona did not owe it
+    /// Whether a question is open: no other user wrote soon after it or in its thread, and the persona did not owe it
     /// an answer.
     fn is_open(
         &self,
@@ -267,7 +267,7 @@ fn call_sum(
     })
 }
 
-/// Whether a message may be a person's question.
+/// Whether a message may be a user's question.
 fn may_ask(record: &MessageRecord) -> bool {
     let message = &record.message;
     message.text.contains(['?', '？'])

@@ -102,7 +102,7 @@ impl VolatileState {
             orders.forgotten.retain(|(other, _)| other != user);
             orders.forgotten.push((user.clone(), truncate_to_milliseconds(*asked)));
             self.judge_calls.remove(&(workspace.clone(), user.clone()));
-            self.erase_person_of_web_calls(workspace, user);
+            self.erase_user_of_web_calls(workspace, user);
             self.forget_user(workspace, user, now);
             self.forget_orders_of(workspace, user);
             self.withdraw_standing_orders_of(workspace, user);
@@ -213,7 +213,7 @@ impl VolatileState {
         }
     }
 
-    /// Changes the settings that people ordered in a workspace.
+    /// Changes the settings that users ordered in a workspace.
     fn change_setting(&mut self, workspace: WorkspaceId, change: OrderedChange) {
         let orders = self.orders.entry(workspace).or_default();
         let known = std::mem::take(&mut orders.settings);

@@ -34,7 +34,7 @@ impl ProposalRecord {
 }
 
 impl VolatileState {
-    /// Holds new rows until a person decides. Also lapses overdue proposals.
+    /// Holds new rows until a user decides. Also lapses overdue proposals.
     pub(super) fn put_proposal(
         &mut self,
         claim: &Claim,

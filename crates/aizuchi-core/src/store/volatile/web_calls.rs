@@ -13,8 +13,8 @@ pub(super) struct CountedWebCall {
     at: Timestamp,
     workspace: WorkspaceId,
     decision: Option<DecisionId>,
-    /// `None` for no person, or for a forgotten one.
-    person: Option<UserId>,
+    /// `None` for no user, or for a forgotten one.
+    user: Option<UserId>,
 }
 
 impl VolatileState {
@@ -22,14 +22,14 @@ impl VolatileState {
         let limit = call.reached_limit(&self.web_call_usage(call, now));
         if limit.is_none() {
             self.drop_old_web_calls(now);
-            let person = call.person.clone();
-            let person =
-                person.filter(|user| !self.is_forgotten_since(&call.workspace, user, call.began));
+            let user = call.user.clone();
+            let user =
+                user.filter(|user| !self.is_forgotten_since(&call.workspace, user, call.began));
             self.web_calls.push(CountedWebCall {
                 at: truncate_to_milliseconds(now),
                 workspace: call.workspace.clone(),
                 decision: call.decision,
-                person,
+                user,
             });
         }
         limit
@@ -51,11 +51,11 @@ impl VolatileState {
         let is_in_answer =
             |it: &&CountedWebCall| call.decision.is_some() && it.decision == call.decision;
         let in_day = || self.web_calls.iter().filter(|it| it.at > since);
-        let is_persons =
-            |it: &&CountedWebCall| it.workspace == call.workspace && it.person == call.person;
+        let is_of_user =
+            |it: &&CountedWebCall| it.workspace == call.workspace && it.user == call.user;
         WebCallUsage {
             in_answer: self.web_calls.iter().filter(is_in_answer).count() as u64,
-            by_person: in_day().filter(is_persons).count() as u64,
+            by_user: in_day().filter(is_of_user).count() as u64,
             in_day: in_day().count() as u64,
         }
     }
@@ -66,9 +66,9 @@ impl VolatileState {
     }
 
     /// Erases the user from their lookups, which still count for the day.
-    pub(super) fn erase_person_of_web_calls(&mut self, workspace: &WorkspaceId, user: &UserId) {
+    pub(super) fn erase_user_of_web_calls(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let theirs = self.web_calls.iter_mut();
         let theirs = theirs.filter(|it| it.workspace == *workspace);
-        theirs.filter(|it| it.person.as_ref() == Some(user)).for_each(|it| it.person = None);
+        theirs.filter(|it| it.user.as_ref() == Some(user)).for_each(|it| it.user = None);
     }
 }

@@ -164,7 +164,7 @@ impl World {
             .collect()
     }
 
-    /// Whether the person's name identifies them: it is not a common word, and not part of another user's name.
+    /// Whether the user's name identifies them: it is not a common word, and not part of another user's name.
     pub fn is_known_by_name(&self) -> bool {
         let has_other = |name: &str| self.users.iter().any(|(_, other)| other == name);
         match self.users[self.person].1.as_str() {
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Whether an item is about the person because it names them.
+    /// Whether an item is about the user because it names them.
     pub fn names_person(&self, thing: &Thing) -> bool {
         let is_rare_word = self.users[self.person].1 == RARE_WORD;
         thing.names == Some(self.person)

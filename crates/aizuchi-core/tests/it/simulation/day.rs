@@ -60,7 +60,7 @@ struct Day {
     /// The number of platform events that were handed to the connection.
     delivered: usize,
     messages: usize,
-    /// The time of people's current action, which may be while the machine slept.
+    /// The time of users' current action, which may be while the machine slept.
     acting_at: Timestamp,
 }
 

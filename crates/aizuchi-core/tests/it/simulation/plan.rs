@@ -18,7 +18,7 @@ use jiff::civil::Time;
 pub const DAY: i64 = 24 * 3600 * 1000;
 /// Two public channels, a private one and a direct message.
 pub const CHANNELS: [&str; 4] = ["garden", "kitchen", "attic", "direct"];
-/// The people, the first of whom is an admin.
+/// The users, the first of whom is an admin.
 pub const PEOPLE: [&str; 6] = ["alice", "bob", "carol", "dave", "erin", "花子"];
 const BOTS: [&str; 2] = ["buildbot", "newsbot"];
 const COMMANDS: [&str; 16] = [
@@ -260,7 +260,7 @@ fn acts(random: &mut Random, is_calm: bool, jumps: &[i64]) -> Vec<(i64, Act)> {
     acts
 }
 
-/// Some people talk for a while in one channel.
+/// Some users talk for a while in one channel.
 fn talk(random: &mut Random, acts: &mut Vec<(i64, Act)>) {
     let channel = *random.pick(&CHANNELS);
     let mut at = random.between(0, DAY - 1);
@@ -308,7 +308,7 @@ fn text_kind(random: &mut Random) -> TextKind {
 }
 
 fn faults(random: &mut Random, acts: &mut Vec<(i64, Act)>, jumps: &[i64]) {
-    // Most faults happen while people talk.
+    // Most faults happen while users talk.
     let busy: Vec<i64> = acts.iter().map(|(at, _)| *at).collect();
     for _ in 0..random.between(0, 6) {
         let at = *random.pick(&busy) + random.between(0, 60_000);

@@ -292,7 +292,7 @@ impl Inspector {
         format!("{messages:?} {decisions:?} {exchanges:?} {contexts:?} {letters:?} {steps:?}")
     }
 
-    /// Checks that the stored data contains no word of a forgotten person.
+    /// Checks that the stored data contains no word of a forgotten user.
     pub fn check_forgotten(&self, kept: &str) {
         let mut found = BTreeSet::new();
         {

@@ -1,4 +1,4 @@
-//! What people write. Each text contains a unique word, so that it is recognized wherever it appears.
+//! What users write. Each text contains a unique word, so that it is recognized wherever it appears.
 
 use aizuchi_harness::random::Random;
 

@@ -70,7 +70,7 @@ pub struct PlatformEvent {
     pub is_acknowledged: bool,
 }
 
-/// A word that people wrote, including one that was edited away.
+/// A word that users wrote, including one that was edited away.
 #[derive(Clone, Debug)]
 pub struct Word {
     pub author: UserId,
@@ -292,7 +292,7 @@ impl World {
         }
     }
 
-    /// The number of one of people's newest messages in a channel.
+    /// The number of one of users' newest messages in a channel.
     pub fn recent(&self, channel: &str, back: usize, only_top_level: bool) -> Option<usize> {
         let state = self.lock();
         let in_channel = state.messages.iter().enumerate().rev().filter(|(_, shown)| {

@@ -12,7 +12,7 @@ use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::Forgetting;
 use crate::store::database::forget::position::ForgetPosition;
-use crate::store::database::sql::web_calls::ERASE_PERSON_OF_WEB_CALLS;
+use crate::store::database::sql::web_calls::ERASE_USER_OF_WEB_CALLS;
 use crate::store::database::sql::{consents as consents_sql, forget as sql};
 use crate::store::database::{Counters, memory, memos, rows};
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
@@ -369,7 +369,7 @@ async fn erase_user(connection: &mut Connection, write: &ForgetWrite) -> Result<
         true => &[sql::DROP_FORMER_NAMES],
         false => &[sql::DROP_NAMES, sql::DROP_USER],
     };
-    let counted = [sql::DROP_JUDGE_CALLS_ABOUT_USER, ERASE_PERSON_OF_WEB_CALLS];
+    let counted = [sql::DROP_JUDGE_CALLS_ABOUT_USER, ERASE_USER_OF_WEB_CALLS];
     for statement in counted.iter().chain(names) {
         bound(statement).execute(&mut *connection).await?;
     }

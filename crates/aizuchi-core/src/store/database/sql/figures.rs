@@ -82,7 +82,7 @@ statements! {
              WHERE d.workspace = ?1 AND d.opened_ms >= ?2 AND d.opened_ms < ?4 AND d.ended = 'spoke') AS part
         WHERE said_ms >= newest_ms
         ORDER BY id";
-    /// People's reactions to the persona's posts, by the day of the post.
+    /// Users' reactions to the persona's posts, by the day of the post.
     REACTIONS_BY_DAY = "
         SELECT s.channel, (s.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, count(*) AS n
         FROM channels AS c
@@ -93,7 +93,7 @@ statements! {
         WHERE c.workspace = ?1 AND r.kind = 'human' AND r.removed_ms IS NULL
         GROUP BY 1, 2
         ORDER BY 2, 1";
-    /// Likely questions at the top level of channels that no other person followed up, within an hour or in their
+    /// Likely questions at the top level of channels that no other user followed up, within an hour or in their
     /// threads, and the decision that each led to, if the persona spoke unsolicited. No one else is expected to answer
     /// what the persona owes an answer.
     OPEN_QUESTIONS = "
@@ -117,7 +117,7 @@ statements! {
                 WHERE n.workspace = m.workspace AND n.channel = m.channel AND n.thread = m.id
                     AND n.author_kind = 'human' AND n.author <> m.author)
         ORDER BY m.channel, m.at_ms, m.id";
-    /// What people did after each unsolicited post: the first messages below its last part or in its thread, as
+    /// What users did after each unsolicited post: the first messages below its last part or in its thread, as
     /// [whether it replies to the post, text], and the reactions. It is unknown for expired posts.
     WORD_AFTERMATHS = "
         SELECT d.id, d.channel, d.day, s.at_ms, d.judgment,
@@ -155,7 +155,7 @@ statements! {
         WHERE s.is_expired = 0
         ORDER BY d.id";
     /// After each silence that a judge chose: the newest messages that it covers, as [author, text], newest first, and
-    /// when another person first wrote, within an hour or in the thread of the newest one.
+    /// when another user first wrote, within an hour or in the thread of the newest one.
     SILENCE_AFTERMATHS = "
         SELECT d.id, d.channel, d.day, d.closed_ms AS at_ms, d.judgment,
             (SELECT json_group_array(json_array(author, text)) FROM
@@ -189,7 +189,7 @@ statements! {
         CROSS JOIN messages AS n ON n.workspace = d.workspace AND n.id = d.newest AND n.channel = d.channel
         WHERE n.deleted_ms IS NULL AND n.withheld = 0
         ORDER BY d.id";
-    /// The proposals that a person declined. A proposal is declined after its decision was opened.
+    /// The proposals that a user declined. A proposal is declined after its decision was opened.
     DECLINED_PROPOSALS = "
         SELECT d.id, d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, p.decided_ms AS at_ms, d.judgment
         FROM proposals AS p INDEXED BY proposals_decided

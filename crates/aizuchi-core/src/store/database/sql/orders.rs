@@ -1,4 +1,4 @@
-//! The statements on what people order: mutes, modes, opt-outs, marks, standing orders, and the journal of all orders.
+//! The statements on what users order: mutes, modes, opt-outs, marks, standing orders, and the journal of all orders.
 
 statements! {
     // Orders.

@@ -1,4 +1,4 @@
-//! The statements on files that people send in the local room. Triggers attach them to their messages and detach them.
+//! The statements on files that users send in the local room. Triggers attach them to their messages and detach them.
 
 statements! {
     PUT_UPLOAD = "
