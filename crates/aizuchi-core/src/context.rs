@@ -6,6 +6,7 @@ pub mod message_window;
 pub mod links;
 pub mod readings;
 pub mod state;
+pub mod seen_revision;
 pub mod message_structure;
 pub mod conversation_analysis;
 

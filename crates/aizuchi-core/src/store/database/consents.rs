@@ -40,7 +40,7 @@ pub async fn put(
             .bind(&*new.tool)
             .bind(&*new.arguments)
             .bind(json!(draft.metadata.lineage).to_string())
-            .bind(draft.metadata.seen_revision as i64)
+            .bind(draft.metadata.seen_revision.number() as i64)
             .bind(new.made.as_millisecond())
             .bind(new.expires.as_millisecond())
             .bind(counters.revision as i64);

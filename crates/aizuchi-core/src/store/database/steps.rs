@@ -176,7 +176,7 @@ async fn newest_seen_and_unseen(
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let row = query(sql::messages::NEWEST_SEEN_AND_UNSEEN)
         .bind(claim.decision.0)
-        .bind(item.metadata.seen_revision as i64)
+        .bind(item.metadata.seen_revision.number() as i64)
         .bind(posted.at.as_millisecond());
     let row = row.fetch_one(connection).await?;
     let time =
