@@ -328,9 +328,9 @@ impl Outcome {
     }
 
     /// Returns the lineage of its text and the store revision that it refers to, if there is any text.
-    pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
+    pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(SeenRevision, &'a Lineage)> {
         if let Event::Post(item) = &claim.event {
-            return Some((item.metadata.seen_revision.number(), &item.metadata.lineage));
+            return Some((item.metadata.seen_revision, &item.metadata.lineage));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
         if let (
@@ -338,7 +338,7 @@ impl Outcome {
             StepResult::Drafted { draft, .. } | StepResult::Proposed(ProposedDraft { draft, .. }),
         ) = (exchange, &self.result)
         {
-            return Some((draft.metadata.seen_revision.number(), &draft.metadata.lineage));
+            return Some((draft.metadata.seen_revision, &draft.metadata.lineage));
         }
         exchange.map(|exchange| exchange.sources())
     }

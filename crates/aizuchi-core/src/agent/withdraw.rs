@@ -27,14 +27,12 @@ impl Agent {
         if let Some(withdrawn) = self.check_other_bots(context, about) {
             return Ok(Some(withdrawn));
         }
-        if let Some(withdrawn) =
-            self.check_standing(claim, context, about, intent.seen_revision.into())
-        {
+        if let Some(withdrawn) = self.check_standing(claim, context, about, intent.seen_revision) {
             return Ok(Some(withdrawn));
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
         let lineage = Lineage { messages: vec![message], ..Lineage::default() };
-        let (conversation, revision) = (&context.conversation, intent.seen_revision);
+        let (conversation, revision) = (&context.conversation, intent.seen_revision.number());
         let has_changed = self.store.has_changed_since(conversation, revision, &lineage).await?;
         Ok(has_changed.then(|| self.withdraw_answered()))
     }

@@ -183,7 +183,7 @@ pub fn from_row(row: &Row) -> Result<Consent, StoreError> {
         tool: rows::column::<String>(row, "tool")?.into(),
         arguments: (!arguments.is_empty()).then(|| arguments.into()),
         lineage: rows::parse_json(&rows::column::<String>(row, "lineage")?)?,
-        seen_revision: rows::to_unsigned(rows::column(row, "seen")?)?,
+        seen_revision: rows::to_unsigned(rows::column(row, "seen")?)?.into(),
         made: rows::to_timestamp(rows::column(row, "made_ms")?)?,
         expires: rows::to_timestamp(rows::column(row, "expires_ms")?)?,
         state,

@@ -71,8 +71,9 @@ pub async fn complete(
         PendingStates::read(connection, &HashSet::from([conversation])).await?;
     let is_current = pending_states.entry(conversation).is_current(claim);
     let is_stale = match outcome.lineage(claim) {
-        Some((revision, lineage)) => {
+        Some((seen_revision, lineage)) => {
             let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+            let revision = seen_revision.number();
             has_changed_since(&mut *connection, workspace, channel, revision, lineage).await?
         }
         None => false,

@@ -40,7 +40,7 @@ impl VolatileState {
                 tool: new.tool,
                 arguments: Some(new.arguments),
                 lineage: draft.metadata.lineage.clone(),
-                seen_revision: draft.metadata.seen_revision.number(),
+                seen_revision: draft.metadata.seen_revision,
                 made: truncate_to_milliseconds(new.made),
                 expires: truncate_to_milliseconds(new.expires),
                 state: ConsentState::Drafted,
