@@ -229,7 +229,7 @@ impl AllowedCalls {
     async fn has_source_changed(&self, consent: &Consent) -> Result<bool, StoreError> {
         // Memories are left out, since they are rewritten all the time.
         let lineage = Lineage { memories: Vec::new(), ..consent.lineage.clone() };
-        let (conversation, seen) = (&consent.conversation, consent.seen_revision);
+        let (conversation, seen) = (&consent.conversation, consent.seen_revision.number());
         self.inbox.store.has_changed_since(conversation, seen, &lineage).await
     }
 

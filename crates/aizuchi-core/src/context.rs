@@ -6,6 +6,7 @@ pub mod message_window;
 pub mod links;
 pub mod readings;
 pub mod state;
+pub mod seen_revision;
 pub mod message_structure;
 pub mod conversation_analysis;
 
@@ -25,6 +26,7 @@ use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
 use crate::context::message_structure::SharedStructure;
 use crate::context::message_window::MessageWindow;
+use crate::context::seen_revision::SeenRevision;
 use crate::context::state::ConversationState;
 use crate::memo::Memo;
 use crate::memory::{Lineage, MemoryId, MessageRef};
@@ -48,7 +50,7 @@ pub struct Intent {
     /// When to post it; `None` means as soon as possible.
     pub post_at: Option<Timestamp>,
     /// The revision that was judged.
-    pub seen_revision: u64,
+    pub seen_revision: SeenRevision,
 }
 
 /// The circumstances of a conversation: orders in force, recent posts, and spending.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
+use crate::context::seen_revision::SeenRevision;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::learned::MomentFeatures;
@@ -265,8 +266,9 @@ pub struct ModelExchange {
 impl ModelExchange {
     /// Returns the store's revision that the exchange was made from, and its lineage. An unknown revision counts as
     /// older than any change, so that no deleted text is kept.
-    pub fn sources(&self) -> (u64, &Lineage) {
-        (self.seen_revision.unwrap_or(0), &self.lineage)
+    pub fn sources(&self) -> (SeenRevision, &Lineage) {
+        let seen_revision = self.seen_revision.map_or(SeenRevision::Nothing, SeenRevision::from);
+        (seen_revision, &self.lineage)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::chat::{
     UserId,
 };
 use crate::context::StateHash;
+use crate::context::seen_revision::SeenRevision;
 use crate::decision::consent::NewConsent;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult, Evaluation, Judgment};
@@ -52,7 +53,7 @@ impl Event {
     pub fn seen_revision(&self) -> Option<u64> {
         match self {
             Event::Judge(_) | Event::Reply(_) => None,
-            Event::Post(item) => Some(item.metadata.seen_revision),
+            Event::Post(item) => Some(item.metadata.seen_revision.number()),
         }
     }
 
@@ -161,9 +162,6 @@ pub enum DraftContent {
     Reaction { emoji: String, on: MessageId },
 }
 
-/// The revision before the first commit: the one that a draft has seen if it looked at no message.
-pub const FIRST_REVISION: u64 = 0;
-
 /// What a finished post needs to know about its draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftMetadata {
@@ -176,7 +174,7 @@ pub struct DraftMetadata {
     pub lineage: Lineage,
     /// The store's revision of the context that it was made from.
     #[serde(rename = "considered")]
-    pub seen_revision: u64,
+    pub seen_revision: SeenRevision,
     /// How the decision ends once this is posted. An apology ends it as failed.
     pub ends: DecisionResult,
     /// Why the persona speaks, for users.
@@ -330,7 +328,7 @@ impl Outcome {
     }
 
     /// Returns the lineage of its text and the store revision that it refers to, if there is any text.
-    pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
+    pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(SeenRevision, &'a Lineage)> {
         if let Event::Post(item) = &claim.event {
             return Some((item.metadata.seen_revision, &item.metadata.lineage));
         }

@@ -8,6 +8,7 @@ use aizuchi_core::chat::{
     UserId, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
+use aizuchi_core::context::seen_revision::SeenRevision;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -195,7 +196,7 @@ impl PostHarness {
                 owed: owed.iter().map(|id| (*id).clone()).collect(),
                 about: None,
                 lineage: Lineage::default(),
-                seen_revision: 0,
+                seen_revision: SeenRevision::Nothing,
                 ends: DecisionResult::Spoke,
                 why: String::new(),
                 only_for: None,

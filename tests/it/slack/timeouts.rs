@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, MessageId};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::context::seen_revision::SeenRevision;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::Inbox;
@@ -139,7 +140,7 @@ impl AdapterHarness {
                 owed: vec![MessageId::new("1.000000")],
                 about: None,
                 lineage: Lineage::default(),
-                seen_revision: 0,
+                seen_revision: SeenRevision::Nothing,
                 ends: DecisionResult::Spoke,
                 why: String::new(),
                 only_for: None,

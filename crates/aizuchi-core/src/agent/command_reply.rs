@@ -10,10 +10,11 @@ use crate::agent::{Agent, StepError};
 use crate::chat::{ConversationId, MessageId, UserId};
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
+use crate::context::seen_revision::SeenRevision;
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
-use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
+use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
 use crate::memory::Lineage;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
@@ -98,7 +99,7 @@ impl Agent {
             owed,
             about: None,
             lineage: Lineage::default(),
-            seen_revision: FIRST_REVISION,
+            seen_revision: SeenRevision::Nothing,
             ends: DecisionResult::Spoke,
             why: why.to_owned(),
             only_for: user,

@@ -53,7 +53,7 @@ impl Agent {
             owed: context.owed.clone(),
             about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
             lineage,
-            seen_revision: context.revision,
+            seen_revision: context.revision.into(),
             ends,
             why: self.draft_reason(context, ends),
             only_for: None,

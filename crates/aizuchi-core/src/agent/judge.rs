@@ -420,7 +420,7 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
         owed: Vec::new(),
         about: Some(on.clone()),
         lineage: context.lineage(),
-        seen_revision: context.revision,
+        seen_revision: context.revision.into(),
         ends: DecisionResult::Reacted,
         why: judgment.reason.clone(),
         only_for: None,

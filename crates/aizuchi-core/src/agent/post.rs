@@ -192,7 +192,8 @@ impl Agent {
     async fn has_changed_since(&self, item: &OutboxItem) -> Result<bool, StoreError> {
         let metadata = &item.metadata;
         let conversation = &item.conversation;
-        self.store.has_changed_since(conversation, metadata.seen_revision, &metadata.lineage).await
+        let revision = metadata.seen_revision.number();
+        self.store.has_changed_since(conversation, revision, &metadata.lineage).await
     }
 
     /// Does the last check before posting: whether the persona may still speak, whether a user still waits for the
@@ -233,7 +234,7 @@ impl Agent {
             // The item was drafted before the channel got this mode.
             return Some(StepResult::Silent(self.close_by_gate(Gate::ChannelMode, None)));
         }
-        let has_moved_on = context.newest_message_revision > metadata.seen_revision;
+        let has_moved_on = !metadata.seen_revision.covers(context.newest_message_revision);
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait_settings.wait);
         if has_moved_on && on_new_message == OnNewMessage::Restart {
             let why = texts::replies::users_went_on(self.persona.language);

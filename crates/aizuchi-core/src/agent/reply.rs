@@ -77,7 +77,8 @@ impl Agent {
             && let Some(withdrawn) = self.check_intent(claim, &context).await?
         {
             // Messages that arrived after the verdict still have to be judged.
-            trace.seen_revision = context.intent.as_ref().map(|intent| intent.seen_revision);
+            trace.seen_revision =
+                context.intent.as_ref().map(|intent| intent.seen_revision.number());
             return Ok(withdrawn);
         }
         if claim.redrafts > MAX_REDRAFTS {

@@ -5,6 +5,7 @@ use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
+use crate::context::seen_revision::SeenRevision;
 use crate::event::{Claim, StepResult};
 use crate::memory::{Lineage, MessageRef};
 use crate::rules::Mode;
@@ -31,9 +32,8 @@ impl Agent {
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
         let lineage = Lineage { messages: vec![message], ..Lineage::default() };
-        let conversation = &context.conversation;
-        let has_changed =
-            self.store.has_changed_since(conversation, intent.seen_revision, &lineage).await?;
+        let (conversation, revision) = (&context.conversation, intent.seen_revision.number());
+        let has_changed = self.store.has_changed_since(conversation, revision, &lineage).await?;
         Ok(has_changed.then(|| self.withdraw_answered()))
     }
 
@@ -45,10 +45,10 @@ impl Agent {
         claim: &Claim,
         context: &Context,
         about: &MessageId,
-        seen_revision: u64,
+        seen_revision: SeenRevision,
     ) -> Option<StepResult> {
         let message = context.target_message(about)?;
-        let has_moved_on = context.newest_message_revision > seen_revision;
+        let has_moved_on = !seen_revision.covers(context.newest_message_revision);
         let is_in_thread =
             context.is_answered_in_thread(message) || context.is_left_to_thread(message);
         if !has_moved_on && !is_in_thread {

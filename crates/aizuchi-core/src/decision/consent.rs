@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chat::{ConversationId, MessageId, is_invisible};
+use crate::context::seen_revision::SeenRevision;
 use crate::decision::DecisionId;
 use crate::memory::Lineage;
 
@@ -119,7 +120,7 @@ pub struct Consent {
     /// The sources of the arguments.
     pub lineage: Lineage,
     /// The store's revision of the context that it was made from.
-    pub seen_revision: u64,
+    pub seen_revision: SeenRevision,
     pub made: Timestamp,
     pub expires: Timestamp,
     pub state: ConsentState,
@@ -351,7 +352,7 @@ mod tests {
             tool: "nursery__plant".into(),
             arguments: Some("{}".into()),
             lineage: Lineage::default(),
-            seen_revision: 1,
+            seen_revision: SeenRevision::from(1),
             made: at(0),
             expires: at(60),
             state,

@@ -66,6 +66,7 @@ impl PendingState {
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+    use crate::context::seen_revision::SeenRevision;
     use crate::decision::DecisionResult;
     use crate::event::OutboxItemId;
     use crate::event::step::Lease;
@@ -85,7 +86,7 @@ mod tests {
             owed: Vec::new(),
             about: None,
             lineage: Lineage::default(),
-            seen_revision: 0,
+            seen_revision: SeenRevision::Nothing,
             ends: DecisionResult::Spoke,
             why: "nobody answers".to_owned(),
             only_for: None,

@@ -60,6 +60,7 @@ impl PendingState {
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, WorkspaceId};
+    use crate::context::seen_revision::SeenRevision;
     use crate::decision::DecisionResult;
     use crate::event::{DraftMetadata, OutboxItemId};
     use crate::memory::Lineage;
@@ -74,7 +75,7 @@ mod tests {
             only_for: None,
             is_public: false,
             is_approved: false,
-            seen_revision: 0,
+            seen_revision: SeenRevision::Nothing,
             lineage: Lineage::default(),
         };
         OutboxItem {

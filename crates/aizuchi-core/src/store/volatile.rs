@@ -45,6 +45,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
     Visibility, WorkspaceId,
 };
+use crate::context::seen_revision::SeenRevision;
 use crate::context::{Context, ContextWindow};
 use crate::decision::consent::ConsentId;
 use crate::decision::mark::DecisionMark;
@@ -446,7 +447,7 @@ struct VolatileState {
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// The revision that a decision's judgment was based on.
-    judged_revision: HashMap<DecisionId, u64>,
+    judged_revision: HashMap<DecisionId, SeenRevision>,
     /// One entry for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<ExchangeRecord>>>,
     outbox: BTreeMap<OutboxItemId, OutboxRecord>,

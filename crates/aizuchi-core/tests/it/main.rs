@@ -96,6 +96,7 @@ mod conversation_states;
 mod simulation;
 mod store_faults;
 mod stories;
+mod stored_forms;
 mod withdrawn;
 mod withheld_reasons;
 mod posting;

@@ -508,7 +508,8 @@ impl PromisesExt for TestStore {
                 .context(&top_level("garden"), &window(50))
                 .await
                 .unwrap()
-                .revision,
+                .revision
+                .into(),
             ends: DecisionResult::Spoke,
             why: "asked".to_owned(),
             only_for: None,

@@ -466,7 +466,7 @@ impl Simulation {
             assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.item);
             // A draft that has not seen the newest message was redrafted for the previous one, if work in flight
             // continues; otherwise it is dropped.
-            let is_blind = post.context.newest_message_revision > notes.seen_revision;
+            let is_blind = !notes.seen_revision.covers(post.context.newest_message_revision);
             let goes_on =
                 post.mode == Mode::Facilitator || self.schedule.wait == WaitStrategy::Adaptive;
             // A reaction remains appropriate if others answer the message.

@@ -10,6 +10,7 @@ use crate::chat::{
     WorkspaceId,
 };
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::seen_revision::SeenRevision;
 use crate::context::state::ConversationState;
 use crate::context::{ChannelMemory, Circumstances, Context, Intent, Intervention, ThreadMemory};
 use crate::memo::Memo;
@@ -109,7 +110,7 @@ fn full_context(target: Option<MessageId>) -> Context {
         about: Some(MessageId::new("1")),
         conversation_state: Some(ConversationState::Misunderstanding),
         post_at: None,
-        seen_revision: 0,
+        seen_revision: SeenRevision::Nothing,
     };
     let scopes = [
         StandingOrderScope::Workspace,

@@ -40,7 +40,7 @@ pub async fn put(
             .bind(&*new.tool)
             .bind(&*new.arguments)
             .bind(json!(draft.metadata.lineage).to_string())
-            .bind(draft.metadata.seen_revision as i64)
+            .bind(draft.metadata.seen_revision.number() as i64)
             .bind(new.made.as_millisecond())
             .bind(new.expires.as_millisecond())
             .bind(counters.revision as i64);
@@ -183,7 +183,7 @@ pub fn from_row(row: &Row) -> Result<Consent, StoreError> {
         tool: rows::column::<String>(row, "tool")?.into(),
         arguments: (!arguments.is_empty()).then(|| arguments.into()),
         lineage: rows::parse_json(&rows::column::<String>(row, "lineage")?)?,
-        seen_revision: rows::to_unsigned(rows::column(row, "seen")?)?,
+        seen_revision: rows::to_unsigned(rows::column(row, "seen")?)?.into(),
         made: rows::to_timestamp(rows::column(row, "made_ms")?)?,
         expires: rows::to_timestamp(rows::column(row, "expires_ms")?)?,
         state,

@@ -12,6 +12,7 @@ use crate::chat::{
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::{LinkSource, MessageLinks};
+use crate::context::seen_revision::SeenRevision;
 use crate::context::state::ConversationState;
 use crate::context::{
     BudgetUsage, ChannelMemory, Circumstances, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
@@ -163,11 +164,11 @@ fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
 
 /// The result of the open decision so far.
 fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
-    type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
+    type Verdict = (Option<Judgment>, Option<ConversationState>, Option<SeenRevision>);
     let verdict: Option<Verdict> = rows::parse_optional(row, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, seen_revision)| {
         let Judgment { reason, about, post_at, .. } = judgment?;
-        let seen_revision = seen_revision.unwrap_or(0);
+        let seen_revision = seen_revision.unwrap_or_default();
         Some(Intent { reason, about, conversation_state, post_at, seen_revision })
     }))
 }

@@ -125,12 +125,12 @@ pub async fn complete_job(
     }
     for attempt in outcome.attempts {
         if let Some(exchange) = &attempt.exchange {
-            let (revision, lineage) = exchange.sources();
+            let (seen_revision, lineage) = exchange.sources();
             is_stale |= has_changed_since(
                 &mut *connection,
                 &key.workspace,
                 key.channel(),
-                revision,
+                seen_revision.number(),
                 lineage,
             )
             .await?;

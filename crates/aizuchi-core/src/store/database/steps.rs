@@ -71,8 +71,9 @@ pub async fn complete(
         PendingStates::read(connection, &HashSet::from([conversation])).await?;
     let is_current = pending_states.entry(conversation).is_current(claim);
     let is_stale = match outcome.lineage(claim) {
-        Some((revision, lineage)) => {
+        Some((seen_revision, lineage)) => {
             let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+            let revision = seen_revision.number();
             has_changed_since(&mut *connection, workspace, channel, revision, lineage).await?
         }
         None => false,
@@ -176,7 +177,7 @@ async fn newest_seen_and_unseen(
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let row = query(sql::messages::NEWEST_SEEN_AND_UNSEEN)
         .bind(claim.decision.0)
-        .bind(item.metadata.seen_revision as i64)
+        .bind(item.metadata.seen_revision.number() as i64)
         .bind(posted.at.as_millisecond());
     let row = row.fetch_one(connection).await?;
     let time =

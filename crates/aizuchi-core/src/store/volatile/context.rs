@@ -228,7 +228,7 @@ impl VolatileState {
                 .evaluation
                 .as_ref()
                 .and_then(|evaluation| evaluation.conversation_state),
-            seen_revision: self.judged_revision.get(&decision.id).copied().unwrap_or(0),
+            seen_revision: self.judged_revision.get(&decision.id).copied().unwrap_or_default(),
         })
     }
 

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::ConversationId;
 use crate::chat::attachment::ReadAttachment;
+use crate::context::seen_revision::SeenRevision;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentOutcome};
@@ -76,8 +77,8 @@ impl VolatileState {
             .get(conversation)
             .is_some_and(|record| record.pending.is_current(claim));
         let lineage = outcome.lineage(claim);
-        let is_stale = lineage.is_some_and(|(revision, lineage)| {
-            self.has_changed_since(conversation, revision, lineage)
+        let is_stale = lineage.is_some_and(|(seen_revision, lineage)| {
+            self.has_changed_since(conversation, seen_revision.number(), lineage)
         });
         let mut outcome = if is_stale { outcome.without_text() } else { outcome };
         self.record_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
@@ -301,7 +302,8 @@ impl VolatileState {
             if let Some((judgment, state)) = completion.judgment {
                 decision.judgment = Some(judgment);
                 decision.state_hash = Some(state);
-                self.judged_revision.insert(decision.id, seen_revision.unwrap_or(0));
+                let judged = seen_revision.map_or(SeenRevision::Nothing, SeenRevision::from);
+                self.judged_revision.insert(decision.id, judged);
             }
             if completion.has_redrafted {
                 let replies =
