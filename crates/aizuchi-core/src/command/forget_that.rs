@@ -53,7 +53,7 @@ enum Likeness {
 }
 
 /// The texts that a command refers to.
-struct Reference {
+struct ReferredTexts {
     quotations: Vec<ComparedText>,
     /// The post referred to, if nothing is quoted.
     post: Option<ComparedText>,
@@ -77,8 +77,8 @@ pub async fn meant(
         return Ok(ForgetTargets::Forgotten(once_each(&removed)));
     }
     let known = known_in(store, archive, &request.conversation).await?;
-    let reference = Reference::find(archive, request).await?;
-    Ok(choose(&known, &reference))
+    let referred = ReferredTexts::find(archive, request).await?;
+    Ok(choose(&known, &referred))
 }
 
 /// Returns everything that says the same as this and that the user may have forgotten.
@@ -125,9 +125,9 @@ fn asker(request: &CommandRequest) -> Asker {
     Asker { channel: request.conversation.channel.clone(), role: request.role }
 }
 
-/// Chooses what the reference matches best. If different things match equally well, none is chosen.
-fn choose(known: &[Item], reference: &Reference) -> ForgetTargets {
-    let like = known.iter().filter_map(|item| Some((reference.likeness(item)?, item)));
+/// Chooses what the referred texts match best. If different things match equally well, none is chosen.
+fn choose(known: &[Item], referred: &ReferredTexts) -> ForgetTargets {
+    let like = known.iter().filter_map(|item| Some((referred.likeness(item)?, item)));
     let like: Vec<(Likeness, &Item)> = like.collect();
     let Some(best) = like.iter().map(|(likeness, _)| *likeness).max() else {
         return ForgetTargets::Nothing;
@@ -153,7 +153,7 @@ fn once_each<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Item> {
     once
 }
 
-impl Reference {
+impl ReferredTexts {
     async fn find(archive: &dyn Archive, request: &CommandRequest) -> Result<Self, StoreError> {
         let quotations = Quoted::split(&request.text).quotations;
         let post = match quotations.is_empty() {
