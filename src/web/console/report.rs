@@ -188,7 +188,7 @@ async fn find_or_compute(
 ) -> Result<FoundReport, ApiProblem> {
     match web.report_cache.find(subject, &basis(web)) {
         Some(kept) => Ok(kept),
-        None => compute(web, subject, Purpose::Show).await,
+        None => compute(web, subject, ComputePurpose::Show).await,
     }
 }
 
@@ -200,7 +200,7 @@ pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
             subject = web.report_cache.next_wanted() => subject,
         };
         // The shutdown ends the computation, too.
-        if let Err(ApiProblem(refusal)) = compute(&web, &subject, Purpose::Renew).await {
+        if let Err(ApiProblem(refusal)) = compute(&web, &subject, ComputePurpose::Renew).await {
             tracing::debug!(error = refusal.id(), "a report could not be computed anew");
         }
     }
@@ -209,7 +209,7 @@ pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
 async fn compute(
     web: &Arc<Web>,
     subject: &ReportSubject,
-    purpose: Purpose,
+    purpose: ComputePurpose,
 ) -> Result<FoundReport, ApiProblem> {
     let computation = Computation {
         web: web.clone(),
@@ -229,7 +229,7 @@ fn basis(web: &Web) -> ReportBasis {
 
 /// Why a report is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+enum ComputePurpose {
     /// A visitor waits for it. A report that was cached in the meantime will do.
     Show,
     /// A report is cached, and a newer one is wanted.
@@ -240,7 +240,7 @@ enum Purpose {
 struct Computation {
     web: Arc<Web>,
     subject: ReportSubject,
-    purpose: Purpose,
+    purpose: ComputePurpose,
     runtime: Handle,
 }
 
@@ -249,7 +249,7 @@ impl Computation {
         let (kept, basis) = (&self.web.report_cache, basis(&self.web));
         // Another visitor may have waited for the same report.
         if let Some(found) = kept.find(&self.subject, &basis)
-            && (self.purpose == Purpose::Show || found.age == ReportAge::Current)
+            && (self.purpose == ComputePurpose::Show || found.age == ReportAge::Current)
         {
             return Ok(found);
         }
