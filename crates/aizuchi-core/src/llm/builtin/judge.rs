@@ -56,11 +56,11 @@ pub fn judge(prompt: &Prompt) -> String {
             })
         }
         Err((nothing, question)) => {
-            let nod = find_nod(prompt);
-            let about = nod.map(|(message, _)| message).or(question);
+            let acknowledgment = find_acknowledgment(prompt);
+            let about = acknowledgment.map(|(message, _)| message).or(question);
             let about = about.map(|message| prompt.speakers.message_label(message));
-            let reason = match nod {
-                Some((_, nod)) => nod.reason(language),
+            let reason = match acknowledgment {
+                Some((_, acknowledgment)) => acknowledgment.reason(language),
                 None => nothing.reason(language),
             };
             json!({
@@ -71,7 +71,7 @@ pub fn judge(prompt: &Prompt) -> String {
                 "about": about,
                 // Judging the state of a conversation is beyond keywords.
                 "conversation_state": "active",
-                "reaction": nod.map(|(_, nod)| nod.emoji()),
+                "reaction": acknowledgment.map(|(_, acknowledgment)| acknowledgment.emoji()),
             })
         }
     };
@@ -101,39 +101,40 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
 
 /// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
 /// emoji.
-fn find_nod(prompt: &Prompt) -> Option<(&Message, Nod)> {
+fn find_acknowledgment(prompt: &Prompt) -> Option<(&Message, Acknowledgment)> {
     let message = prompt.context.newest_human_message()?;
     let greets = || greets(&message.text) && !is_in_talk(message, &prompt.context);
-    let nod = match News::find(&message.text) {
-        Some(news) => Nod::News(news),
-        None if greets() => Nod::Greeting,
+    let acknowledgment = match News::find(&message.text) {
+        Some(news) => Acknowledgment::News(news),
+        None if greets() => Acknowledgment::Greeting,
         None => return None,
     };
-    let is_allowed = prompt.judge_options.reactions.iter().any(|emoji| emoji == nod.emoji());
-    (is_allowed && !message.is_addressed()).then_some((&**message, nod))
+    let is_allowed =
+        prompt.judge_options.reactions.iter().any(|emoji| emoji == acknowledgment.emoji());
+    (is_allowed && !message.is_addressed()).then_some((&**message, acknowledgment))
 }
 
 /// What the mind reacts to with an emoji instead of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nod {
+enum Acknowledgment {
     News(News),
     /// A greeting that no one else returns.
     Greeting,
 }
 
-impl Nod {
+impl Acknowledgment {
     fn emoji(self) -> &'static str {
         match self {
-            Nod::News(news) => news.emoji(),
-            Nod::Greeting => LAUGH,
+            Acknowledgment::News(news) => news.emoji(),
+            Acknowledgment::Greeting => LAUGH,
         }
     }
 
     fn reason(self, language: Language) -> &'static str {
         match self {
-            Nod::News(News::Good) => texts::builtin::good_news(language),
-            Nod::News(News::Bad) => texts::builtin::bad_news(language),
-            Nod::Greeting => texts::builtin::greeting(language),
+            Acknowledgment::News(News::Good) => texts::builtin::good_news(language),
+            Acknowledgment::News(News::Bad) => texts::builtin::bad_news(language),
+            Acknowledgment::Greeting => texts::builtin::greeting(language),
         }
     }
 }
