@@ -19,7 +19,7 @@ use crate::web::console::layout::{
 };
 use crate::web::console::queue::memories::UnmadeMemory;
 use crate::web::console::trust_card::TrustCard;
-use crate::web::dead_letters::Letters;
+use crate::web::dead_letters::DeadLetterPage;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
 use crate::web::own_page::{self, OwnPage};
@@ -56,7 +56,7 @@ struct QueuePage<'a> {
     decided: Vec<DecidedView>,
     calls: Vec<CallCard>,
     decided_calls: Vec<DecidedView>,
-    letters: Vec<LetterView>,
+    letters: Vec<DeadLetterCard>,
     letters_part: ListPart,
     steps: Vec<WaitingView>,
     /// Set if not all steps are shown.
@@ -118,7 +118,7 @@ struct DecidedView {
     at: TimeView,
 }
 
-struct LetterView {
+struct DeadLetterCard {
     id: i64,
     place: PlaceView,
     given_up: String,
@@ -182,7 +182,8 @@ pub async fn page(
     let known = workspaces::all(&web).await?;
     let places = PlaceLabels::read(&web, access, &known, language).await?;
     let before = query.before.map(DeadLetterId);
-    let Letters { letters, older } = dead_letters::read(&web, access, only.clone(), before).await?;
+    let DeadLetterPage { letters, older } =
+        dead_letters::read(&web, access, only.clone(), before).await?;
     let (open, decided): (Vec<Proposal>, Vec<Proposal>) =
         proposals::read(&web, access, only.clone())
             .await?
@@ -248,7 +249,11 @@ pub async fn page(
             .take(MAX_DECIDED)
             .map(|call| decided_call(call, &places, language))
             .collect(),
-        letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
+        letters: letters
+            .iter()
+            .rev()
+            .map(|it| dead_letter_card(it, access, &places, language))
+            .collect(),
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
@@ -421,15 +426,15 @@ fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> 
     }
 }
 
-fn letter(
+fn dead_letter_card(
     letter: &DeadLetter,
     access: &Access,
     places: &PlaceLabels,
     language: Language,
-) -> LetterView {
+) -> DeadLetterCard {
     let conversation = &letter.conversation;
     let text = letter.text.as_ref().filter(|_| dead_letters::may_read(access, letter));
-    LetterView {
+    DeadLetterCard {
         id: letter.id.0,
         place: places.view(&conversation.workspace, &conversation.channel),
         given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
