@@ -103,7 +103,7 @@ impl Keepers {
         };
         let Some(since) = since else { return SentQuestion::NotAsked };
         // The request may be in progress.
-        if self.inbox.clock.now() < *since + chat.tell_settles_after() {
+        if self.inbox.clock.now() < *since + chat.delivery_timeout() {
             return SentQuestion::Unknown;
         }
         let subject = kind.subject(asked.id);
