@@ -271,7 +271,7 @@ impl Refusal {
             Refusal::EntryChanged => refusals::entry_changed,
             Refusal::SeveralUsers { name } => return refusals::several_users(language, name),
             Refusal::Order(why) => return why.describe(language),
-            Refusal::Unjudgeable(why) => return why.told(language).to_owned(),
+            Refusal::Unjudgeable(why) => return why.describe(language).to_owned(),
             Refusal::OverBudget(limit) => {
                 let why = texts::judging::limit_reason(language, *limit);
                 return texts::shadow::over_budget(language, &why);

@@ -123,7 +123,7 @@ pub async fn page(
     }
     let subject = ReportSubject { workspace, days, has_private: none.has_private };
     let FoundReport { computed, age } = find_or_compute(&web, &subject).await?;
-    none.as_of = told_age(&web, &subject, age, language);
+    none.as_of = describe_age(&web, &subject, age, language);
     for (what, channels) in [
         (PrivateText::Messages, &computed.private_messages),
         (PrivateText::Decisions, &computed.private_decisions),
@@ -131,7 +131,7 @@ pub async fn page(
         workspaces::note_reads(&web, &visitor.access, &subject.workspace, what, channels).await?;
     }
     let Some(report) = &computed.report else {
-        none.note = told_empty(computed.left_out, language);
+        none.note = describe_empty(computed.left_out, language);
         return render(&none);
     };
     let head = ReportHead {
@@ -153,7 +153,7 @@ pub async fn page(
 }
 
 /// Says that nothing was decided, and that private channels were left out, if they were.
-fn told_empty(left_out: usize, language: Language) -> String {
+fn describe_empty(left_out: usize, language: Language) -> String {
     let empty = texts::console::report_empty(language);
     if left_out == 0 {
         return empty.to_owned();
@@ -167,7 +167,7 @@ pub async fn style() -> impl IntoResponse {
 }
 
 /// Says when a report was computed, if it may be outdated and is being recomputed.
-fn told_age(
+fn describe_age(
     web: &Web,
     subject: &ReportSubject,
     age: ReportAge,

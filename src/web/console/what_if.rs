@@ -234,7 +234,7 @@ impl CallCostText<'_> {
     }
 
     fn asked(&self, calls: &CallCounts) -> String {
-        let (language, cost) = (self.money.language, self.money.told(calls.cost_micros));
+        let (language, cost) = (self.money.language, self.money.amount(calls.cost_micros));
         let name = self.model.llm.model();
         let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
         let more = match (calls.is_cap_reached, calls.is_late, &calls.failure) {
