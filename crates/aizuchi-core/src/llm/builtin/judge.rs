@@ -96,7 +96,7 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
         && !asks_back(message, &analysis)
         && is_fresh(message, prompt);
     let quotes = is_candidate.then(|| Quotes::new(prompt, message))?;
-    quotes.tells_plainly(&message.text).then_some(&**message)
+    quotes.answers_plainly(&message.text).then_some(&**message)
 }
 
 /// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
@@ -144,7 +144,7 @@ impl Acknowledgment {
 enum NoOpenQuestion {
     Ended,
     /// The mind has already passed the question on.
-    Told,
+    PassedOn,
     /// The question was asked too long ago.
     Old,
     Answered,
@@ -159,7 +159,7 @@ impl NoOpenQuestion {
     fn reason(self, language: Language) -> &'static str {
         match self {
             NoOpenQuestion::Ended => texts::builtin::conversation_ended(language),
-            NoOpenQuestion::Told => texts::builtin::question_told(language),
+            NoOpenQuestion::PassedOn => texts::builtin::question_passed_on(language),
             NoOpenQuestion::Old => texts::builtin::question_old(language),
             NoOpenQuestion::Answered => texts::builtin::question_answered(language),
             NoOpenQuestion::Directed => texts::builtin::question_directed(language),
@@ -193,14 +193,14 @@ fn find_open_question(
             && !is_answered_at_once(question.message, &analysis, context)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
-    let untold: Vec<&Message> = open
+    let remaining: Vec<&Message> = open
         .iter()
         .map(|question| &**question.message)
-        .filter(|it| is_fresh(it) && !has_told(context, it))
+        .filter(|it| is_fresh(it) && !has_passed_on(context, it))
         .collect();
     // If there are several, prefer one that the mind can help with.
-    let helped = || untold.iter().rfind(|it| helps(it)).filter(|_| untold.len() > 1);
-    if let Some(question) = helped().or(untold.last()) {
+    let helped = || remaining.iter().rfind(|it| helps(it)).filter(|_| remaining.len() > 1);
+    if let Some(question) = helped().or(remaining.last()) {
         return Ok(question);
     }
     let newest = analysis.questions().last().filter(|it| is_fresh(it.message));
@@ -225,8 +225,8 @@ fn no_open_question<'c>(
         question.id == newest.id || analysis.belonging(newest, question) >= BELONGS
     };
     if let Some(question) = open.iter().rfind(|question| is_about(question.message)) {
-        let nothing = match has_told(context, question.message) {
-            true => NoOpenQuestion::Told,
+        let nothing = match has_passed_on(context, question.message) {
+            true => NoOpenQuestion::PassedOn,
             false => NoOpenQuestion::Old,
         };
         return (nothing, Some(question.message));
@@ -355,7 +355,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// Whether the mind has passed on a question. Once is enough, however long no one answers.
-fn has_told(context: &Context, question: &Message) -> bool {
+fn has_passed_on(context: &Context, question: &Message) -> bool {
     let quote = truncate_quote(&to_single_line(&question.text));
     let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
     let mut is_next = true;
@@ -441,7 +441,7 @@ mod tests {
             let question = ("ida", text);
             let told_of = |texts: &[(&str, &str)], number: usize| {
                 let context = context(texts);
-                has_told(&context, &context.target_messages()[number])
+                has_passed_on(&context, &context.target_messages()[number])
             };
             assert!(told_of(&[question, ("Aizuchi", &told), ("otto", "hm")], 0), "{text}");
             let unknown = texts::builtin::unknown_here(Language::En, Name("ida"));
@@ -466,7 +466,7 @@ mod tests {
             };
             let told = |messages: &[(&str, &str)], number: usize| {
                 let context = context(messages);
-                has_told(&context, &context.target_messages()[number])
+                has_passed_on(&context, &context.target_messages()[number])
             };
             let (helped, other) = (offer("ida"), offer("otto"));
             let more = ("ida", "I have read the label");

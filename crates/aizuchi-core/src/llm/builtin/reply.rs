@@ -100,7 +100,7 @@ fn help_unasked(prompt: &Prompt) -> LlmResponse {
     if has_quoted_lately(known.newest, &prompt.context) {
         return LlmResponse::silent(texts::builtin::quoted_lately(language));
     }
-    let known = quotes.tell(&known, &message.author.id);
+    let known = quotes.describe(&known, &message.author.id);
     let name = to_single_line(prompt.context.display_name(&message.author.id));
     response(texts::builtin::perhaps_this_helps(language, Name(&name), &known))
 }
