@@ -299,10 +299,10 @@ fn is_common(word: &str, texts: &[String]) -> bool {
 fn parts_of_name(name: &str) -> Vec<String> {
     let parts = name.split(|character: char| !character.is_alphanumeric());
     let parts = [name].into_iter().chain(parts).map(str::to_owned);
-    parts.filter(|part| can_be_told_from_words(part)).collect()
+    parts.filter(|part| is_distinct_from_words(part)).collect()
 }
 
-fn can_be_told_from_words(name: &str) -> bool {
+fn is_distinct_from_words(name: &str) -> bool {
     let is_hiragana = |character: char| matches!(character, '\u{3041}'..='\u{309f}');
     let is_unspaced = name.chars().any(is_unspaced);
     let min_length = if is_unspaced { 2 } else { 3 };
