@@ -274,14 +274,14 @@ fn no_open_question<'c>(
 }
 
 /// With this few recent writers, the next message of another user most probably answers.
-const SMALL_ROOM: usize = 3;
-const ROOM_MESSAGES: usize = 12;
+const FEW_WRITERS: usize = 3;
+const NEAR_MESSAGES: usize = 12;
 /// Users whose messages are further apart than this are not talking to each other.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// A message that begins something new with at least this probability answers nothing.
 const EVIDENTLY_NEW: f32 = 0.9;
 
-/// Whether another user spoke right after a question in a small room, to no one else, and the asker has not asked
+/// Whether another user spoke right after a question among few writers, to no one else, and the asker has not asked
 /// again. The structure may disagree, but speaking to everyone requires more certainty.
 fn is_answered_at_once(
     question: &Message,
@@ -292,10 +292,10 @@ fn is_answered_at_once(
     let Some(at) = messages.iter().position(|message| message.id == question.id) else {
         return false;
     };
-    let near = &messages[at.saturating_sub(ROOM_MESSAGES)..messages.len().min(at + ROOM_MESSAGES)];
+    let near = &messages[at.saturating_sub(NEAR_MESSAGES)..messages.len().min(at + NEAR_MESSAGES)];
     let near = near.iter().filter(|message| message.is_human());
     let users: BTreeSet<&UserId> = near.map(|message| &message.author.id).collect();
-    let Some(answer) = first_other(question, context).filter(|_| users.len() <= SMALL_ROOM) else {
+    let Some(answer) = first_other(question, context).filter(|_| users.len() <= FEW_WRITERS) else {
         return false;
     };
     let cues = analysis.cues(answer);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_told_of_a_question_once() {
+    fn the_channel_is_told_of_a_question_once() {
         let long = "does anyone know which glaze is safe for cups? ".repeat(6);
         for text in ["does anyone know which glaze is safe for cups?", long.trim()] {
             let quote = truncate_quote(text);
