@@ -117,7 +117,7 @@ type OutcomeCounts = BTreeMap<&'static str, usize>;
 struct WorkspaceData<'a> {
     orders: &'a OrdersInForce,
     /// What was spent today, by channel.
-    spent: HashMap<Option<ChannelId>, Spent>,
+    spent: HashMap<Option<ChannelId>, UsageTotals>,
     steps: &'a [Step],
     activity: HashMap<ChannelId, ChannelActivity>,
     decisions: HashMap<ChannelId, OutcomeCounts>,
@@ -125,13 +125,13 @@ struct WorkspaceData<'a> {
 
 /// The usage of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spent {
+struct UsageTotals {
     tokens: u64,
     micros: u64,
     unpriced_tokens: u64,
 }
 
-impl Spent {
+impl UsageTotals {
     fn add(&mut self, sum: &CallSum) {
         self.tokens += sum.usage.input_tokens + sum.usage.output_tokens;
         self.micros += sum.price.micros;
@@ -155,8 +155,8 @@ impl StatusReader<'_> {
         orders: &OrdersInForce,
     ) -> Result<WorkspaceStatus, StoreError> {
         let spending = self.archive.spending(workspace, self.now).await?;
-        let mut whole = Spent::default();
-        let mut spent: HashMap<Option<ChannelId>, Spent> = HashMap::new();
+        let mut whole = UsageTotals::default();
+        let mut spent: HashMap<Option<ChannelId>, UsageTotals> = HashMap::new();
         for sum in self.archive.calls_by_day(&self.today(workspace)).await? {
             whole.add(&sum);
             spent.entry(sum.channel.clone()).or_default().add(&sum);

@@ -352,7 +352,7 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        // `RefusedRequest::retell` translates it into the reader's language, and renders it as a page for a browser.
+        // `RefusedRequest::translate` translates it into the reader's language, and renders it as a page for a browser.
         self.answer(Language::En)
     }
 }

@@ -34,7 +34,7 @@ struct FakeSlackArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
     #[command(flatten)]
-    page: PageArgs,
+    page: StandInPageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -43,11 +43,11 @@ struct FakeDiscordArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
     listen: SocketAddr,
     #[command(flatten)]
-    page: PageArgs,
+    page: StandInPageArgs,
 }
 
 #[derive(Debug, Args)]
-struct PageArgs {
+struct StandInPageArgs {
     /// Open the page in a browser.
     #[arg(long)]
     open: bool,
@@ -124,7 +124,7 @@ where
     Ok(ExitCode::SUCCESS)
 }
 
-impl PageArgs {
+impl StandInPageArgs {
     /// Prints the welcome text, and opens the page in a browser if asked to.
     fn announce(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
         print(welcome)?;

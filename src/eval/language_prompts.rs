@@ -19,7 +19,7 @@ impl LanguagePrompts {
         Ok(Self { en: load(Language::En)?, ja: load(Language::Ja)? })
     }
 
-    pub fn of(&self, language: Language) -> &PromptBuilder {
+    pub fn for_language(&self, language: Language) -> &PromptBuilder {
         match language {
             Language::En => &self.en,
             Language::Ja => &self.ja,

@@ -57,7 +57,7 @@ impl CasePrompts {
         let (budget, zone) = (self.budget, self.zone.clone());
         let options =
             PromptOptions { budget, zone, ..PromptOptions::new(newest + REST_BEFORE_JUDGING) };
-        self.prompts.of(case.language).state(&persona, &context, &options)
+        self.prompts.for_language(case.language).state(&persona, &context, &options)
     }
 
     fn context(&self, case: &Case) -> Context {

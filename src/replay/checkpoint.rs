@@ -38,14 +38,14 @@ struct DoneLine<'a> {
     #[serde(flatten)]
     done: &'a ChannelDone,
     #[serde(flatten)]
-    delays: ChannelDelays,
+    delays: CheckpointedDelays,
     #[serde(flatten)]
     moments: ChannelMoments,
 }
 
 /// The delays that the score compares. There may be many, so they stay in the file until they are needed.
 #[derive(Serialize, Deserialize)]
-struct ChannelDelays {
+struct CheckpointedDelays {
     delays: SavedDelays,
 }
 
@@ -107,7 +107,7 @@ impl Checkpoint {
     ) -> anyhow::Result<(ReplayScore, usize)> {
         let mut channels = 0;
         for (done, place) in self.done.iter().filter(|(done, _)| done.policy == policy) {
-            let ChannelDelays { delays } = self.read(*place)?;
+            let CheckpointedDelays { delays } = self.read(*place)?;
             let timing = done.score.timing.clone().with_delays(delays);
             score.merge(ReplayScore { timing, ..done.score.clone() });
             channels = done.channel + 1;
@@ -157,7 +157,7 @@ impl Checkpoint {
         record: &mut Record,
     ) -> anyhow::Result<()> {
         record.check(channel)?;
-        let delays = ChannelDelays { delays: score.timing.delays()? };
+        let delays = CheckpointedDelays { delays: score.timing.delays()? };
         let done = ChannelDone { policy, channel: number, events_bytes, score: score.clone() };
         let moments = ChannelMoments { moments: record.moments.take() };
         let mut line = serde_json::to_vec(&DoneLine { done: &done, delays, moments })?;

@@ -26,7 +26,7 @@ pub struct ChannelFiguresRow {
 /// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
 /// above it.
 pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
-    let table = Table { is_known: policy.spoke.is_some(), language };
+    let table = ChannelTable { is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
     sorted.sort_by_key(|channel| {
         (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
@@ -49,12 +49,12 @@ pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow
     rows
 }
 
-struct Table {
+struct ChannelTable {
     is_known: bool,
     language: Language,
 }
 
-impl Table {
+impl ChannelTable {
     fn row(
         &self,
         channel: &ChannelFigures,

@@ -20,17 +20,17 @@ const MAX_SHOWN: usize = 8;
 const MAX_SHOWN_OF_SIDE: usize = 3;
 
 /// A channel, and a message in it. There may be very many, so they are known by their hashes.
-type MessageKey = (IdHash, IdHash);
+type HashedMessage = (IdHash, IdHash);
 
 /// What one policy did with which message.
 pub struct Decided {
     policy: String,
     /// When each message was first taken up.
-    taken_up: HashMap<MessageKey, Timestamp>,
+    taken_up: HashMap<HashedMessage, Timestamp>,
     /// The questions among them that nobody else answered.
-    picked_up: HashSet<MessageKey>,
+    picked_up: HashSet<HashedMessage>,
     /// Those of them about which it posts something where no model judges.
-    posted_picked_up: HashSet<MessageKey>,
+    posted_picked_up: HashSet<HashedMessage>,
     /// The decisions to stay silent, channel by channel in the order of their time.
     silent: Vec<SilentDecision>,
     /// The sentences that are reasons, by their numbers.
@@ -72,7 +72,7 @@ impl Decided {
     /// Adds the questions of a channel that it takes up, and those of them about which it posts something where no model
     /// judges.
     pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId], posted: &[MessageId]) {
-        let keys = |ids: &[MessageId]| -> Vec<MessageKey> {
+        let keys = |ids: &[MessageId]| -> Vec<HashedMessage> {
             ids.iter().map(|question| key(channel, question.as_str())).collect()
         };
         self.picked_up.extend(keys(questions));
@@ -168,7 +168,7 @@ impl Decided {
     }
 }
 
-fn key(channel: &str, message: &str) -> MessageKey {
+fn key(channel: &str, message: &str) -> HashedMessage {
     (IdHash::of(channel), IdHash::of(message))
 }
 
@@ -177,7 +177,7 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
     if decided.len() < 2 {
         return None;
     }
-    let all: HashSet<&MessageKey> =
+    let all: HashSet<&HashedMessage> =
         decided.iter().flat_map(|policy| policy.taken_up.keys()).collect();
     let mut counts: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     for key in all {
@@ -203,7 +203,7 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
 }
 
 /// The policies that take up a message, by place.
-fn takers(decided: &[Decided], key: &MessageKey) -> Vec<usize> {
+fn takers(decided: &[Decided], key: &HashedMessage) -> Vec<usize> {
     let takes_up = |(_, policy): &(usize, &Decided)| policy.taken_up.contains_key(key);
     decided.iter().enumerate().filter(takes_up).map(|(place, _)| place).collect()
 }
@@ -215,7 +215,7 @@ fn stories_of(
     policies: &[usize],
     most: usize,
 ) -> Vec<Story> {
-    let mut told: HashSet<MessageKey> = HashSet::new();
+    let mut told: HashSet<HashedMessage> = HashSet::new();
     let mut pool: Vec<Candidate> = Vec::new();
     for candidate in candidates {
         let story = &candidate.story;
@@ -295,7 +295,7 @@ fn of_questions(
     decided: &[Decided],
     places: &[usize],
     counts: Option<Vec<usize>>,
-    reached: fn(&Decided) -> &HashSet<MessageKey>,
+    reached: fn(&Decided) -> &HashSet<HashedMessage>,
 ) -> Option<MeasureComparison> {
     let only = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));

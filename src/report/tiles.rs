@@ -23,17 +23,17 @@ pub struct Tile {
 
 /// The figures of one policy of a report, where nothing stands in for a model.
 pub fn tiles(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Tile> {
-    let figures = Figures { report, policy, language };
-    vec![figures.spoke(), figures.wrong(), figures.picked_up(), figures.cost()]
+    let tiles = TileBuilder { report, policy, language };
+    vec![tiles.spoke(), tiles.wrong(), tiles.picked_up(), tiles.cost()]
 }
 
-struct Figures<'a> {
+struct TileBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     language: Language,
 }
 
-impl Figures<'_> {
+impl TileBuilder<'_> {
     fn spoke(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
         let rate = policy.per_day.map(|per_day| {

@@ -177,9 +177,9 @@ impl PersonaTrial {
     }
 
     /// Pairs each moment with each persona.
-    fn cases(&self) -> impl Iterator<Item = Case<'_>> {
+    fn cases(&self) -> impl Iterator<Item = TrialCase<'_>> {
         self.moments.iter().flat_map(|tried| {
-            tried.prompts.iter().map(move |prompts| Case {
+            tried.prompts.iter().map(move |prompts| TrialCase {
                 moment: &tried.moment,
                 context: &tried.context,
                 prompts,
@@ -201,13 +201,13 @@ fn elapsed_since(began: Instant) -> SignedDuration {
 }
 
 /// One persona at one moment.
-struct Case<'a> {
+struct TrialCase<'a> {
     moment: &'a PastMoment,
     context: &'a Context,
     prompts: &'a PastPrompts,
 }
 
-impl Case<'_> {
+impl TrialCase<'_> {
     async fn judge(self, judge: &ModelJudge) -> Option<TrialOutcome<Judgment>> {
         if self.is_owed() {
             return None;

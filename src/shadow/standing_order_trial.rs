@@ -101,7 +101,7 @@ pub struct StandingOrderTrialResult {
 }
 
 /// The judge's answer to a prompt.
-enum Answer {
+enum JudgeAnswer {
     Judged(Judgment),
     Unreadable,
     Unknown,
@@ -247,24 +247,24 @@ impl StandingOrderMoment {
 
     async fn try_on(&self, judge: &ModelJudge, secrets: &SecretScanner) -> MomentEffect {
         let judgment = match answer(judge, &self.with).await {
-            Answer::Judged(judgment) => judgment,
-            Answer::Unreadable => return MomentEffect::Unclear,
-            Answer::Unknown if judge.is_pricing() => {
+            JudgeAnswer::Judged(judgment) => judgment,
+            JudgeAnswer::Unreadable => return MomentEffect::Unclear,
+            JudgeAnswer::Unknown if judge.is_pricing() => {
                 // Whether this call is made depends on the answer, so the estimate includes it as a maximum.
                 answer(judge, &self.without).await;
                 return MomentEffect::Unknown;
             }
-            Answer::Unknown => return MomentEffect::Unknown,
+            JudgeAnswer::Unknown => return MomentEffect::Unknown,
         };
         if self.would_speak(&judgment) == self.spoke {
             return MomentEffect::Unchanged;
         }
         match answer(judge, &self.without).await {
-            Answer::Judged(usual) if self.would_speak(&usual) == self.spoke => {
+            JudgeAnswer::Judged(usual) if self.would_speak(&usual) == self.spoke => {
                 MomentEffect::Changed(self.screened(judgment, secrets))
             }
-            Answer::Judged(_) | Answer::Unreadable => MomentEffect::Unclear,
-            Answer::Unknown => MomentEffect::Unknown,
+            JudgeAnswer::Judged(_) | JudgeAnswer::Unreadable => MomentEffect::Unclear,
+            JudgeAnswer::Unknown => MomentEffect::Unknown,
         }
     }
 
@@ -286,13 +286,13 @@ impl StandingOrderMoment {
     }
 }
 
-async fn answer(judge: &ModelJudge, prompt: &Prompt) -> Answer {
+async fn answer(judge: &ModelJudge, prompt: &Prompt) -> JudgeAnswer {
     match judge.answer(prompt).await {
         Ok(response) => match parse_judgment(&response.text, prompt) {
-            Ok(judgment) => Answer::Judged(judgment),
-            Err(_) => Answer::Unreadable,
+            Ok(judgment) => JudgeAnswer::Judged(judgment),
+            Err(_) => JudgeAnswer::Unreadable,
         },
-        Err(_) => Answer::Unknown,
+        Err(_) => JudgeAnswer::Unknown,
     }
 }
 

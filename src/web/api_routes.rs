@@ -17,7 +17,7 @@ use crate::web::api::{
 };
 use crate::web::consents::{CallBody, CallsAnswer};
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
-use crate::web::dead_letters::{LettersAnswer, LettersQuery};
+use crate::web::dead_letters::{DeadLetterParameters, DeadLettersAnswer};
 use crate::web::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::web::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
@@ -447,8 +447,8 @@ fn ledger() -> Vec<Endpoint> {
             texts::list_dead_letters,
             get(dead_letters::list),
         )
-        .query::<LettersQuery>()
-        .answers::<LettersAnswer>(),
+        .query::<DeadLetterParameters>()
+        .answers::<DeadLettersAnswer>(),
         Endpoint::new(
             ("POST", "/api/dead-letters/{id}/retry"),
             ("retryDeadLetter", topic),

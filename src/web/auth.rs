@@ -198,7 +198,7 @@ pub(super) async fn require_access(
             next.run(request).await
         }
     };
-    let mut response = asked.retell(response);
+    let mut response = asked.translate(response);
     let headers = response.headers_mut();
     add_security_headers(headers);
     // Static files are the same for everybody.

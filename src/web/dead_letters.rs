@@ -21,7 +21,7 @@ use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::DeadLetterQuery;
 
 #[derive(Deserialize, JsonSchema)]
-pub struct LettersQuery {
+pub struct DeadLetterParameters {
     /// Only this workspace, by its id; all workspaces if omitted.
     workspace: Option<String>,
     /// The `older` value of a page, to get the next older one.
@@ -30,7 +30,8 @@ pub struct LettersQuery {
 
 /// Dead letters, oldest first.
 #[derive(Serialize, JsonSchema)]
-pub struct LettersAnswer {
+#[schemars(rename = "LettersAnswer")]
+pub struct DeadLettersAnswer {
     dead_letters: Vec<DeadLetterView>,
     /// The value of `before` for the next older page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +42,7 @@ pub struct LettersAnswer {
 const PAGE: usize = 100;
 
 /// A page of letters, oldest first.
-pub struct Letters {
+pub struct DeadLetterPage {
     pub letters: Vec<DeadLetter>,
     /// The cursor of the next older page, if there is one.
     pub older: Option<DeadLetterId>,
@@ -58,18 +59,18 @@ pub enum DeadLetterAction {
 pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    query: Result<Query<LettersQuery>, QueryRejection>,
-) -> ApiResult<LettersAnswer> {
+    query: Result<Query<DeadLetterParameters>, QueryRejection>,
+) -> ApiResult<DeadLettersAnswer> {
     let Query(query) = query.map_err(|_| Refusal::LetterNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DeadLetterId);
-    let Letters { letters, older } = read(&web, &visitor.access, workspace, before).await?;
+    let DeadLetterPage { letters, older } = read(&web, &visitor.access, workspace, before).await?;
     let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
         true => views::dead_letter(letter),
         false => views::dead_letter_without_text(letter),
     };
     let dead_letters = letters.iter().map(view).collect();
-    Ok(Json(LettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
+    Ok(Json(DeadLettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
 }
 
 /// Returns the newest letters before one of them. Reads of private ones are recorded.
@@ -78,7 +79,7 @@ pub async fn read(
     access: &Access,
     workspace: Option<WorkspaceId>,
     before: Option<DeadLetterId>,
-) -> Result<Letters, ApiProblem> {
+) -> Result<DeadLetterPage, ApiProblem> {
     // Fetch one more, to learn whether there is a page before this one.
     let query = DeadLetterQuery { workspace, before, limit: PAGE + 1 };
     let mut letters = web.archive.dead_letters(&query).await?;
@@ -92,7 +93,7 @@ pub async fn read(
     for (workspace, letters) in shown {
         workspaces::record_look(web, access, workspace, Shown::DeadLetters(&letters)).await?;
     }
-    Ok(Letters { letters, older })
+    Ok(DeadLetterPage { letters, older })
 }
 
 /// Finds the letter with this id, in one workspace or in any.

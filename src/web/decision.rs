@@ -29,7 +29,7 @@ struct DecisionPage<'a> {
     /// The page to return to.
     home: &'static str,
     /// The message that it was about.
-    about: Option<MessageRow>,
+    about: Option<MessageItem>,
     outcome: String,
     is_failure: bool,
     is_open: bool,
@@ -38,8 +38,8 @@ struct DecisionPage<'a> {
     /// Why the messages are hidden, if they are.
     withheld: Option<&'static str>,
     facts: Vec<LabeledValue>,
-    considered: Vec<MessageRow>,
-    said: Vec<MessageRow>,
+    considered: Vec<MessageItem>,
+    said: Vec<MessageItem>,
     calls: Vec<CallRow>,
 }
 
@@ -65,7 +65,7 @@ struct PageLabels {
     dropped: &'static str,
 }
 
-struct MessageRow {
+struct MessageItem {
     at: String,
     iso: String,
     name: String,
@@ -102,7 +102,7 @@ pub async fn decision(
     let decision = &details.decision;
     let language = web.persona.language;
     let rows = |messages: &[StoredMessage]| {
-        messages.iter().map(|message| message_row(message, language)).collect()
+        messages.iter().map(|message| message_item(message, language)).collect()
     };
     let calls = decision.attempts.iter().zip(exchanges);
     let page = DecisionPage {
@@ -118,7 +118,7 @@ pub async fn decision(
             true => "/",
             false => "/console",
         },
-        about: details.cause().map(|message| message_row(message, language)),
+        about: details.cause().map(|message| message_item(message, language)),
         outcome: texts::pages::outcome(language, &web.persona.name, decision.ended),
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
@@ -153,8 +153,8 @@ pub fn absent() -> ApiProblem {
     Refusal::NoDecision.into()
 }
 
-fn message_row(message: &StoredMessage, language: Language) -> MessageRow {
-    MessageRow {
+fn message_item(message: &StoredMessage, language: Language) -> MessageItem {
+    MessageItem {
         at: ledger::format_time(message.message.at),
         iso: message.message.at.to_string(),
         name: message.author_name.to_string(),

@@ -134,7 +134,7 @@ pub async fn ask(
 }
 
 impl Unjudgeable {
-    pub fn told(self, language: Language) -> &'static str {
+    pub fn describe(self, language: Language) -> &'static str {
         match self {
             Unjudgeable::NoJudge => texts::shadow::no_judge(language),
             Unjudgeable::PromptGone => texts::shadow::prompt_gone(language),

@@ -27,7 +27,7 @@ use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::store::order::Order;
 
-type Body<T> = Result<Json<T>, JsonRejection>;
+type JsonBody<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;
 
 /// An order that is given on a page or through the API, in one workspace.
@@ -182,7 +182,7 @@ pub struct MuteBody {
 pub async fn mute(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Body<MuteBody>,
+    body: JsonBody<MuteBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mute))?;
     let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
@@ -200,7 +200,7 @@ pub struct UnmuteBody {
 pub async fn unmute(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Body<UnmuteBody>,
+    body: JsonBody<UnmuteBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Unmute))?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
@@ -217,7 +217,7 @@ pub struct StopBody {
 pub async fn stop(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Body<StopBody>,
+    body: JsonBody<StopBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Stop))?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
@@ -237,7 +237,7 @@ pub struct ModeBody {
 pub async fn set_mode(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Body<ModeBody>,
+    body: JsonBody<ModeBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mode))?;
     let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
@@ -268,7 +268,7 @@ pub struct OptOutBody {
 pub async fn opt_out(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Body<OptOutBody>,
+    body: JsonBody<OptOutBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::OptOut))?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };

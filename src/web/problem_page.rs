@@ -38,19 +38,19 @@ impl RefusedRequest {
     }
 
     /// Translates the response for its reader if it is a refusal. Other responses stay as they are.
-    pub fn retell(&self, mut response: Response) -> Response {
+    pub fn translate(&self, mut response: Response) -> Response {
         let Some(problem) = response.extensions_mut().remove::<ApiProblem>() else {
             return response;
         };
-        let retold = match self.is_for_browser {
+        let translated = match self.is_for_browser {
             true => self.page(&problem).map(|page| Html(page).into_response()),
             false => Ok(problem.to_json(self.language).into_response()),
         };
-        let Ok(retold) = retold else { return response };
-        let (retold, body) = retold.into_parts();
+        let Ok(translated) = translated else { return response };
+        let (translated, body) = translated.into_parts();
         let (mut parts, _) = response.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
-        parts.headers.extend(retold.headers);
+        parts.headers.extend(translated.headers);
         parts
             .headers
             .insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(self.language.tag()));
@@ -61,7 +61,7 @@ impl RefusedRequest {
         let language = self.language;
         let is_missing = problem.0.status() == StatusCode::NOT_FOUND;
         // For an order, the page also has to say what is missing.
-        let is_told_by_title = is_missing && self.method == Method::GET;
+        let is_in_title = is_missing && self.method == Method::GET;
         let detail = problem.0.describe(language);
         let page = ProblemPage {
             language: language.tag(),
@@ -69,7 +69,7 @@ impl RefusedRequest {
                 true => texts::pages::nothing_here(language),
                 false => texts::pages::not_shown(language),
             },
-            detail: if is_told_by_title { "" } else { &detail },
+            detail: if is_in_title { "" } else { &detail },
             back: texts::pages::back(language),
             address: if self.path.starts_with("/console") { "/console" } else { "/" },
         };

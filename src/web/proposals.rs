@@ -105,7 +105,7 @@ const PAGE: usize = 100;
 const LABELS: usize = 2000;
 
 /// The key of a channel among all workspaces.
-type ChannelKey = (WorkspaceId, ChannelId);
+type WorkspaceChannel = (WorkspaceId, ChannelId);
 
 /// `GET /api/proposals`: of all workspaces, or of one.
 pub async fn list(
@@ -235,8 +235,8 @@ fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, 
 async fn labels(
     web: &Web,
     known: &[WorkspaceId],
-) -> Result<BTreeMap<ChannelKey, Vec<ProposalLabel>>, ApiProblem> {
-    let mut by_channel: BTreeMap<ChannelKey, Vec<ProposalLabel>> = BTreeMap::new();
+) -> Result<BTreeMap<WorkspaceChannel, Vec<ProposalLabel>>, ApiProblem> {
+    let mut by_channel: BTreeMap<WorkspaceChannel, Vec<ProposalLabel>> = BTreeMap::new();
     for workspace in known {
         for (channel, label) in web.archive.proposal_labels(workspace, LABELS).await? {
             by_channel.entry((workspace.clone(), channel)).or_default().push(label);
@@ -245,7 +245,7 @@ async fn labels(
     Ok(by_channel)
 }
 
-fn learned(((workspace, channel), labels): (ChannelKey, Vec<ProposalLabel>)) -> LearnedView {
+fn learned(((workspace, channel), labels): (WorkspaceChannel, Vec<ProposalLabel>)) -> LearnedView {
     let trusted = TrustedConfidence::from_labels(&labels);
     LearnedView {
         workspace,

@@ -17,7 +17,7 @@ use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_core::texts;
-use aizuchi_core::texts::refusals as told;
+use aizuchi_core::texts::refusals;
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -186,97 +186,99 @@ impl Refusal {
     /// Returns the sentence for the reader.
     pub fn describe(&self, language: Language) -> String {
         let text: fn(Language) -> &'static str = match self {
-            Refusal::OtherSite => told::other_site,
-            Refusal::OtherSiteOrMachine => told::other_site_or_machine,
-            Refusal::ForwardedWithoutToken => told::forwarded_without_token,
-            Refusal::UnknownToProxy => told::unknown_to_proxy,
-            Refusal::NotFromProxy { header } => return told::not_from_proxy(language, header),
-            Refusal::TokenNeeded => told::token_needed,
-            Refusal::WrongToken => told::wrong_token,
-            Refusal::TooManyTokens { seconds } => return told::too_many_tokens(language, *seconds),
-            Refusal::WrongLink => told::wrong_link,
-            Refusal::RoleExcluded { role } => return told::role_excluded(language, role),
-            Refusal::NoOrders => told::no_orders,
+            Refusal::OtherSite => refusals::other_site,
+            Refusal::OtherSiteOrMachine => refusals::other_site_or_machine,
+            Refusal::ForwardedWithoutToken => refusals::forwarded_without_token,
+            Refusal::UnknownToProxy => refusals::unknown_to_proxy,
+            Refusal::NotFromProxy { header } => return refusals::not_from_proxy(language, header),
+            Refusal::TokenNeeded => refusals::token_needed,
+            Refusal::WrongToken => refusals::wrong_token,
+            Refusal::TooManyTokens { seconds } => {
+                return refusals::too_many_tokens(language, *seconds);
+            }
+            Refusal::WrongLink => refusals::wrong_link,
+            Refusal::RoleExcluded { role } => return refusals::role_excluded(language, role),
+            Refusal::NoOrders => refusals::no_orders,
             Refusal::NoQuestions => texts::shadow::may_not_ask,
-            Refusal::SignInToRead => told::sign_in_to_read,
-            Refusal::ChannelWithheld => told::channel_withheld,
-            Refusal::PeopleWithheld => told::people_withheld,
-            Refusal::OrdersWithheld => told::orders_withheld,
+            Refusal::SignInToRead => refusals::sign_in_to_read,
+            Refusal::ChannelWithheld => refusals::channel_withheld,
+            Refusal::PeopleWithheld => refusals::people_withheld,
+            Refusal::OrdersWithheld => refusals::orders_withheld,
             Refusal::ModelsWithheldHere => texts::console::withheld_here,
             Refusal::ModelsWithheld => texts::console::models_withheld,
-            Refusal::OnlyAdminChoosesModels => told::only_admin_chooses_models,
-            Refusal::OnlyAdminRegenerates => told::only_admin_regenerates,
-            Refusal::OnlyAdminReverts => told::only_admin_reverts,
-            Refusal::OnlyAdminReadsLooks => told::only_admin_reads_looks,
+            Refusal::OnlyAdminChoosesModels => refusals::only_admin_chooses_models,
+            Refusal::OnlyAdminRegenerates => refusals::only_admin_regenerates,
+            Refusal::OnlyAdminReverts => refusals::only_admin_reverts,
+            Refusal::OnlyAdminReadsLooks => refusals::only_admin_reads_looks,
             Refusal::OnlyThisMachineChoosesModels => texts::models::choice_needs_this_machine,
-            Refusal::NothingHere => told::nothing_here,
-            Refusal::WrongMethod => told::wrong_method,
-            Refusal::NoFile => told::no_file,
-            Refusal::UnknownWorkspace(id) => return told::unknown_workspace(language, id),
+            Refusal::NothingHere => refusals::nothing_here,
+            Refusal::WrongMethod => refusals::wrong_method,
+            Refusal::NoFile => refusals::no_file,
+            Refusal::UnknownWorkspace(id) => return refusals::unknown_workspace(language, id),
             Refusal::UnknownChannel { id, workspace } => {
-                return told::unknown_channel(language, id, workspace.as_str());
+                return refusals::unknown_channel(language, id, workspace.as_str());
             }
-            Refusal::NoChannel => told::no_channel,
+            Refusal::NoChannel => refusals::no_channel,
             Refusal::UnknownUser { id, workspace } => {
-                return told::unknown_user(language, id, workspace.as_str());
+                return refusals::unknown_user(language, id, workspace.as_str());
             }
-            Refusal::NoDecision => told::no_decision,
-            Refusal::NoDeadLetter => told::no_dead_letter,
-            Refusal::NoProposal => told::no_proposal,
-            Refusal::NoMemory => told::no_memory,
-            Refusal::NoMemo => told::no_memo,
-            Refusal::OnlyLocal => told::only_local,
-            Refusal::WhichChannel => told::which_channel,
-            Refusal::UnreadableId => told::unreadable_id,
-            Refusal::WhereAndWhose => told::where_and_whose,
-            Refusal::OfWhat => told::of_what,
-            Refusal::AfterOrBefore => told::after_or_before,
-            Refusal::RevisionNeeded => told::revision_needed,
-            Refusal::LetterNumberNeeded => told::letter_number_needed,
-            Refusal::ChangeNumberNeeded => told::change_number_needed,
-            Refusal::OrderNumberNeeded => told::order_number_needed,
-            Refusal::UnclearOutcome => told::unclear_outcome,
-            Refusal::UnclearGate => told::unclear_gate,
-            Refusal::UnclearTime => told::unclear_time,
-            Refusal::UnclearBefore => told::unclear_before,
-            Refusal::UnclearQuery => told::unclear_query,
-            Refusal::TimeNeeded => told::time_needed,
-            Refusal::IncompleteForm => told::incomplete_form,
-            Refusal::MalformedOrder => told::malformed_order,
+            Refusal::NoDecision => refusals::no_decision,
+            Refusal::NoDeadLetter => refusals::no_dead_letter,
+            Refusal::NoProposal => refusals::no_proposal,
+            Refusal::NoMemory => refusals::no_memory,
+            Refusal::NoMemo => refusals::no_memo,
+            Refusal::OnlyLocal => refusals::only_local,
+            Refusal::WhichChannel => refusals::which_channel,
+            Refusal::UnreadableId => refusals::unreadable_id,
+            Refusal::WhereAndWhose => refusals::where_and_whose,
+            Refusal::OfWhat => refusals::of_what,
+            Refusal::AfterOrBefore => refusals::after_or_before,
+            Refusal::RevisionNeeded => refusals::revision_needed,
+            Refusal::LetterNumberNeeded => refusals::letter_number_needed,
+            Refusal::ChangeNumberNeeded => refusals::change_number_needed,
+            Refusal::OrderNumberNeeded => refusals::order_number_needed,
+            Refusal::UnclearOutcome => refusals::unclear_outcome,
+            Refusal::UnclearGate => refusals::unclear_gate,
+            Refusal::UnclearTime => refusals::unclear_time,
+            Refusal::UnclearBefore => refusals::unclear_before,
+            Refusal::UnclearQuery => refusals::unclear_query,
+            Refusal::TimeNeeded => refusals::time_needed,
+            Refusal::IncompleteForm => refusals::incomplete_form,
+            Refusal::MalformedOrder => refusals::malformed_order,
             Refusal::UnreadableForm => texts::shadow::wrong_form,
             Refusal::TooLarge(format) if format.is_message() => {
-                return told::message_too_large(language, MAX_BODY_BYTES / 1024 / 1024);
+                return refusals::message_too_large(language, MAX_BODY_BYTES / 1024 / 1024);
             }
-            Refusal::TooLarge(_) => told::body_too_large,
-            Refusal::NotJson => told::not_json,
+            Refusal::TooLarge(_) => refusals::body_too_large,
+            Refusal::NotJson => refusals::not_json,
             Refusal::BrokenBody(format) | Refusal::WrongBody(format) => {
-                return told::send(language, format.describe(language));
+                return refusals::send(language, format.describe(language));
             }
             Refusal::WrongCap => texts::shadow::wrong_cap,
-            Refusal::WrongDays { most } => return told::wrong_days(language, *most),
+            Refusal::WrongDays { most } => return refusals::wrong_days(language, *most),
             Refusal::WrongNumber { name } => return texts::what_if::wrong_number(language, name),
             Refusal::WrongPersonaName => texts::shadow::wrong_name,
             Refusal::PersonaTooLong { most } => return texts::shadow::too_long(language, *most),
             Refusal::UnfitPersona => texts::shadow::does_not_fit,
-            Refusal::EntryLength { most } => return told::entry_length(language, *most),
-            Refusal::DetailLength { most } => return told::detail_length(language, *most),
+            Refusal::EntryLength { most } => return refusals::entry_length(language, *most),
+            Refusal::DetailLength { most } => return refusals::detail_length(language, *most),
             Refusal::StandingOrderLength { most } => {
-                return told::standing_order_length(language, *most);
+                return refusals::standing_order_length(language, *most);
             }
-            Refusal::Memo(error) => return told::memo(language, *error),
+            Refusal::Memo(error) => return refusals::memo(language, *error),
             Refusal::Room(error) => return error.describe(language),
             Refusal::Choice(error) => return error.describe(language),
-            Refusal::EntryChanged => told::entry_changed,
-            Refusal::SeveralUsers { name } => return told::several_users(language, name),
+            Refusal::EntryChanged => refusals::entry_changed,
+            Refusal::SeveralUsers { name } => return refusals::several_users(language, name),
             Refusal::Order(why) => return why.describe(language),
-            Refusal::Unjudgeable(why) => return why.told(language).to_owned(),
+            Refusal::Unjudgeable(why) => return why.describe(language).to_owned(),
             Refusal::OverBudget(limit) => {
                 let why = texts::judging::limit_reason(language, *limit);
                 return texts::shadow::over_budget(language, &why);
             }
             Refusal::CapReached => texts::shadow::cap_reached,
             Refusal::Unpriced => texts::shadow::unpriced,
-            Refusal::TooManyStreams => told::too_many_streams,
+            Refusal::TooManyStreams => refusals::too_many_streams,
             Refusal::OthersCompute => texts::pages::others_compute,
             Refusal::ComputationFailed => texts::pages::computation_failed,
             Refusal::ComputationStopped => texts::pages::computation_stopped,
@@ -285,18 +287,24 @@ impl Refusal {
             Refusal::PromptUnprepared => texts::shadow::prompt_unprepared,
             Refusal::ModelUnanswered => texts::shadow::unanswered,
             Refusal::Store(error) => {
-                return told::store_unusable(language, &error.to_string());
+                return refusals::store_unusable(language, &error.to_string());
             }
-            Refusal::PageFailed => told::page_failed,
-            Refusal::SessionFailed => told::session_failed,
-            Refusal::ShuttingDown => told::shutting_down,
-            Refusal::StandingBy => told::standing_by,
-            Refusal::NotConnected(why) => return told::not_connected(language, why),
-            Refusal::StepsStalled { seconds } => return told::steps_stalled(language, *seconds),
-            Refusal::WebhookUnused { platform } => return told::webhook_unused(language, platform),
-            Refusal::WebhookNotAuthentic(why) => return told::webhook_not_authentic(language, why),
-            Refusal::WebhookMalformed(why) => return told::webhook_malformed(language, why),
-            Refusal::WebhookNotKept(why) => return told::webhook_not_kept(language, why),
+            Refusal::PageFailed => refusals::page_failed,
+            Refusal::SessionFailed => refusals::session_failed,
+            Refusal::ShuttingDown => refusals::shutting_down,
+            Refusal::StandingBy => refusals::standing_by,
+            Refusal::NotConnected(why) => return refusals::not_connected(language, why),
+            Refusal::StepsStalled { seconds } => {
+                return refusals::steps_stalled(language, *seconds);
+            }
+            Refusal::WebhookUnused { platform } => {
+                return refusals::webhook_unused(language, platform);
+            }
+            Refusal::WebhookNotAuthentic(why) => {
+                return refusals::webhook_not_authentic(language, why);
+            }
+            Refusal::WebhookMalformed(why) => return refusals::webhook_malformed(language, why),
+            Refusal::WebhookNotKept(why) => return refusals::webhook_not_kept(language, why),
         };
         text(language).to_owned()
     }

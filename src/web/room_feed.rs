@@ -36,7 +36,7 @@ struct KeptEvents {
     changes: VecDeque<FeedChange>,
     from: u64,
     until: u64,
-    status: Status,
+    status: PendingSteps,
     /// The event, and the number of the newest change of the room that it includes.
     room: Option<(u64, Bytes)>,
 }
@@ -59,7 +59,7 @@ enum Subject {
 
 /// The pending steps. The number increases with each change of them.
 #[derive(Clone, Default)]
-struct Status {
+struct PendingSteps {
     number: u64,
     steps: Vec<Value>,
     event: Bytes,
@@ -92,7 +92,7 @@ impl RoomFeed {
             changes: VecDeque::new(),
             from: revision,
             until: revision,
-            status: Status::default(),
+            status: PendingSteps::default(),
             room: None,
         };
         Self { archive, room, clock, kept: Mutex::new(kept) }
@@ -139,7 +139,7 @@ impl RoomFeed {
         let steps: Vec<Value> = steps.iter().map(|step| views::step(step, now)).collect();
         if kept.status.number == 0 || kept.status.steps != steps {
             let (number, event) = (kept.status.number + 1, self.status_event(&steps));
-            kept.status = Status { number, steps, event };
+            kept.status = PendingSteps { number, steps, event };
         }
         kept.append(changes, until);
         Ok(())

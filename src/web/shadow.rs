@@ -143,7 +143,7 @@ pub struct CostText<'a> {
 }
 
 impl CostText<'_> {
-    pub fn told(&self, micros: u64) -> String {
+    pub fn amount(&self, micros: u64) -> String {
         crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
     }
 
@@ -154,7 +154,7 @@ impl CostText<'_> {
             return texts::shadow::free(self.language).to_owned();
         }
         match charged.all(|model| is_priced(model)) {
-            true => texts::shadow::about_cost(self.language, &self.told(micros)),
+            true => texts::shadow::about_cost(self.language, &self.amount(micros)),
             false => texts::shadow::price_unknown(self.language).to_owned(),
         }
     }

@@ -33,8 +33,8 @@ use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::texts;
 
-/// The local room of a program, whose clock moves when a test moves it.
-struct Room {
+/// A program with its local room, whose clock moves when a test moves it.
+struct DemoProgram {
     pool: LocalPool,
     clock: Clock,
     store: Arc<VolatileStore>,
@@ -50,7 +50,7 @@ struct Play {
     took: SignedDuration,
 }
 
-impl Room {
+impl DemoProgram {
     fn new(config: &str) -> Self {
         let config = Config::parse(config).unwrap();
         // Neither at midnight nor in the morning: the demo must not depend on the time of day.
@@ -178,14 +178,14 @@ const EXPECTED: [(Option<DecisionResult>, bool); SCENES] = [
 #[test]
 fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
     for tag in ["en", "ja"] {
-        let mut room = Room::new(&format!("language: {tag}\n"));
-        let play = room.play();
-        let transcript = room.messages();
-        assert_eq!(room.outcomes(&play), EXPECTED, "{transcript:#?}");
+        let mut program = DemoProgram::new(&format!("language: {tag}\n"));
+        let play = program.play();
+        let transcript = program.messages();
+        assert_eq!(program.outcomes(&play), EXPECTED, "{transcript:#?}");
         let (shortest, longest) = (SignedDuration::from_secs(40), SignedDuration::from_secs(62));
         assert!((shortest..=longest).contains(&play.took), "{:?}", play.took);
         // The captions agree with the ledger.
-        let decisions = room.decisions();
+        let decisions = program.decisions();
         for caption in &play.captions[..3] {
             let decision = decisions.iter().find(|decision| Some(decision.id) == caption.decision);
             let decision = decision.unwrap();
@@ -199,21 +199,21 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
         assert_eq!(own.len(), 3, "{transcript:#?}");
         let place = if tag == "en" { "second drawer" } else { "二段目の引き出し" };
         assert!(own[0].2.contains(place), "{transcript:#?}");
-        let language = room.language;
+        let language = program.language;
         assert_eq!(play.captions[3].english, texts::demo::stopped(Language::En, "Aizuchi"));
         assert_eq!(play.captions[4].english, texts::demo::told_why(Language::En, "Aizuchi"));
         let asker = texts::demo::second_person(language);
         assert!(own[2].2.contains(asker), "the reason names who asked: {:?}", own[2].2);
         // The demo leaves neither a mute nor users behind.
-        let controls = room.pool.run_until(room.room.controls()).unwrap();
+        let controls = program.pool.run_until(program.room.controls()).unwrap();
         assert!(controls.channels.iter().all(|channel| channel.muted_until.is_none()));
         // The messages stay in the channel.
-        let channels = room.pool.run_until(room.room.channels()).unwrap();
+        let channels = program.pool.run_until(program.room.channels()).unwrap();
         let channel = channels.iter().find(|channel| channel.id == demo_channel::channel_id());
         assert_eq!(channel.unwrap().visibility, Visibility::Private);
-        let reopened = room.pool.run_until(room.room.open());
+        let reopened = program.pool.run_until(program.room.open());
         reopened.unwrap();
-        assert!(room.room.user_names().is_empty(), "{:?}", room.room.user_names());
+        assert!(program.room.user_names().is_empty(), "{:?}", program.room.user_names());
     }
 }
 
@@ -225,55 +225,55 @@ fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
     let dead_model = "agents:\n  response:\n    model_id: openai/none\n    client_args: \
                       {api_base: \"http://127.0.0.1:9/v1\", api_key: k}\n";
     for settings in ["", strict, dead_model] {
-        let mut room = Room::new(settings);
-        let first = room.play();
-        assert_eq!(room.outcomes(&first), EXPECTED, "{settings}");
-        let said = room.messages().len();
-        let second = room.play();
-        assert_eq!(room.outcomes(&second), EXPECTED, "{settings}: {:#?}", room.messages());
-        assert_eq!(room.messages().len(), 2 * said);
+        let mut program = DemoProgram::new(settings);
+        let first = program.play();
+        assert_eq!(program.outcomes(&first), EXPECTED, "{settings}");
+        let said = program.messages().len();
+        let second = program.play();
+        assert_eq!(program.outcomes(&second), EXPECTED, "{settings}: {:#?}", program.messages());
+        assert_eq!(program.messages().len(), 2 * said);
     }
 }
 
 #[test]
 fn captions_tell_what_was_decided_and_not_what_the_script_means_to_show() {
-    let mut room = Room::new("");
-    room.pool.run_until(room.room.mute(None, None, "")).unwrap();
-    let play = room.play();
-    let outcomes = room.outcomes(&play);
-    assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", room.messages());
+    let mut program = DemoProgram::new("");
+    program.pool.run_until(program.room.mute(None, None, "")).unwrap();
+    let play = program.play();
+    let outcomes = program.outcomes(&play);
+    assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", program.messages());
     let why = texts::judging::gate_reason(Language::En, Gate::Muted);
     assert_eq!(play.captions[2].english, texts::demo::was_muted(Language::En, "Aizuchi", why));
 }
 
 #[test]
 fn the_demo_can_be_skipped_and_started_again() {
-    let mut room = Room::new("");
-    room.start();
-    while room.shown().is_some_and(|(scene, _)| scene < 4) {
-        room.go_on();
+    let mut program = DemoProgram::new("");
+    program.start();
+    while program.shown().is_some_and(|(scene, _)| scene < 4) {
+        program.go_on();
     }
-    room.demo.skip();
-    room.pool.run_until_stalled();
-    assert_eq!(room.demo.subscribe().borrow().phase, Phase::Idle);
-    let said = room.messages().len();
-    let later = room.clock.now() + SignedDuration::from_mins(2);
-    while room.clock.next_wake_at().is_some_and(|next: Timestamp| next < later) {
-        room.go_on();
+    program.demo.skip();
+    program.pool.run_until_stalled();
+    assert_eq!(program.demo.subscribe().borrow().phase, Phase::Idle);
+    let said = program.messages().len();
+    let later = program.clock.now() + SignedDuration::from_mins(2);
+    while program.clock.next_wake_at().is_some_and(|next: Timestamp| next < later) {
+        program.go_on();
     }
-    assert_eq!(room.messages().len(), said, "{:#?}", room.messages());
-    room.demo.skip();
-    let play = room.play();
-    assert_eq!(room.outcomes(&play), EXPECTED);
+    assert_eq!(program.messages().len(), said, "{:#?}", program.messages());
+    program.demo.skip();
+    let play = program.play();
+    assert_eq!(program.outcomes(&play), EXPECTED);
 }
 
 #[test]
 fn nobody_can_be_called_like_the_people_of_the_script() {
-    let mut room = Room::new("");
-    room.play();
-    let added = room.pool.run_until(room.room.add_user("demo:Mia"));
+    let mut program = DemoProgram::new("");
+    program.play();
+    let added = program.pool.run_until(program.room.add_user("demo:Mia"));
     assert!(matches!(added, Err(LocalRoomError::NameTaken(_))), "{added:?}");
     // A user with the same name is a different user.
-    let (name, is_new) = room.pool.run_until(room.room.add_user("Mia")).unwrap();
+    let (name, is_new) = program.pool.run_until(program.room.add_user("Mia")).unwrap();
     assert_eq!((&*name, is_new), ("Mia", true));
 }

@@ -95,7 +95,7 @@ impl KeeperChat for DiscordPlatform {
         Ok(())
     }
 
-    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
         let channel = self.open_direct(keeper).await?;
         let text = truncated(to_discord_markdown(text, &MentionLookup::empty()));
         let mut body = message(&text, &[idle_button(&note_id(key))]);
@@ -106,7 +106,7 @@ impl KeeperChat for DiscordPlatform {
         Ok(())
     }
 
-    async fn is_told(
+    async fn is_notified(
         &self,
         keeper: &UserId,
         key: &str,
@@ -119,7 +119,7 @@ impl KeeperChat for DiscordPlatform {
         scan.was_sent(is_among_them, since)
     }
 
-    fn tell_settles_after(&self) -> SignedDuration {
+    fn delivery_timeout(&self) -> SignedDuration {
         self.settings.in_flight_timeout
     }
 
@@ -180,7 +180,7 @@ impl DiscordPlatform {
             Some(click) => {
                 self.confirm(interaction).await;
                 if let ClickAnswer::Tell(told) = self.keepers.answer(click).await {
-                    self.tell(interaction, told).await;
+                    self.send_notice(interaction, told).await;
                 }
             }
             None => self.confirm(interaction).await,
@@ -203,7 +203,7 @@ impl DiscordPlatform {
         self.confirm(interaction).await;
         let Some(form) = parse_form(interaction) else { return };
         if let Some(told) = self.keepers.submit(form).await {
-            self.tell(interaction, told).await;
+            self.send_notice(interaction, told).await;
         }
     }
 
@@ -213,10 +213,10 @@ impl DiscordPlatform {
         self.send_response(interaction, received, json!({})).await;
     }
 
-    async fn tell(&self, interaction: &Value, told: &str) {
+    async fn send_notice(&self, interaction: &Value, text: &str) {
         let Some(token) = non_empty_str(&interaction["token"]) else { return };
         let path = format!("/webhooks/{}/{token}", self.identity.application);
-        if let Err(error) = self.call(&ApiRequest::post(path, notice(told))).await {
+        if let Err(error) = self.call(&ApiRequest::post(path, notice(text))).await {
             info!(platform = "discord", %error, "could not answer a click");
         }
     }

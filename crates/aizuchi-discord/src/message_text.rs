@@ -18,7 +18,7 @@ pub fn read_message_text(
     names: &NameLookup<'_>,
     language: Language,
 ) -> ParsedText {
-    let reader = MessageReader { names, language };
+    let reader = MessageTextReader { names, language };
     if let Some(text) = reader.system_text(message) {
         return ParsedText { text, mentions: Vec::new() };
     }
@@ -37,12 +37,12 @@ pub fn read_message_text(
     ParsedText { text: join_non_empty([content.clone()].into_iter().chain(extras), "\n"), mentions }
 }
 
-struct MessageReader<'a> {
+struct MessageTextReader<'a> {
     names: &'a NameLookup<'a>,
     language: Language,
 }
 
-impl MessageReader<'_> {
+impl MessageTextReader<'_> {
     fn text(&self, text: &str, mentions: &mut Vec<Mention>) -> String {
         let parsed = parse_discord_markdown(text, self.names);
         mentions.extend(parsed.mentions);

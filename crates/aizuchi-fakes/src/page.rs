@@ -154,7 +154,7 @@ pub struct PageReaction {
 
 #[derive(Template)]
 #[template(path = "stand_in.html")]
-struct Page<'a> {
+struct StandInPage<'a> {
     language: &'a str,
     title: &'a str,
     needs_script: &'a str,
@@ -186,7 +186,7 @@ async fn page<P: PageBackend>(headers: HeaderMap) -> Response {
     let platform = format!("{:?}", P::PLATFORM);
     let texts = page_texts(P::PLATFORM, language);
     let settings = json!({ "platform": platform.to_lowercase(), "texts": texts }).to_string();
-    let page = Page {
+    let page = StandInPage {
         language: language.tag(),
         title: &texts::fakes::title(language, &platform),
         needs_script: texts::fakes::needs_script(language),

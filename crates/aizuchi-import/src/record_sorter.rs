@@ -42,13 +42,13 @@ pub struct RecordSorter {
 }
 
 /// The next record of a run: its key, the number of the run, and the record.
-type Head = (Vec<u8>, usize, Vec<u8>);
+type NextRecord = (Vec<u8>, usize, Vec<u8>);
 
 /// The records in sorted order.
 pub struct SortedRecords {
     readers: Vec<BufReader<File>>,
     /// The next record of each run.
-    heads: BinaryHeap<Reverse<Head>>,
+    heads: BinaryHeap<Reverse<NextRecord>>,
 }
 
 impl RecordSorter {

@@ -78,14 +78,14 @@ impl KeeperChat for SlackPlatform {
         Ok(())
     }
 
-    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
         let channel = self.open_direct(keeper).await?;
         let arguments = message(&channel, text, &keyed_blocks(key, text));
         self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
         Ok(())
     }
 
-    async fn is_told(
+    async fn is_notified(
         &self,
         keeper: &UserId,
         key: &str,
@@ -96,7 +96,7 @@ impl KeeperChat for SlackPlatform {
         scan.was_sent(is_among_them, since)
     }
 
-    fn tell_settles_after(&self) -> SignedDuration {
+    fn delivery_timeout(&self) -> SignedDuration {
         self.settings.in_flight_timeout
     }
 

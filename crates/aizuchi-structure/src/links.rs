@@ -27,17 +27,17 @@ pub fn each_candidate(
     set: &mut FeatureSet,
     mut each: impl FnMut(&FeatureSet),
 ) {
-    let scene = Scene::new(window, message);
+    let context = LinkContext::new(window, message);
     set.restart(0);
-    scene.add_beginning(set);
+    context.add_beginning(set);
     each(set);
     let beginning = set.len();
     let mut walk = Walk::default();
     for index in (0..window.len()).rev() {
         set.restart(beginning);
-        scene.add_pair(index, &walk, set);
+        context.add_pair(index, &walk, set);
         each(set);
-        walk.pass(&scene, index);
+        walk.pass(&context, index);
     }
 }
 
@@ -46,15 +46,15 @@ pub fn row_names() -> Vec<String> {
     let names = crate::names::NameIndex::default();
     let message = Utterance::new(0, 0.0, "", &[], &names);
     let window = [message.clone()];
-    let scene = Scene::new(&window, &message);
+    let context = LinkContext::new(&window, &message);
     let mut set = FeatureSet::recording();
-    scene.add_beginning(&mut set);
-    scene.add_pair(0, &Walk::default(), &mut set);
+    context.add_beginning(&mut set);
+    context.add_pair(0, &Walk::default(), &mut set);
     set.row_names()
 }
 
 /// A message and those before it.
-struct Scene<'a> {
+struct LinkContext<'a> {
     window: &'a [Utterance],
     message: &'a Utterance,
     /// The kind and the form of the message.
@@ -118,7 +118,7 @@ struct Walk {
     dialog: usize,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> LinkContext<'a> {
     fn new(window: &'a [Utterance], message: &'a Utterance) -> Self {
         let author = message.author;
         let own_last = window.iter().rposition(|other| other.author == author);
@@ -311,8 +311,8 @@ impl<'a> Scene<'a> {
 }
 
 impl Walk {
-    fn pass(&mut self, scene: &Scene<'_>, index: usize) {
-        let (message, parent) = (scene.message, &scene.window[index]);
+    fn pass(&mut self, context: &LinkContext<'_>, index: usize) {
+        let (message, parent) = (context.message, &context.window[index]);
         let is_same = parent.author == message.author;
         match self.seen.iter_mut().find(|(user, _)| *user == parent.author) {
             Some((_, count)) => *count += 1,

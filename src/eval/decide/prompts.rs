@@ -51,7 +51,11 @@ impl ItemPrompts {
         let persona = Arc::new(Persona { language: item.language, ..(*self.persona).clone() });
         let (budget, zone) = (self.budget, self.zone.clone());
         let options = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
-        self.prompts.of(item.language).judge(&persona, &Arc::new(item_context(item)), &options)
+        self.prompts.for_language(item.language).judge(
+            &persona,
+            &Arc::new(item_context(item)),
+            &options,
+        )
     }
 }
 

@@ -38,7 +38,7 @@ pub enum ExportError {
 }
 
 pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<(), ExportError> {
-    let mut state = State { reader, stop: None, elements: 0 };
+    let mut state = DocumentState { reader, stop: None, elements: 0 };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let result =
         deserializer.deserialize_any(Document(&mut state)).and_then(|()| deserializer.end());
@@ -54,7 +54,7 @@ pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<
     }
 }
 
-struct State<'a> {
+struct DocumentState<'a> {
     reader: &'a mut dyn ExportReader,
     stop: Option<Stop>,
     elements: u64,
@@ -65,7 +65,7 @@ enum Stop {
     Failed(anyhow::Error),
 }
 
-impl State<'_> {
+impl DocumentState<'_> {
     /// Stores the error that stops the reading; the parser only learns that it stops.
     fn check<T, E: Error>(&mut self, result: anyhow::Result<T>) -> Result<T, E> {
         result.map_err(|error| {
@@ -76,7 +76,7 @@ impl State<'_> {
 }
 
 /// An array, or an object with one.
-struct Document<'s, 'r>(&'s mut State<'r>);
+struct Document<'s, 'r>(&'s mut DocumentState<'r>);
 
 impl<'de> Visitor<'de> for Document<'_, '_> {
     type Value = ();
@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     }
 }
 
-struct Elements<'s, 'r>(&'s mut State<'r>);
+struct Elements<'s, 'r>(&'s mut DocumentState<'r>);
 
 impl<'de> DeserializeSeed<'de> for Elements<'_, '_> {
     type Value = ();

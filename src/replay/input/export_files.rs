@@ -29,7 +29,7 @@ pub struct ExportFiles {
     names: Vec<String>,
     /// The folder inside a zip that contains everything, with a trailing slash. Empty if there is none.
     root: String,
-    allowance: Allowance,
+    allowance: UnpackAllowance,
 }
 
 enum ExportContainer {
@@ -39,7 +39,7 @@ enum ExportContainer {
 
 /// The number of bytes that may still be unpacked.
 #[derive(Clone)]
-struct Allowance {
+struct UnpackAllowance {
     left: Rc<Cell<u64>>,
     limit: u64,
 }
@@ -49,14 +49,14 @@ impl ExportFiles {
         let mut names = Vec::new();
         list_folder(path, "", 1, &mut names)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        Self::new(ExportContainer::Folder(path.to_owned()), names, Allowance::new(u64::MAX))
+        Self::new(ExportContainer::Folder(path.to_owned()), names, UnpackAllowance::new(u64::MAX))
     }
 
     pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
         let archive = ZipArchive::new(BufReader::new(File::open(path)?));
         let archive = archive
             .map_err(|error| anyhow::anyhow!("the zip file is incomplete or damaged: {error}"))?;
-        let allowance = Allowance::for_size(size);
+        let allowance = UnpackAllowance::for_size(size);
         if let Some(unpacked) = archive.decompressed_size()
             && unpacked > u128::from(allowance.limit)
         {
@@ -78,7 +78,7 @@ impl ExportFiles {
     fn new(
         container: ExportContainer,
         names: Vec<String>,
-        allowance: Allowance,
+        allowance: UnpackAllowance,
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(names.len() <= MAX_FILES, "it has more than {MAX_FILES} files");
         let mut names: Vec<String> = names.into_iter().filter(|name| !is_hidden(name)).collect();
@@ -122,7 +122,7 @@ impl ExportFiles {
     }
 }
 
-impl Allowance {
+impl UnpackAllowance {
     fn new(limit: u64) -> Self {
         Self { left: Rc::new(Cell::new(limit)), limit }
     }
@@ -142,7 +142,7 @@ impl Allowance {
 /// A reader that fails once more has been read than is allowed.
 struct LimitedRead<R> {
     inner: R,
-    allowance: Allowance,
+    allowance: UnpackAllowance,
 }
 
 impl<R: Read> Read for LimitedRead<R> {
@@ -159,7 +159,7 @@ impl<R: Read> Read for LimitedRead<R> {
 /// Decompresses a file of `size` bytes.
 pub fn gunzip<'a>(input: impl BufRead + 'a, size: u64) -> Box<dyn BufRead + 'a> {
     let inner = MultiGzDecoder::new(input);
-    let limited = LimitedRead { inner, allowance: Allowance::for_size(size) };
+    let limited = LimitedRead { inner, allowance: UnpackAllowance::for_size(size) };
     Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited))
 }
 

@@ -30,14 +30,14 @@ pub fn read(
 
 struct BulkReader<'a, 'w> {
     /// By team and name.
-    channels: HashMap<(String, String), ExportChannel>,
+    channels: HashMap<(String, String), MattermostChannel>,
     users: HashMap<String, ExportUser>,
     /// Channels that are not read, each counted once.
     left_out: HashSet<String>,
     writer: &'a mut InputWriter<'w>,
 }
 
-struct ExportChannel {
+struct MattermostChannel {
     name: String,
     is_private: bool,
 }
@@ -89,7 +89,7 @@ impl BulkReader<'_, '_> {
         let is_private = str_at(channel, "type") != "O";
         let is_taken = self.channels.keys().any(|(team, name)| *team != key.0 && *name == key.1);
         let name = if is_taken { format!("{}/{}", key.0, key.1) } else { key.1.clone() };
-        self.channels.insert(key, ExportChannel { name, is_private });
+        self.channels.insert(key, MattermostChannel { name, is_private });
     }
 
     fn add_user(&mut self, user: &Value, is_bot: bool) {

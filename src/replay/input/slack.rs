@@ -45,7 +45,7 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
         for name in days {
             writer.spool.begin_file(format!("{name}, record "));
             let mut reader =
-                DayReader { channel: &channel, directory: &directory, writer, read: 0 };
+                DayFileReader { channel: &channel, directory: &directory, writer, read: 0 };
             let end = read_document(files.open(&name)?, &mut reader);
             let read = reader.read;
             match end {
@@ -78,11 +78,11 @@ struct Directory {
     users: HashMap<UserId, SlackUser>,
     channels: HashMap<ChannelId, Arc<str>>,
     /// By the name of the folder, which is a channel's name or its id.
-    folders: HashMap<String, ExportChannel>,
+    folders: HashMap<String, SlackChannel>,
 }
 
 #[derive(Clone)]
-struct ExportChannel {
+struct SlackChannel {
     id: ChannelId,
     name: String,
     is_private: bool,
@@ -102,7 +102,7 @@ impl Directory {
         let restrictions = ["is_private", "is_ext_shared", "is_pending_ext_shared"];
         let is_private =
             is_in_private_list || restrictions.into_iter().any(|key| channel[key] == true);
-        let channel = ExportChannel { id: ChannelId::new(id), name: name.to_owned(), is_private };
+        let channel = SlackChannel { id: ChannelId::new(id), name: name.to_owned(), is_private };
         self.channels.insert(channel.id.clone(), name.into());
         self.folders.insert(id.to_owned(), channel.clone());
         self.folders.insert(name.to_owned(), channel);
@@ -110,8 +110,8 @@ impl Directory {
     }
 
     /// Returns the channel of a folder. A channel in no list is private, because nothing says that it is public.
-    fn find_channel(&self, folder: &str) -> ExportChannel {
-        self.folders.get(folder).cloned().unwrap_or_else(|| ExportChannel {
+    fn find_channel(&self, folder: &str) -> SlackChannel {
+        self.folders.get(folder).cloned().unwrap_or_else(|| SlackChannel {
             id: ChannelId::new(folder),
             name: folder.to_owned(),
             is_private: true,
@@ -207,14 +207,14 @@ impl ExportReader for ListReader<'_, '_> {
 }
 
 /// Reads the messages of one channel and day.
-struct DayReader<'a, 'w> {
-    channel: &'a ExportChannel,
+struct DayFileReader<'a, 'w> {
+    channel: &'a SlackChannel,
     directory: &'a Directory,
     writer: &'a mut InputWriter<'w>,
     read: u64,
 }
 
-impl ExportReader for DayReader<'_, '_> {
+impl ExportReader for DayFileReader<'_, '_> {
     fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
         Ok(())
     }

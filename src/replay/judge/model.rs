@@ -41,7 +41,7 @@ pub struct ModelJudge {
     parameters: String,
     cache: Arc<AnswerCache>,
     limits: CallBudget,
-    asking: Asking,
+    call_mode: CallMode,
     bystander: ScriptedMind,
     clock: Clock,
     state: Mutex<CallState>,
@@ -53,7 +53,7 @@ pub struct ModelJudge {
     asks_until: Timestamp,
 }
 
-enum Asking {
+enum CallMode {
     /// Asks nothing. An answer that is not cached counts as a no.
     Dry,
     /// Asks nothing. An answer that is not cached is unknown.
@@ -96,7 +96,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Dry)
+        Self::new(llm, parameters, cache, limits, CallMode::Dry)
     }
 
     /// Creates a judge that answers from the cache, and counts the calls that it would make otherwise.
@@ -106,7 +106,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Never)
+        Self::new(llm, parameters, cache, limits, CallMode::Never)
     }
 
     /// Creates a judge that asks the model. The runtime must not be that of the caller.
@@ -117,7 +117,7 @@ impl ModelJudge {
         limits: CallBudget,
         runtime: Handle,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Live(runtime))
+        Self::new(llm, parameters, cache, limits, CallMode::Live(runtime))
     }
 
     fn new(
@@ -125,7 +125,7 @@ impl ModelJudge {
         parameters: String,
         cache: Arc<AnswerCache>,
         limits: CallBudget,
-        asking: Asking,
+        call_mode: CallMode,
     ) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());
         Self {
@@ -133,7 +133,7 @@ impl ModelJudge {
             parameters,
             cache,
             limits,
-            asking,
+            call_mode,
             bystander,
             clock,
             state: Mutex::default(),
@@ -151,9 +151,9 @@ impl ModelJudge {
 
     /// Whether the judge only counts the calls that it would make.
     pub fn is_pricing(&self) -> bool {
-        match self.asking {
-            Asking::Dry | Asking::Never => true,
-            Asking::Live(_) => false,
+        match self.call_mode {
+            CallMode::Dry | CallMode::Never => true,
+            CallMode::Live(_) => false,
         }
     }
 
@@ -227,13 +227,13 @@ impl ModelJudge {
             self.state().counts.from_cache += 1;
             return Ok(LlmResponse::new(answer, usage));
         }
-        match &self.asking {
-            Asking::Live(_) => {}
-            Asking::Dry => {
+        match &self.call_mode {
+            CallMode::Live(_) => {}
+            CallMode::Dry => {
                 self.count_once(key, prompt);
                 return self.bystander.ask(prompt).await;
             }
-            Asking::Never => {
+            CallMode::Never => {
                 self.count_once(key, prompt);
                 return Err(LlmError::Refused("there is no answer on record".to_owned()));
             }
@@ -299,9 +299,9 @@ impl Llm for ModelJudge {
                 return self.bystander.ask(prompt).await;
             }
         }
-        match &self.asking {
-            Asking::Live(runtime) => runtime.block_on(self.answer(prompt)),
-            Asking::Dry | Asking::Never => self.answer(prompt).await,
+        match &self.call_mode {
+            CallMode::Live(runtime) => runtime.block_on(self.answer(prompt)),
+            CallMode::Dry | CallMode::Never => self.answer(prompt).await,
         }
     }
 }

@@ -9,7 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::replay::export_lines::{MessageLine, OtherLine};
 use crate::replay::history::RecordedMessage;
 use crate::replay::rows::epoch_seconds;
-use crate::replay::to_import::{ExportedWorkspace, MessageKind, RecordedData, skipped, take_other};
+use crate::replay::to_import::{
+    ExportedWorkspace, RecordedData, RecordedMessageKind, skipped, take_other,
+};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
@@ -94,13 +96,13 @@ impl RecordedData {
             // The lines of one message are adjacent.
             while let Some(next) = lines.next_if(|next| is_of(next, &key)) {
                 let next = next?.record;
-                let (kind, number, _) = MessageKind::split(&next).context(UNREADABLE)?;
+                let (kind, number, _) = RecordedMessageKind::split(&next).context(UNREADABLE)?;
                 match kind {
-                    MessageKind::Recorded => bad_lines.add(number),
-                    MessageKind::Exported | MessageKind::Withheld => record = next,
+                    RecordedMessageKind::Recorded => bad_lines.add(number),
+                    RecordedMessageKind::Exported | RecordedMessageKind::Withheld => record = next,
                 }
             }
-            let (kind, _, line) = MessageKind::split(&record).context(UNREADABLE)?;
+            let (kind, _, line) = RecordedMessageKind::split(&record).context(UNREADABLE)?;
             let mut numbered = destinations.iter().enumerate();
             let read = numbered.find_map(|(index, it)| Some((index, it.read(kind, line)?)));
             let Some((index, read)) = read else { continue };
@@ -242,24 +244,25 @@ impl Destination {
     }
 
     /// Reads the message of a line, if it belongs to this destination.
-    fn read(&self, kind: MessageKind, line: &[u8]) -> Option<ReadMessage> {
+    fn read(&self, kind: RecordedMessageKind, line: &[u8]) -> Option<ReadMessage> {
         match (kind, &self.source) {
-            (MessageKind::Recorded, None) => {
+            (RecordedMessageKind::Recorded, None) => {
                 RecordedMessage::parse(line).ok().map(|message| self.recorded(&message))
             }
-            (MessageKind::Exported, Some(source)) => {
+            (RecordedMessageKind::Exported, Some(source)) => {
                 let line: MessageLine = serde_json::from_slice(line).ok()?;
                 (line.workspace == *source).then(|| self.exported(line))
             }
-            (MessageKind::Recorded, Some(_))
-            | (MessageKind::Exported, None)
-            | (MessageKind::Withheld, _) => None,
+            (RecordedMessageKind::Recorded, Some(_))
+            | (RecordedMessageKind::Exported, None)
+            | (RecordedMessageKind::Withheld, _) => None,
         }
     }
 
     /// Reads a message that was taken, as it is heard.
     fn read_again(&self, record: &[u8]) -> anyhow::Result<StreamedMessage> {
-        let read = MessageKind::split(record).and_then(|(kind, _, line)| self.read(kind, line));
+        let read =
+            RecordedMessageKind::split(record).and_then(|(kind, _, line)| self.read(kind, line));
         let mut streamed = read.context(UNREADABLE)?.streamed;
         streamed.reactions.retain(|reaction| !self.is_forgotten(&reaction.user, reaction.at));
         Ok(streamed)

@@ -6,7 +6,7 @@ use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
 use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::channel::post::{is_posted, is_unasked};
-use crate::report::channel::quoted::Quoted;
+use crate::report::channel::quoted::RecentQuotes;
 use crate::report::channel::transcript::STORY_WINDOW;
 use crate::report::channel::{ChannelAnalysis, is_soon_after};
 use crate::report::figures::ReportSource;
@@ -22,7 +22,7 @@ impl<'a> ChannelAnalysis<'a> {
     /// Fails if a message cannot be read.
     pub(super) fn list_posts(&self, unanswered: &[MessageRow]) -> anyhow::Result<PostList> {
         // Only the built-in rules are known to quote.
-        let mut quoted = (self.source == ReportSource::Builtin).then(Quoted::default);
+        let mut quoted = (self.source == ReportSource::Builtin).then(RecentQuotes::default);
         let mut list = PostList { same_quotes: quoted.as_ref().map(|_| 0), ..PostList::default() };
         let mut left_open: HashSet<IdHash> =
             unanswered.iter().map(|question| question.id).collect();

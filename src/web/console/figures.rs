@@ -91,11 +91,11 @@ struct WelcomeRow {
     declined: Option<u64>,
     answered_after: Option<String>,
     never_answered: u64,
-    steps: Vec<StepRow>,
+    steps: Vec<ConfidenceRow>,
 }
 
 /// The confidences of the judge up to a bound, and how welcome the posts with these confidences were.
-struct StepRow {
+struct ConfidenceRow {
     up_to: String,
     welcome: String,
     labels: usize,
@@ -370,7 +370,7 @@ impl Writer<'_> {
                 .answered_after
                 .map(|after| format_duration(after, self.language)),
             never_answered: welcome.never_answered(),
-            steps: welcome.steps.iter().map(step_row).collect(),
+            steps: welcome.steps.iter().map(confidence_row).collect(),
         };
         channels.iter().map(row).collect()
     }
@@ -498,8 +498,8 @@ impl Writer<'_> {
     }
 }
 
-fn step_row(step: &CalibrationStep) -> StepRow {
-    StepRow {
+fn confidence_row(step: &CalibrationStep) -> ConfidenceRow {
+    ConfidenceRow {
         up_to: format!("{:.2}", step.up_to),
         welcome: format!("{:.0} %", step.welcome * 100.0),
         labels: step.labels,

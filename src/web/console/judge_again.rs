@@ -129,7 +129,7 @@ async fn show(
     let rejudgment = match &target.rejudgment {
         Ok(rejudgment) => rejudgment,
         Err(why) => {
-            return render(&JudgeAgainPage { unjudgeable: Some(why.told(language)), ..page });
+            return render(&JudgeAgainPage { unjudgeable: Some(why.describe(language)), ..page });
         }
     };
     let asked = match cap {
@@ -157,7 +157,7 @@ fn estimate(priced: &RejudgeResult, money: &CostText<'_>) -> String {
 }
 
 fn spent(asked: &RejudgeResult, money: &CostText<'_>) -> String {
-    let cost = money.told(asked.counts.cost_micros);
+    let cost = money.amount(asked.counts.cost_micros);
     texts::shadow::spent(money.language, asked.counts.calls, asked.tokens(), &cost)
 }
 

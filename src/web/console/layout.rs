@@ -131,14 +131,14 @@ pub struct ListPart {
 
 impl ListPart {
     /// A note that this is not the whole list, if that is so.
-    pub fn told(&self, language: Language) -> Option<String> {
-        let told: fn(Language, usize) -> String = match (&self.newest, &self.older) {
+    pub fn note(&self, language: Language) -> Option<String> {
+        let note: fn(Language, usize) -> String = match (&self.newest, &self.older) {
             (None, None) => return None,
             (None, Some(_)) => texts::console::newest_of_more,
             (Some(_), Some(_)) => texts::console::between_others,
             (Some(_), None) => texts::console::oldest_of_more,
         };
-        Some(told(language, self.shown))
+        Some(note(language, self.shown))
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
         let told = |newest: bool, older: bool| {
             let address = |is_given: bool| is_given.then(|| "/console/queue".to_owned());
             let (newest, older) = (address(newest), address(older));
-            ListPart { name: "letters", shown: 200, newest, older }.told(Language::En)
+            ListPart { name: "letters", shown: 200, newest, older }.note(Language::En)
         };
         assert_eq!(told(false, false), None);
         for (newest, older, expected) in [

@@ -172,7 +172,7 @@ pub async fn page(
         rows,
         memos,
         slice,
-        journal_cut: journal_part.told(language),
+        journal_cut: journal_part.note(language),
         journal: journal_rows,
         older: journal_part.older,
         is_newest: query.before.is_none(),

@@ -101,7 +101,7 @@ pub async fn page(
     }
     let all_users = opted_out.len();
     let opted_out: Vec<_> = opted_out.into_iter().skip(query.users_after).take(USERS).collect();
-    let names = Names::read(&web, access, &orders, &opted_out, language).await?;
+    let names = JournalNames::read(&web, access, &orders, &opted_out, language).await?;
     let address = match &workspace {
         None => "/console/orders".to_owned(),
         Some(workspace) => format!("/console/orders?workspace={}", encode(workspace.as_str())),
@@ -136,13 +136,13 @@ pub async fn page(
 
 /// The labels of workspaces, and the names of channels and users that the visitor may learn.
 #[derive(Default)]
-struct Names {
+struct JournalNames {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), Arc<str>>,
     users: HashMap<(WorkspaceId, UserId), Arc<str>>,
 }
 
-impl Names {
+impl JournalNames {
     /// Reads the names that the orders and the users need.
     async fn read(
         web: &Web,
@@ -260,7 +260,7 @@ mod tests {
     fn an_order_is_told_with_who_gave_it_and_what_it_concerns() {
         let (team, at) = (WorkspaceId::new("slack:T1"), Timestamp::UNIX_EPOCH);
         let mia = UserId::new("U1");
-        let names = Names {
+        let names = JournalNames {
             workspaces: HashMap::from([(team.clone(), "Garden · slack:T1".to_owned())]),
             channels: HashMap::from([((team.clone(), ChannelId::new("C1")), "tea".into())]),
             users: HashMap::from([((team.clone(), mia.clone()), "Mia".into())]),

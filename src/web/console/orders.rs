@@ -49,7 +49,7 @@ pub struct OrderForm {
 
 /// What a form requests.
 #[derive(Debug)]
-enum Request {
+enum FormRequest {
     Order(OrderRequest),
     Letter(DeadLetterId, DeadLetterAction),
     Mark(DecisionId, Option<Mark>),
@@ -64,7 +64,7 @@ pub async fn order(
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
     match parse(&form).ok_or(Refusal::MalformedOrder)? {
-        Request::Order(command) => {
+        FormRequest::Order(command) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             let command = match command {
                 OrderRequest::Consent { user, change } => {
@@ -75,27 +75,27 @@ pub async fn order(
             };
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
         }
-        Request::Letter(id, action) => {
+        FormRequest::Letter(id, action) => {
             let workspace = workspaces::find_only(&web, form.workspace.as_deref()).await?;
             dead_letters::settle(&web, &visitor.access, workspace, id, action).await?;
         }
-        Request::Standing(change) => {
+        FormRequest::Standing(change) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             standing_orders::carry_out(&web, &visitor.access, workspace, change).await?;
         }
-        Request::Setting { channel, thread, change } => {
+        FormRequest::Setting { channel, thread, change } => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             let place = (channel, thread);
             place_settings::carry_out(&web, &visitor.access, workspace, place, change).await?;
         }
-        Request::Mark(id, mark) => {
+        FormRequest::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
         }
     }
     Ok(OwnPage::redirect(form.back.as_ref(), "/console"))
 }
 
-fn parse(form: &OrderForm) -> Option<Request> {
+fn parse(form: &OrderForm) -> Option<FormRequest> {
     let mut words = form.order.split(' ');
     let (verb, argument, choice) = (words.next()?, words.next(), words.next());
     // A form that lost its channel must not silence everything.
@@ -105,30 +105,30 @@ fn parse(form: &OrderForm) -> Option<Request> {
     Some(match verb {
         "mute" => {
             let minutes = argument.map(str::parse).transpose().ok()?;
-            Request::Order(OrderRequest::Mute { channel: named?, minutes })
+            FormRequest::Order(OrderRequest::Mute { channel: named?, minutes })
         }
-        "unmute" => Request::Order(OrderRequest::Unmute { channel: named? }),
-        "stop" => Request::Order(OrderRequest::Stop { channel: channel? }),
+        "unmute" => FormRequest::Order(OrderRequest::Unmute { channel: named? }),
+        "stop" => FormRequest::Order(OrderRequest::Stop { channel: channel? }),
         "mode" => {
             let name = form.mode.as_deref().unwrap_or_default();
             let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
             if mode.is_none() && !name.is_empty() {
                 return None;
             }
-            Request::Order(OrderRequest::Mode { channel: channel?, mode })
+            FormRequest::Order(OrderRequest::Mode { channel: channel?, mode })
         }
         "opt-out" => consent(form, ConsentChange::OptOut)?,
         "opt-in" => consent(form, ConsentChange::OptIn)?,
-        "learn-anew" => Request::Order(OrderRequest::LearnAnew),
-        "retry" => Request::Letter(id()?, DeadLetterAction::Retry),
-        "drop" => Request::Letter(id()?, DeadLetterAction::Drop),
+        "learn-anew" => FormRequest::Order(OrderRequest::LearnAnew),
+        "retry" => FormRequest::Letter(id()?, DeadLetterAction::Retry),
+        "drop" => FormRequest::Letter(id()?, DeadLetterAction::Drop),
         "give-standing" => {
             let (text, thread) = (form.text.clone()?, None);
-            Request::Standing(Change::Give { channel: named?, thread, text })
+            FormRequest::Standing(Change::Give { channel: named?, thread, text })
         }
-        "drop-standing" => Request::Standing(Change::Drop { number: argument?.parse().ok()? }),
-        "keep-draft" => Request::Standing(Change::Keep { number: argument?.parse().ok()? }),
-        "drop-draft" => Request::Standing(Change::Discard { number: argument?.parse().ok()? }),
+        "drop-standing" => FormRequest::Standing(Change::Drop { number: argument?.parse().ok()? }),
+        "keep-draft" => FormRequest::Standing(Change::Keep { number: argument?.parse().ok()? }),
+        "drop-draft" => FormRequest::Standing(Change::Discard { number: argument?.parse().ok()? }),
         "set" | "clear" => {
             let value = form.value.as_deref().filter(|_| verb == "set");
             if verb == "set" && value.is_none() {
@@ -136,22 +136,22 @@ fn parse(form: &OrderForm) -> Option<Request> {
             }
             let thread = form.thread.clone().filter(|thread| !thread.is_empty());
             let change = place_settings::parse(argument?, value)?;
-            Request::Setting { channel: named?, thread, change }
+            FormRequest::Setting { channel: named?, thread, change }
         }
         "mark" => {
             let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
             if mark.is_none() && choice.is_some() {
                 return None;
             }
-            Request::Mark(DecisionId(argument?.parse().ok()?), mark)
+            FormRequest::Mark(DecisionId(argument?.parse().ok()?), mark)
         }
         _ => return None,
     })
 }
 
-fn consent(form: &OrderForm, change: ConsentChange) -> Option<Request> {
+fn consent(form: &OrderForm, change: ConsentChange) -> Option<FormRequest> {
     let user = form.user.as_deref().map(str::trim).filter(|user| !user.is_empty())?;
-    Some(Request::Order(OrderRequest::Consent { user: user.to_owned(), change }))
+    Some(FormRequest::Order(OrderRequest::Consent { user: user.to_owned(), change }))
 }
 
 #[cfg(test)]

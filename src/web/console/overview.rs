@@ -99,7 +99,7 @@ pub async fn page(
     let failing = failing.iter().map(|model| texts::console::model_fails(language, model));
     let now = web.clock.now();
     let today = now.to_zoned(web.zone.clone()).date();
-    let teller = Teller {
+    let formatter = StatusFormatter {
         language,
         currency: &web.currency,
         now: views::seconds(now),
@@ -109,7 +109,7 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Overview),
         troubles: dead_letters.into_iter().chain(failing).collect(),
         is_all: only.is_none(),
-        workspaces: status.workspaces.iter().map(|it| teller.workspace(it)).collect(),
+        workspaces: status.workspaces.iter().map(|it| formatter.workspace(it)).collect(),
         modes: modes(language),
     })
 }
@@ -128,7 +128,7 @@ pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
 }
 
 /// Formats a status as text.
-struct Teller<'a> {
+struct StatusFormatter<'a> {
     language: Language,
     currency: &'a str,
     now: f64,
@@ -136,7 +136,7 @@ struct Teller<'a> {
     today: String,
 }
 
-impl Teller<'_> {
+impl StatusFormatter<'_> {
     fn workspace(&self, status: &WorkspaceStatus) -> WorkspaceView {
         let language = self.language;
         let connection = status.connection.as_ref();

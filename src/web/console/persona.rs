@@ -89,8 +89,8 @@ async fn show(
     let result = match chosen {
         Some(channel) => {
             let (present, edited, fields) = (&present, &edited, &fields);
-            let order = Order { channel, present, edited, fields, cap };
-            Some(result(web, visitor, language, &order).await?)
+            let request = TrialRequest { channel, present, edited, fields, cap };
+            Some(result(web, visitor, language, &request).await?)
         }
         None => None,
     };
@@ -127,7 +127,7 @@ async fn readable_channels(web: &Web, visitor: &Visitor) -> Result<Vec<Channel>,
 }
 
 /// The personas to try, and the channel to try them on.
-struct Order<'a> {
+struct TrialRequest<'a> {
     channel: &'a Channel,
     present: &'a EditedPersona,
     edited: &'a EditedPersona,
@@ -139,12 +139,12 @@ async fn result(
     web: &Arc<Web>,
     visitor: &Visitor,
     language: Language,
-    order: &Order<'_>,
+    request: &TrialRequest<'_>,
 ) -> Result<ResultView, ApiProblem> {
-    let (access, channel) = (&visitor.access, order.channel);
-    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), order.cap)?;
-    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(channel), order.cap)?;
-    let moments = tried_moments(web, order).await?;
+    let (access, channel) = (&visitor.access, request.channel);
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), request.cap)?;
+    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(channel), request.cap)?;
+    let moments = tried_moments(web, request).await?;
     let stored = shown(&moments);
     workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&stored)).await?;
     let secrets = web.models.secrets().clone();
@@ -156,24 +156,27 @@ async fn result(
     let limit = judge.reached_limit().or(speaker.reached_limit());
     let builder = ViewBuilder { access, language, channel, currency: &web.currency, trial: &trial };
     Ok(ResultView {
-        patch: order.edited.patch(order.present),
-        cap: order.fields.cap_text(),
-        ..builder.view(&found, order.cap.is_some(), limit)
+        patch: request.edited.patch(request.present),
+        cap: request.fields.cap_text(),
+        ..builder.view(&found, request.cap.is_some(), limit)
     })
 }
 
 /// Returns the channel's newest moments, with the prompts of the personas that are tried on them.
-async fn tried_moments(web: &Web, order: &Order<'_>) -> Result<Vec<TriedMoment>, ApiProblem> {
+async fn tried_moments(
+    web: &Web,
+    request: &TrialRequest<'_>,
+) -> Result<Vec<TriedMoment>, ApiProblem> {
     let config = web.models.config();
-    let personas: Vec<EditedPersona> = match order.edited.differs_from(order.present) {
-        true => vec![order.present.clone(), order.edited.clone()],
-        false => vec![order.present.clone()],
+    let personas: Vec<EditedPersona> = match request.edited.differs_from(request.present) {
+        true => vec![request.present.clone(), request.edited.clone()],
+        false => vec![request.present.clone()],
     };
     let rulebook = web.models.rulebook();
     let mut prompts = PersonaPrompts { config: &config, rulebook, personas, loaded: Vec::new() };
     let mut moments = Vec::new();
-    for decision in newest_moments(web, order.channel, order.fields.count()).await? {
-        moments.extend(tried_moment(web, order.channel, decision, &mut prompts).await?);
+    for decision in newest_moments(web, request.channel, request.fields.count()).await? {
+        moments.extend(tried_moment(web, request.channel, decision, &mut prompts).await?);
     }
     Ok(moments)
 }

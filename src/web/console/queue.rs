@@ -19,7 +19,7 @@ use crate::web::console::layout::{
 };
 use crate::web::console::queue::memories::UnmadeMemory;
 use crate::web::console::trust_card::TrustCard;
-use crate::web::dead_letters::Letters;
+use crate::web::dead_letters::DeadLetterPage;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
 use crate::web::own_page::{self, OwnPage};
@@ -56,7 +56,7 @@ struct QueuePage<'a> {
     decided: Vec<DecidedView>,
     calls: Vec<CallCard>,
     decided_calls: Vec<DecidedView>,
-    letters: Vec<LetterView>,
+    letters: Vec<DeadLetterCard>,
     letters_part: ListPart,
     steps: Vec<WaitingView>,
     /// Set if not all steps are shown.
@@ -118,7 +118,7 @@ struct DecidedView {
     at: TimeView,
 }
 
-struct LetterView {
+struct DeadLetterCard {
     id: i64,
     place: PlaceView,
     given_up: String,
@@ -180,9 +180,10 @@ pub async fn page(
     let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
     let health = health::read(&web, only.clone()).await?;
     let known = workspaces::all(&web).await?;
-    let places = Places::read(&web, access, &known, language).await?;
+    let places = PlaceLabels::read(&web, access, &known, language).await?;
     let before = query.before.map(DeadLetterId);
-    let Letters { letters, older } = dead_letters::read(&web, access, only.clone(), before).await?;
+    let DeadLetterPage { letters, older } =
+        dead_letters::read(&web, access, only.clone(), before).await?;
     let (open, decided): (Vec<Proposal>, Vec<Proposal>) =
         proposals::read(&web, access, only.clone())
             .await?
@@ -248,7 +249,11 @@ pub async fn page(
             .take(MAX_DECIDED)
             .map(|call| decided_call(call, &places, language))
             .collect(),
-        letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
+        letters: letters
+            .iter()
+            .rev()
+            .map(|it| dead_letter_card(it, access, &places, language))
+            .collect(),
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
@@ -320,12 +325,12 @@ fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> Strin
 }
 
 /// The labels of all workspaces, and the names of all channels that the visitor may know.
-struct Places {
+struct PlaceLabels {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), String>,
 }
 
-impl Places {
+impl PlaceLabels {
     async fn read(
         web: &Web,
         access: &Access,
@@ -361,7 +366,7 @@ impl Places {
     }
 }
 
-fn proposal_card(proposal: &Proposal, places: &Places, language: Language) -> ProposalCard {
+fn proposal_card(proposal: &Proposal, places: &PlaceLabels, language: Language) -> ProposalCard {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
     ProposalCard {
         id: proposal.id.0,
@@ -374,7 +379,7 @@ fn proposal_card(proposal: &Proposal, places: &Places, language: Language) -> Pr
     }
 }
 
-fn decided_view(proposal: &Proposal, places: &Places, language: Language) -> DecidedView {
+fn decided_view(proposal: &Proposal, places: &PlaceLabels, language: Language) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
     let (by, at) = match &proposal.decided {
         Some((by, at)) => (named(by).to_owned(), *at),
@@ -391,7 +396,7 @@ fn decided_view(proposal: &Proposal, places: &Places, language: Language) -> Dec
     }
 }
 
-fn call_card(consent: &Consent, places: &Places) -> CallCard {
+fn call_card(consent: &Consent, places: &PlaceLabels) -> CallCard {
     let ConversationId { workspace, channel, .. } = &consent.conversation;
     CallCard {
         id: consent.id.0,
@@ -404,7 +409,7 @@ fn call_card(consent: &Consent, places: &Places) -> CallCard {
     }
 }
 
-fn decided_call(consent: &Consent, places: &Places, language: Language) -> DecidedView {
+fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &consent.conversation;
     let (by, at) = match &consent.decided {
         Some((by, at)) => (named(by).to_owned(), *at),
@@ -421,10 +426,15 @@ fn decided_call(consent: &Consent, places: &Places, language: Language) -> Decid
     }
 }
 
-fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Language) -> LetterView {
+fn dead_letter_card(
+    letter: &DeadLetter,
+    access: &Access,
+    places: &PlaceLabels,
+    language: Language,
+) -> DeadLetterCard {
     let conversation = &letter.conversation;
     let text = letter.text.as_ref().filter(|_| dead_letters::may_read(access, letter));
-    LetterView {
+    DeadLetterCard {
         id: letter.id.0,
         place: places.view(&conversation.workspace, &conversation.channel),
         given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
@@ -435,7 +445,7 @@ fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Langu
     }
 }
 
-fn waiting(step: &WaitingStep, places: &Places, now: f64, language: Language) -> WaitingView {
+fn waiting(step: &WaitingStep, places: &PlaceLabels, now: f64, language: Language) -> WaitingView {
     let channel = ChannelId::new(step.channel.as_str());
     let thread = step.thread.as_deref().unwrap_or_default();
     WaitingView {
@@ -458,7 +468,7 @@ fn model(health: &ModelHealth, language: Language) -> ModelView {
     }
 }
 
-fn read(reads: &PrivateReads, places: &Places, language: Language) -> ReadView {
+fn read(reads: &PrivateReads, places: &PlaceLabels, language: Language) -> ReadView {
     ReadView {
         place: places.view(&reads.read.workspace, &reads.read.channel),
         reader: reads.read.reader.to_string(),

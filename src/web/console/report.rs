@@ -123,7 +123,7 @@ pub async fn page(
     }
     let subject = ReportSubject { workspace, days, has_private: none.has_private };
     let FoundReport { computed, age } = find_or_compute(&web, &subject).await?;
-    none.as_of = told_age(&web, &subject, age, language);
+    none.as_of = describe_age(&web, &subject, age, language);
     for (what, channels) in [
         (PrivateText::Messages, &computed.private_messages),
         (PrivateText::Decisions, &computed.private_decisions),
@@ -131,7 +131,7 @@ pub async fn page(
         workspaces::note_reads(&web, &visitor.access, &subject.workspace, what, channels).await?;
     }
     let Some(report) = &computed.report else {
-        none.note = told_empty(computed.left_out, language);
+        none.note = describe_empty(computed.left_out, language);
         return render(&none);
     };
     let head = ReportHead {
@@ -153,7 +153,7 @@ pub async fn page(
 }
 
 /// Says that nothing was decided, and that private channels were left out, if they were.
-fn told_empty(left_out: usize, language: Language) -> String {
+fn describe_empty(left_out: usize, language: Language) -> String {
     let empty = texts::console::report_empty(language);
     if left_out == 0 {
         return empty.to_owned();
@@ -167,7 +167,7 @@ pub async fn style() -> impl IntoResponse {
 }
 
 /// Says when a report was computed, if it may be outdated and is being recomputed.
-fn told_age(
+fn describe_age(
     web: &Web,
     subject: &ReportSubject,
     age: ReportAge,
@@ -188,7 +188,7 @@ async fn find_or_compute(
 ) -> Result<FoundReport, ApiProblem> {
     match web.report_cache.find(subject, &basis(web)) {
         Some(kept) => Ok(kept),
-        None => compute(web, subject, Purpose::Show).await,
+        None => compute(web, subject, ComputePurpose::Show).await,
     }
 }
 
@@ -200,7 +200,7 @@ pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
             subject = web.report_cache.next_wanted() => subject,
         };
         // The shutdown ends the computation, too.
-        if let Err(ApiProblem(refusal)) = compute(&web, &subject, Purpose::Renew).await {
+        if let Err(ApiProblem(refusal)) = compute(&web, &subject, ComputePurpose::Renew).await {
             tracing::debug!(error = refusal.id(), "a report could not be computed anew");
         }
     }
@@ -209,7 +209,7 @@ pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
 async fn compute(
     web: &Arc<Web>,
     subject: &ReportSubject,
-    purpose: Purpose,
+    purpose: ComputePurpose,
 ) -> Result<FoundReport, ApiProblem> {
     let computation = Computation {
         web: web.clone(),
@@ -229,7 +229,7 @@ fn basis(web: &Web) -> ReportBasis {
 
 /// Why a report is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+enum ComputePurpose {
     /// A visitor waits for it. A report that was cached in the meantime will do.
     Show,
     /// A report is cached, and a newer one is wanted.
@@ -240,7 +240,7 @@ enum Purpose {
 struct Computation {
     web: Arc<Web>,
     subject: ReportSubject,
-    purpose: Purpose,
+    purpose: ComputePurpose,
     runtime: Handle,
 }
 
@@ -249,7 +249,7 @@ impl Computation {
         let (kept, basis) = (&self.web.report_cache, basis(&self.web));
         // Another visitor may have waited for the same report.
         if let Some(found) = kept.find(&self.subject, &basis)
-            && (self.purpose == Purpose::Show || found.age == ReportAge::Current)
+            && (self.purpose == ComputePurpose::Show || found.age == ReportAge::Current)
         {
             return Ok(found);
         }

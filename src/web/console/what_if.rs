@@ -173,11 +173,11 @@ async fn result(
     view.patch_note = patch_note;
     view.tolerance = tolerance;
     let money = CostText { language, currency: &web.currency };
-    let asking = Asking { money, model: &model };
+    let cost_text = CallCostText { money, model: &model };
     match cap {
-        Some(_) => view.asked = Some(asking.asked(&calls)),
+        Some(_) => view.asked = Some(cost_text.asked(&calls)),
         None if calls.calls > 0 && access.may_order() => {
-            view.estimate = Some(asking.estimate(&calls));
+            view.estimate = Some(cost_text.estimate(&calls));
         }
         None => {}
     }
@@ -222,19 +222,19 @@ async fn labels(
 }
 
 /// Describes the calls that were made, or would be.
-struct Asking<'a> {
+struct CallCostText<'a> {
     money: CostText<'a>,
     model: &'a ShadowModel,
 }
 
-impl Asking<'_> {
+impl CallCostText<'_> {
     fn estimate(&self, calls: &CallCounts) -> String {
         let cost = self.money.about(&[self.model], calls.cost_micros);
         texts::what_if::estimate(self.money.language, self.model.llm.model(), calls.calls, &cost)
     }
 
     fn asked(&self, calls: &CallCounts) -> String {
-        let (language, cost) = (self.money.language, self.money.told(calls.cost_micros));
+        let (language, cost) = (self.money.language, self.money.amount(calls.cost_micros));
         let name = self.model.llm.model();
         let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
         let more = match (calls.is_cap_reached, calls.is_late, &calls.failure) {

@@ -78,7 +78,7 @@ impl From<StoreError> for Problem {
 // Models write numbers with or without a fraction, so both are accepted.
 
 #[derive(Deserialize)]
-struct SearchArguments {
+struct MessageSearchArguments {
     query: String,
     workspace: Option<String>,
     channel: Option<String>,
@@ -129,7 +129,7 @@ impl Lookup<'_> {
         }
     }
 
-    async fn search(&self, wanted: SearchArguments) -> Result<Value, Problem> {
+    async fn search(&self, wanted: MessageSearchArguments) -> Result<Value, Problem> {
         if wanted.query.trim().is_empty() {
             return Err(Problem::NoWords);
         }

@@ -20,11 +20,11 @@ pub struct Timeouts {
 
 /// The state of one connection, shared by its reader and its writer.
 #[derive(Debug)]
-pub struct Activity(watch::Sender<State>);
+pub struct Activity(watch::Sender<ActivityState>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct State {
-    phase: Phase,
+struct ActivityState {
+    phase: ConnectionPhase,
     /// When the phase began; for the phases of a request, when the request began.
     since: Instant,
     /// When the client stopped accepting bytes.
@@ -32,7 +32,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum ConnectionPhase {
     /// A request's head is awaited.
     Head,
     /// The next request is awaited.
@@ -48,39 +48,50 @@ enum Phase {
 impl Activity {
     /// The activity of a new connection.
     pub fn begin() -> Self {
-        let state = State { phase: Phase::Head, since: Instant::now(), stalled_since: None };
+        let state = ActivityState {
+            phase: ConnectionPhase::Head,
+            since: Instant::now(),
+            stalled_since: None,
+        };
         Self(watch::Sender::new(state))
     }
 
     /// Whether the server has nothing to do for this connection until its client sends something.
     pub fn is_waiting(&self) -> bool {
-        matches!(self.0.borrow().phase, Phase::Head | Phase::Idle | Phase::Body)
+        matches!(
+            self.0.borrow().phase,
+            ConnectionPhase::Head | ConnectionPhase::Idle | ConnectionPhase::Body
+        )
     }
 
     pub fn receive_bytes(&self) {
-        self.move_on(Phase::Idle, Phase::Head, Some(Instant::now()));
+        self.move_on(ConnectionPhase::Idle, ConnectionPhase::Head, Some(Instant::now()));
     }
 
     pub fn begin_request(&self) {
-        let state = State { phase: Phase::Request, since: Instant::now(), stalled_since: None };
+        let state = ActivityState {
+            phase: ConnectionPhase::Request,
+            since: Instant::now(),
+            stalled_since: None,
+        };
         self.0.send_replace(state);
     }
 
     pub fn await_body(&self) {
-        self.move_on(Phase::Request, Phase::Body, None);
+        self.move_on(ConnectionPhase::Request, ConnectionPhase::Body, None);
     }
 
     pub fn receive_body(&self) {
-        self.move_on(Phase::Body, Phase::Request, None);
+        self.move_on(ConnectionPhase::Body, ConnectionPhase::Request, None);
     }
 
     pub fn begin_stream(&self) {
-        self.0.send_modify(|state| state.phase = Phase::Stream);
+        self.0.send_modify(|state| state.phase = ConnectionPhase::Stream);
     }
 
     pub fn end_response(&self) {
         self.0.send_modify(|state| {
-            state.phase = Phase::Idle;
+            state.phase = ConnectionPhase::Idle;
             state.since = Instant::now();
         });
     }
@@ -116,7 +127,7 @@ impl Activity {
         }
     }
 
-    fn move_on(&self, from: Phase, to: Phase, since: Option<Instant>) {
+    fn move_on(&self, from: ConnectionPhase, to: ConnectionPhase, since: Option<Instant>) {
         self.0.send_if_modified(|state| {
             let is_changed = state.phase == from;
             if is_changed {
@@ -134,13 +145,13 @@ pub enum WriteResult {
     Stalled,
 }
 
-impl State {
+impl ActivityState {
     fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
         let timeout = match self.phase {
-            Phase::Head => Some(timeouts.head),
-            Phase::Idle => Some(timeouts.idle),
-            Phase::Body | Phase::Request => Some(timeouts.request),
-            Phase::Stream => None,
+            ConnectionPhase::Head => Some(timeouts.head),
+            ConnectionPhase::Idle => Some(timeouts.idle),
+            ConnectionPhase::Body | ConnectionPhase::Request => Some(timeouts.request),
+            ConnectionPhase::Stream => None,
         };
         let phase = timeout.map(|timeout| self.since + timeout);
         let stalled = self.stalled_since.map(|since| since + timeouts.stalled);

@@ -53,7 +53,7 @@ impl EndedCalls {
     /// Returns one fixed sentence per call about how it ended, for when the model cannot or may not report it.
     pub(super) fn fixed_sentences(&self, language: Language) -> String {
         let sentences = self.0.iter().map(|consent| {
-            sentence(consent, language).unwrap_or_else(|| untold_answer(consent, language))
+            sentence(consent, language).unwrap_or_else(|| unreported_answer(consent, language))
         });
         sentences.collect::<Vec<_>>().join("\n")
     }
@@ -135,10 +135,10 @@ fn sentence(consent: &Consent, language: Language) -> Option<String> {
 }
 
 /// Says that a call was made, without its answer.
-fn untold_answer(consent: &Consent, language: Language) -> String {
+fn unreported_answer(consent: &Consent, language: Language) -> String {
     match consent.answer.as_ref().is_some_and(|answer| answer.is_failure) {
-        true => texts::consents::failure_untold(language, &consent.tool),
-        false => texts::consents::answer_untold(language, &consent.tool),
+        true => texts::consents::failure_unreported(language, &consent.tool),
+        false => texts::consents::answer_unreported(language, &consent.tool),
     }
 }
 

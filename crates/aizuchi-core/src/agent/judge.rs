@@ -159,7 +159,7 @@ impl Agent {
     /// Returns the verdict of the workspace's learned gate, and the features that it will learn from.
     fn check_learned_gate(&self, input: &GateInput<'_>) -> (MomentFeatures, LearnedCheck) {
         let judge = self.judge_mind(input.context).models.name();
-        let features = features::of(input);
+        let features = features::extract(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
         let has_say =
             |gate: &Arc<LearnedGate>| gate.skipping.is_some() && Gate::is_learned_in(input.mode());

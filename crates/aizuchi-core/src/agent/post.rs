@@ -253,7 +253,8 @@ impl Agent {
         {
             return Some(withdrawn);
         }
-        if let Some(withdrawn) = self.check_standing(claim, context, about, metadata.seen_revision)
+        if let Some(withdrawn) =
+            self.check_open_state(claim, context, about, metadata.seen_revision)
         {
             return Some(withdrawn);
         }

@@ -67,7 +67,7 @@ impl Agent {
         if let Some(gate) = gate_result.closed_by {
             let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);
             return match gate_result.limit {
-                Some(_) => self.tell_of_ended_calls(refused, &ended, &context),
+                Some(_) => self.report_ended_calls(refused, &ended, &context),
                 // The message may not be answered there.
                 None => Ok(refused),
             };
@@ -84,8 +84,8 @@ impl Agent {
         if claim.redrafts > MAX_REDRAFTS {
             // A source message changes before every post. The user who waits gets an apology instead.
             let apology = self.draft_apology(&context);
-            let told = self.tell_of_ended_calls(apology, &ended, &context)?;
-            return Ok(with_settled_messages(told, settled));
+            let reported = self.report_ended_calls(apology, &ended, &context)?;
+            return Ok(with_settled_messages(reported, settled));
         }
         let language = self.persona.language;
         if let Some(text) = ended.sentences(&context, language) {
@@ -149,18 +149,18 @@ impl Agent {
                 let why =
                     texts::judging::limit_reason(self.persona.language, Limit::CallsPerDecision);
                 let apology = with_reason(self.draft_apology(&context), why);
-                self.tell_of_ended_calls(apology, &ended, &context)?
+                self.report_ended_calls(apology, &ended, &context)?
             }
             Err(StepError::OverBudget(limit)) if claim.is_owed => {
                 let gate = Gate::from_limit(limit);
                 let refused = self.refuse_by_gate(claim, gate, Some(limit), &context);
-                self.tell_of_ended_calls(refused, &ended, &context)?
+                self.report_ended_calls(refused, &ended, &context)?
             }
             Err(StepError::Retryable { problem, .. }) if claim.is_owed && is_last => {
-                self.tell_of_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
+                self.report_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
             }
             Err(StepError::Permanent { problem, .. }) if claim.is_owed => {
-                self.tell_of_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
+                self.report_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
             }
             Err(error) => return Err(error),
         };
@@ -273,7 +273,7 @@ impl Agent {
 
     /// Adds how calls ended to the result of a reply without a model: a call that is not reported would be requested
     /// again.
-    fn tell_of_ended_calls(
+    fn report_ended_calls(
         &self,
         result: StepResult,
         ended: &EndedCalls,

@@ -4,7 +4,7 @@
 use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, to_single_line};
 use crate::context::Context;
-use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
+use crate::context::conversation_analysis::{ConversationAnalysis, OpenState};
 use crate::context::seen_revision::SeenRevision;
 use crate::event::{Claim, StepResult};
 use crate::memory::{Lineage, MessageRef};
@@ -27,7 +27,8 @@ impl Agent {
         if let Some(withdrawn) = self.check_other_bots(context, about) {
             return Ok(Some(withdrawn));
         }
-        if let Some(withdrawn) = self.check_standing(claim, context, about, intent.seen_revision) {
+        if let Some(withdrawn) = self.check_open_state(claim, context, about, intent.seen_revision)
+        {
             return Ok(Some(withdrawn));
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
@@ -40,7 +41,7 @@ impl Agent {
     /// Withdraws an unsolicited reply to `about` if that message was taken up. `seen_revision` is what the model has
     /// seen: while nothing has been written since, its verdict stands. If it is unclear whether the message was taken
     /// up, the judge looks again; if it has already done so, the more probable case counts.
-    pub(super) fn check_standing(
+    pub(super) fn check_open_state(
         &self,
         claim: &Claim,
         context: &Context,
@@ -61,18 +62,18 @@ impl Agent {
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();
         let may_look_again = claim.second_looks == 0 && !is_facilitator;
-        let why = match ConversationAnalysis::new(context).standing(about) {
-            Standing::Open => return None,
+        let why = match ConversationAnalysis::new(context).open_state(about) {
+            OpenState::Open => return None,
             // A facilitator does not speak in a thread before it has enough messages.
-            Standing::InThread if is_facilitator && thread_length < min_messages => return None,
-            Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
+            OpenState::InThread if is_facilitator && thread_length < min_messages => return None,
+            OpenState::ProbablyOpen | OpenState::ProbablyTakenUp if may_look_again => {
                 return Some(StepResult::LookAgain { due: self.now() });
             }
-            Standing::ProbablyOpen => return None,
-            Standing::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
-            Standing::InThread => texts::replies::goes_on_in_thread(language).to_owned(),
-            Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
-            Standing::TakenUp(Some((user, probability))) => {
+            OpenState::ProbablyOpen => return None,
+            OpenState::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
+            OpenState::InThread => texts::replies::goes_on_in_thread(language).to_owned(),
+            OpenState::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
+            OpenState::TakenUp(Some((user, probability))) => {
                 let name = to_single_line(context.display_name(&user));
                 texts::replies::taken_up_by(language, Name(&name), probability)
             }

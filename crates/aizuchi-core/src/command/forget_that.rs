@@ -46,14 +46,14 @@ pub enum ForgetTargets {
 
 /// How closely a text matches an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Likeness {
+enum MatchStrength {
     Words,
     Part,
     Whole,
 }
 
 /// The texts that a command refers to.
-struct Reference {
+struct ReferredTexts {
     quotations: Vec<ComparedText>,
     /// The post referred to, if nothing is quoted.
     post: Option<ComparedText>,
@@ -77,8 +77,8 @@ pub async fn meant(
         return Ok(ForgetTargets::Forgotten(once_each(&removed)));
     }
     let known = known_in(store, archive, &request.conversation).await?;
-    let reference = Reference::find(archive, request).await?;
-    Ok(choose(&known, &reference))
+    let referred = ReferredTexts::find(archive, request).await?;
+    Ok(choose(&known, &referred))
 }
 
 /// Returns everything that says the same as this and that the user may have forgotten.
@@ -125,15 +125,15 @@ fn asker(request: &CommandRequest) -> Asker {
     Asker { channel: request.conversation.channel.clone(), role: request.role }
 }
 
-/// Chooses what the reference matches best. If different things match equally well, none is chosen.
-fn choose(known: &[Item], reference: &Reference) -> ForgetTargets {
-    let like = known.iter().filter_map(|item| Some((reference.likeness(item)?, item)));
-    let like: Vec<(Likeness, &Item)> = like.collect();
-    let Some(best) = like.iter().map(|(likeness, _)| *likeness).max() else {
+/// Chooses what the referred texts match best. If different things match equally well, none is chosen.
+fn choose(known: &[Item], referred: &ReferredTexts) -> ForgetTargets {
+    let matches = known.iter().filter_map(|item| Some((referred.match_item(item)?, item)));
+    let matches: Vec<(MatchStrength, &Item)> = matches.collect();
+    let Some(best) = matches.iter().map(|(strength, _)| *strength).max() else {
         return ForgetTargets::Nothing;
     };
-    let most_like = like.iter().filter(|(likeness, _)| *likeness == best);
-    let different = once_each(most_like.map(|(_, item)| *item));
+    let strongest = matches.iter().filter(|(strength, _)| *strength == best);
+    let different = once_each(strongest.map(|(_, item)| *item));
     match &different[..] {
         [one] => {
             let same = known.iter().filter(|item| *item != one && item.is_duplicate_of(one));
@@ -153,7 +153,7 @@ fn once_each<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Item> {
     once
 }
 
-impl Reference {
+impl ReferredTexts {
     async fn find(archive: &dyn Archive, request: &CommandRequest) -> Result<Self, StoreError> {
         let quotations = Quoted::split(&request.text).quotations;
         let post = match quotations.is_empty() {
@@ -164,17 +164,17 @@ impl Reference {
         Ok(Self { quotations, post: post.map(|post| ComparedText::new(&post)) })
     }
 
-    fn likeness(&self, item: &Item) -> Option<Likeness> {
+    fn match_item(&self, item: &Item) -> Option<MatchStrength> {
         let texts = match item {
             Item::Entry { entry, .. } => [item.line(), entry.text.to_string()],
             Item::Memo { memo, .. } => [item.line(), memo.content.clone()],
         };
         let texts = texts.iter().map(|text| ComparedText::new(text));
-        let likeness = |text: ComparedText| {
-            let quoted = self.quotations.iter().filter_map(|it| it.quotes(&text)).max();
-            quoted.max(self.post.as_ref().and_then(|post| post.tells(&text)))
+        let strength = |text: ComparedText| {
+            let quoted = self.quotations.iter().filter_map(|it| it.match_quotation(&text)).max();
+            quoted.max(self.post.as_ref().and_then(|post| post.match_post(&text)))
         };
-        texts.filter_map(likeness).max()
+        texts.filter_map(strength).max()
     }
 }
 
@@ -184,29 +184,30 @@ impl ComparedText {
     }
 
     /// Returns how a quotation matches an entry's text.
-    fn quotes(&self, entry: &Self) -> Option<Likeness> {
+    fn match_quotation(&self, entry: &Self) -> Option<MatchStrength> {
         match self.text == entry.text {
-            true => Some(Likeness::Whole),
-            false if entry.text.contains(&self.text) && is_telling(&self.text) => {
-                Some(Likeness::Part)
+            true => Some(MatchStrength::Whole),
+            false if entry.text.contains(&self.text) && is_long_enough(&self.text) => {
+                Some(MatchStrength::Part)
             }
-            false => self.tells(entry).map(|likeness| likeness.min(Likeness::Part)),
+            false => self.match_post(entry).map(|strength| strength.min(MatchStrength::Part)),
         }
     }
 
     /// Returns how a post matches an entry's text.
-    fn tells(&self, entry: &Self) -> Option<Likeness> {
-        if self.text.contains(&entry.text) && is_telling(&entry.text) {
-            return Some(Likeness::Whole);
+    fn match_post(&self, entry: &Self) -> Option<MatchStrength> {
+        if self.text.contains(&entry.text) && is_long_enough(&entry.text) {
+            return Some(MatchStrength::Whole);
         }
         let shared = entry.words.intersection(&self.words).count();
-        let is_told = shared >= MIN_WORDS && shared as f64 >= MIN_SHARE * entry.words.len() as f64;
-        is_told.then_some(Likeness::Words)
+        let shares_enough =
+            shared >= MIN_WORDS && shared as f64 >= MIN_SHARE * entry.words.len() as f64;
+        shares_enough.then_some(MatchStrength::Words)
     }
 }
 
 /// Whether a text is long enough to be searched for in others.
-fn is_telling(text: &NormalizedText) -> bool {
+fn is_long_enough(text: &NormalizedText) -> bool {
     let characters = text.as_str().chars();
     characters.map(|character| 1 + usize::from(is_unspaced(character))).sum::<usize>() >= MIN_PART
 }

@@ -87,7 +87,7 @@ pub enum QuestionStatus {
 
 /// Whether the message that a verdict was about is still open, after users have written more.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum OpenState {
     Open,
     ProbablyOpen,
     ProbablyTakenUp,
@@ -244,31 +244,31 @@ impl<'a> ConversationAnalysis<'a> {
     }
 
     /// Returns whether this message of the target is still open. A message that no longer exists is not.
-    pub fn standing(&self, message: &MessageId) -> Standing {
+    pub fn open_state(&self, message: &MessageId) -> OpenState {
         let Some(index) = self.talk.index_of(message) else {
             // In a long thread it may be before the analyzed messages.
             let is_present = self.context.target_message(message).is_some();
             return match is_present {
-                true => Standing::ProbablyTakenUp,
-                false => Standing::TakenUp(None),
+                true => OpenState::ProbablyTakenUp,
+                false => OpenState::TakenUp(None),
             };
         };
         let message = &self.target[index + self.first];
         if let Some(user) = answerer_in_thread(message, self.context) {
-            return Standing::TakenUp(Some((user.clone(), 1.0)));
+            return OpenState::TakenUp(Some((user.clone(), 1.0)));
         }
         if self.context.is_left_to_thread(message) {
-            return Standing::InThread;
+            return OpenState::InThread;
         }
         if let Some(above) = self.above_of(message).filter(|above| above.open <= TAKEN_UP) {
-            return Standing::TakenUp(above.taken_by.clone());
+            return OpenState::TakenUp(above.taken_by.clone());
         }
         let uptake = self.talk.structure().uptake(index);
         match uptake.open {
-            open if open > STILL_OPEN => Standing::Open,
-            open if open > OPEN => Standing::ProbablyOpen,
-            open if open > TAKEN_UP => Standing::ProbablyTakenUp,
-            _ => Standing::TakenUp(
+            open if open > STILL_OPEN => OpenState::Open,
+            open if open > OPEN => OpenState::ProbablyOpen,
+            open if open > TAKEN_UP => OpenState::ProbablyTakenUp,
+            _ => OpenState::TakenUp(
                 taker(&uptake).map(|(by, probability)| (self.talk.author(by).clone(), probability)),
             ),
         }
@@ -544,18 +544,23 @@ mod tests {
 
     #[test]
     fn what_a_verdict_was_about_stands_until_it_is_taken_up() {
-        let standing = |messages: &[(&str, &str)]| {
+        let open_state = |messages: &[(&str, &str)]| {
             let context = context(messages);
-            ConversationAnalysis::new(&context).standing(&MessageId::new("000"))
+            ConversationAnalysis::new(&context).open_state(&MessageId::new("000"))
         };
         let asked = ("ann", "where is the key for the shed?");
-        assert_eq!(standing(&[asked]), Standing::Open);
-        let answered =
-            standing(&[asked, ("bob", "ann: on the hook by the door"), ("ann", "got it, thanks")]);
-        let Standing::TakenUp(Some((user, probability))) = answered else { panic!("{answered:?}") };
+        assert_eq!(open_state(&[asked]), OpenState::Open);
+        let answered = open_state(&[
+            asked,
+            ("bob", "ann: on the hook by the door"),
+            ("ann", "got it, thanks"),
+        ]);
+        let OpenState::TakenUp(Some((user, probability))) = answered else {
+            panic!("{answered:?}")
+        };
         assert!(user.as_str() == "bob" && probability > 0.5);
         let context = context(&[asked]);
-        let gone = ConversationAnalysis::new(&context).standing(&MessageId::new("777"));
-        assert_eq!(gone, Standing::TakenUp(None));
+        let gone = ConversationAnalysis::new(&context).open_state(&MessageId::new("777"));
+        assert_eq!(gone, OpenState::TakenUp(None));
     }
 }

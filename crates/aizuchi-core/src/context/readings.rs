@@ -16,9 +16,9 @@ const MAX_TEXT_BYTES: usize = 2048;
 /// Only a replay caches readings, since it looks at the same messages repeatedly. A running program would keep texts
 /// that have since been edited, deleted or forgotten.
 #[derive(Clone, Debug, Default)]
-pub struct Readings(Option<Arc<Kept>>);
+pub struct Readings(Option<Arc<ReadingCache>>);
 
-type Kept = Mutex<HashMap<Arc<str>, Arc<Reading>>>;
+type ReadingCache = Mutex<HashMap<Arc<str>, Arc<Reading>>>;
 
 impl Readings {
     /// Returns an instance with a cache of recently read texts. A full cache is cleared.

@@ -223,7 +223,7 @@ impl PostAftermath {
         };
         let is_heeded = |(index, reply): &(usize, &UserResponse)| *index == 0 || reply.is_to_it;
         let heeded = || self.replies.iter().enumerate().filter(is_heeded).map(|(_, reply)| reply);
-        let told_to_stop = self.is_muted || heeded().any(|reply| tells_to_stop(&reply.text));
+        let told_to_stop = self.is_muted || heeded().any(|reply| asks_to_stop(&reply.text));
         let ends_it = [(self.is_deleted, Deleted), (told_to_stop, ToldToStop)];
         let ends_it = reasons(ends_it);
         if !ends_it.is_empty() {
@@ -293,7 +293,7 @@ fn reasons<const N: usize>(signs: [(bool, WelcomeReason); N]) -> Vec<WelcomeReas
     signs.into_iter().filter(|(is_there, _)| *is_there).map(|(_, reason)| reason).collect()
 }
 
-fn tells_to_stop(text: &str) -> bool {
+fn asks_to_stop(text: &str) -> bool {
     let text = text.to_lowercase();
     let words = text.split_whitespace().filter(|word| !word.starts_with(['@', '<']));
     let text = words.collect::<Vec<_>>().join(" ");

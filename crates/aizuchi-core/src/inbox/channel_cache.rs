@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
-use tokio::sync::{Mutex as Turn, MutexGuard, RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::{
+    Mutex as AsyncMutex, MutexGuard, RwLock as AsyncRwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use crate::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Message, Role, User, UserId,
@@ -31,8 +33,8 @@ pub struct ChannelCache {
     rulebook: Reloadable<Rulebook>,
     state: RwLock<ChannelCacheState>,
     pub conversations: ConversationCache,
-    order_lock: Turns<()>,
-    command_lock: Turn<()>,
+    order_lock: AsyncRwLock<()>,
+    command_lock: AsyncMutex<()>,
 }
 
 #[derive(Debug, Default)]

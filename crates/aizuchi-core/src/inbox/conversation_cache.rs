@@ -28,12 +28,12 @@ const SURELY_ANSWERS: f32 = 0.8;
 
 #[derive(Debug, Default)]
 pub struct ConversationCache {
-    state: Mutex<CacheState>,
+    state: Mutex<CachedConversations>,
     readings: Readings,
 }
 
 #[derive(Debug, Default)]
-struct CacheState {
+struct CachedConversations {
     conversations: HashMap<ConversationId, Arc<Mutex<CachedConversation>>>,
     tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
 }
@@ -287,7 +287,7 @@ impl Drop for DropUnlessKept<'_> {
     }
 }
 
-impl CacheState {
+impl CachedConversations {
     fn evict_judged(&mut self, now: Timestamp) {
         if self.conversations.len() < MAX_CONVERSATIONS {
             return;

@@ -58,10 +58,12 @@ impl Models {
     /// The calls that a prompt may take. Each is a separate request and may be charged.
     pub fn tries<'p>(&self, prompt: &'p Prompt, now: Timestamp) -> Tries<'p> {
         let models = self.pair();
-        let mut queue = VecDeque::from([(Role::Primary, models.primary.clone())]);
+        let mut queue = VecDeque::from([(ModelRole::Primary, models.primary.clone())]);
         match models.fallback.clone() {
-            Some(fallback) if models.is_down(now) => queue.push_front((Role::Fallback, fallback)),
-            Some(fallback) => queue.push_back((Role::Fallback, fallback)),
+            Some(fallback) if models.is_down(now) => {
+                queue.push_front((ModelRole::Fallback, fallback));
+            }
+            Some(fallback) => queue.push_back((ModelRole::Fallback, fallback)),
             None => {}
         }
         let wait = SignedDuration::ZERO;
@@ -137,7 +139,7 @@ pub struct Tries<'p> {
     models: Arc<ModelPair>,
     prompt: &'p Prompt,
     /// The models that may still be asked, the next one first.
-    queue: VecDeque<(Role, Arc<dyn Llm>)>,
+    queue: VecDeque<(ModelRole, Arc<dyn Llm>)>,
     /// The number of the next attempt with the first of these models.
     attempt: u32,
     wait: SignedDuration,
@@ -146,7 +148,7 @@ pub struct Tries<'p> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum ModelRole {
     Primary,
     Fallback,
 }
@@ -167,8 +169,8 @@ impl Tries<'_> {
     /// Records that the call succeeded.
     pub fn succeed(&self) {
         match self.queue.front() {
-            Some((Role::Primary, _)) => self.models.record_answer(),
-            Some((Role::Fallback, _)) | None => {}
+            Some((ModelRole::Primary, _)) => self.models.record_answer(),
+            Some((ModelRole::Fallback, _)) | None => {}
         }
     }
 
@@ -186,8 +188,8 @@ impl Tries<'_> {
             }
         }
         match role {
-            Role::Primary => self.models.record_failure(&error, now),
-            Role::Fallback => {}
+            ModelRole::Primary => self.models.record_failure(&error, now),
+            ModelRole::Fallback => {}
         }
         self.queue.pop_front();
         (self.attempt, self.wait) = (1, SignedDuration::ZERO);

@@ -205,13 +205,13 @@ fn take_links_apart(text: &str, known: &KnownUrls) -> String {
 }
 
 /// A link or an image as CommonMark reads it.
-struct Link {
+struct MarkdownLink {
     label: String,
     target: String,
     is_autolink: bool,
 }
 
-impl Link {
+impl MarkdownLink {
     fn to_plain_text(&self) -> String {
         let (label, target) = (to_single_line(&self.label), to_single_line(&self.target));
         if label.is_empty() || label == target || self.is_autolink {
@@ -222,16 +222,16 @@ impl Link {
 }
 
 /// Returns the outermost links and images, in the order of the text.
-fn find_links(text: &str) -> Vec<(Link, Range<usize>)> {
+fn find_links(text: &str) -> Vec<(MarkdownLink, Range<usize>)> {
     let mut links = Vec::new();
-    let mut open: Option<Link> = None;
+    let mut open: Option<MarkdownLink> = None;
     let mut depth = 0;
     for (event, range) in Parser::new_ext(text, markdown_options()).into_offset_iter() {
         match event {
             Event::Start(Tag::Link { dest_url, link_type, .. }) => {
                 depth += 1;
                 let is_autolink = link_type == LinkType::Autolink;
-                open.get_or_insert_with(|| Link {
+                open.get_or_insert_with(|| MarkdownLink {
                     label: String::new(),
                     target: dest_url.into_string(),
                     is_autolink,
@@ -239,7 +239,7 @@ fn find_links(text: &str) -> Vec<(Link, Range<usize>)> {
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 depth += 1;
-                open.get_or_insert_with(|| Link {
+                open.get_or_insert_with(|| MarkdownLink {
                     label: String::new(),
                     target: dest_url.into_string(),
                     is_autolink: false,

@@ -20,11 +20,11 @@ pub struct PlatformAccess {
     /// The key of the credential in the settings: `slack.bot_token`.
     key: &'static str,
     clock: Clock,
-    state: watch::Sender<State>,
+    state: watch::Sender<AccessState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum AccessState {
     /// The platform has not accepted the bot since the start.
     Unproven,
     Granted,
@@ -54,29 +54,31 @@ pub enum AccessLoss {
 
 impl PlatformAccess {
     pub fn new(platform: &'static str, key: &'static str, clock: Clock) -> Self {
-        Self { platform, key, clock, state: watch::Sender::new(State::Unproven) }
+        Self { platform, key, clock, state: watch::Sender::new(AccessState::Unproven) }
     }
 
     /// Records that the platform has accepted the bot.
     pub fn confirm(&self) {
-        self.grant(State::Granted, |state| {
-            !matches!(state, State::Granted | State::Revoked { .. })
+        self.grant(AccessState::Granted, |state| {
+            !matches!(state, AccessState::Granted | AccessState::Revoked { .. })
         });
     }
 
     /// Records that the platform has accepted the credential for a purpose that does not prove access.
     pub fn recover(&self) {
         let until = match &*self.state.borrow() {
-            State::Refused { until, .. } => *until,
+            AccessState::Refused { until, .. } => *until,
             _ => return,
         };
-        self.grant(State::Recovered { until }, |state| matches!(state, State::Refused { .. }));
+        self.grant(AccessState::Recovered { until }, |state| {
+            matches!(state, AccessState::Refused { .. })
+        });
     }
 
-    fn grant(&self, granted: State, is_new: impl Fn(&State) -> bool) {
+    fn grant(&self, granted: AccessState, is_new: impl Fn(&AccessState) -> bool) {
         let mut was_refused = false;
         self.state.send_if_modified(|state| {
-            was_refused = matches!(state, State::Refused { .. });
+            was_refused = matches!(state, AccessState::Refused { .. });
             let is_new = is_new(state);
             if is_new {
                 *state = granted.clone();
@@ -90,7 +92,7 @@ impl PlatformAccess {
 
     /// Records that the platform has removed the bot.
     pub fn revoke(&self, why: &'static str) {
-        self.state.send_replace(State::Revoked { why });
+        self.state.send_replace(AccessState::Revoked { why });
     }
 
     /// Records that the platform refuses the credential. It may still be replaced, unless the platform has never
@@ -99,15 +101,15 @@ impl PlatformAccess {
         let (now, why, mut may_be_renewed) = (self.clock.now(), why.into(), false);
         let is_first = self.state.send_if_modified(|state| {
             let until = match state {
-                State::Unproven => Some(now),
-                State::Recovered { until } if now < *until => Some(*until),
-                State::Granted | State::Recovered { .. } => Some(now + RENEWAL_TIME),
-                State::Refused { .. } | State::Revoked { .. } => None,
+                AccessState::Unproven => Some(now),
+                AccessState::Recovered { until } if now < *until => Some(*until),
+                AccessState::Granted | AccessState::Recovered { .. } => Some(now + RENEWAL_TIME),
+                AccessState::Refused { .. } | AccessState::Revoked { .. } => None,
             };
             may_be_renewed = until.is_some_and(|until| until > now);
             let is_first = until.is_some();
             if let Some(until) = until {
-                *state = State::Refused { why: why.clone(), until };
+                *state = AccessState::Refused { why: why.clone(), until };
             }
             is_first
         });
@@ -125,15 +127,16 @@ impl PlatformAccess {
 
     /// Describes the problem while the credential is refused.
     pub fn outage(&self) -> Option<String> {
-        matches!(*self.state.borrow(), State::Refused { .. })
+        matches!(*self.state.borrow(), AccessState::Refused { .. })
             .then(|| format!("{} is refused", self.key))
     }
 
     /// Waits until the credential is not refused, or no longer is.
     pub async fn usable(&self) {
         let mut states = self.state.subscribe();
-        let is_usable =
-            |state: &State| !matches!(state, State::Refused { .. } | State::Revoked { .. });
+        let is_usable = |state: &AccessState| {
+            !matches!(state, AccessState::Refused { .. } | AccessState::Revoked { .. })
+        };
         if states.wait_for(is_usable).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -143,7 +146,7 @@ impl PlatformAccess {
     pub async fn refused_for(&self, time: SignedDuration) {
         let mut states = self.state.subscribe();
         loop {
-            let is_refused = |state: &State| matches!(state, State::Refused { .. });
+            let is_refused = |state: &AccessState| matches!(state, AccessState::Refused { .. });
             if states.wait_for(is_refused).await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -161,12 +164,12 @@ impl PlatformAccess {
             let state = states.borrow_and_update().clone();
             let change = states.changed();
             match state {
-                State::Revoked { why } => return AccessLoss::Revoked(why),
-                State::Refused { why, until } => tokio::select! {
+                AccessState::Revoked { why } => return AccessLoss::Revoked(why),
+                AccessState::Refused { why, until } => tokio::select! {
                     _ = change => {}
                     () = self.clock.sleep_until(until) => return AccessLoss::Refused(why),
                 },
-                State::Unproven | State::Granted | State::Recovered { .. } => {
+                AccessState::Unproven | AccessState::Granted | AccessState::Recovered { .. } => {
                     if change.await.is_err() {
                         std::future::pending::<()>().await;
                     }

@@ -41,9 +41,9 @@ struct QueueState {
     /// Channels that are complete since the gap that ended at this time.
     complete_channels: HashMap<ChannelId, Timestamp>,
     /// Channels that could not be read.
-    failed_channels: HashMap<ChannelId, Failures>,
+    failed_channels: HashMap<ChannelId, FailedReads>,
     /// Targets that could not be read.
-    failed_targets: HashMap<BackfillTarget, Failures>,
+    failed_targets: HashMap<BackfillTarget, FailedReads>,
     /// When the persona joined channels that it was not in before.
     joined_at: HashMap<ChannelId, Timestamp>,
     /// Threads that were read since the gap.
@@ -52,12 +52,12 @@ struct QueueState {
 
 /// The number of failed reads since the last successful one.
 #[derive(Clone, Copy)]
-struct Failures {
+struct FailedReads {
     count: u32,
     retry_at: Timestamp,
 }
 
-impl Failures {
+impl FailedReads {
     fn next(failed: Option<&Self>, now: Timestamp) -> Self {
         let count = failed.map_or(0, |failed| failed.count);
         let delay = FIRST_RETRY_DELAY * 2_i32.pow(count.min(10));
@@ -143,7 +143,7 @@ impl BackfillQueue {
         let failures = {
             let mut state = self.lock();
             state.reading.remove(channel);
-            let failures = Failures::next(state.failed_channels.get(channel), now);
+            let failures = FailedReads::next(state.failed_channels.get(channel), now);
             state.failed_channels.insert(channel.clone(), failures);
             failures
         };
@@ -213,7 +213,7 @@ impl BackfillQueue {
 
     pub fn fail_target(&self, target: &BackfillTarget, now: Timestamp) {
         let mut state = self.lock();
-        let failures = Failures::next(state.failed_targets.get(target), now);
+        let failures = FailedReads::next(state.failed_targets.get(target), now);
         state.failed_targets.insert(target.clone(), failures);
     }
 

@@ -62,11 +62,11 @@ pub trait KeeperChat: Send + Sync {
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
 
     /// Sends a keeper a text in Markdown. The key is sent along with the message, which is not stored.
-    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
+    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
 
     /// Whether a message with this key, sent since then, is in the keeper's private chat. Returns `Refused` if that
     /// cannot be determined.
-    async fn is_told(
+    async fn is_notified(
         &self,
         keeper: &UserId,
         key: &str,
@@ -74,7 +74,7 @@ pub trait KeeperChat: Send + Sync {
     ) -> Result<bool, PlatformError>;
 
     /// Returns the time after which a question or a message that was sent can no longer appear.
-    fn tell_settles_after(&self) -> SignedDuration;
+    fn delivery_timeout(&self) -> SignedDuration;
 
     /// Whether the missed messages of a conversation have been read.
     fn has_caught_up(&self, conversation: &ConversationId) -> bool;
@@ -280,7 +280,7 @@ impl Keepers {
             let is_sending = records.questions.values().any(QuestionRecord::is_sending);
             let wait = match (records.weeks.has_more, is_sending) {
                 (true, _) => PAUSE,
-                (false, true) => chat.tell_settles_after().clamp(PAUSE, CHECK_INTERVAL),
+                (false, true) => chat.delivery_timeout().clamp(PAUSE, CHECK_INTERVAL),
                 (false, false) => CHECK_INTERVAL,
             };
             let check_at = clock.now() + wait;
@@ -307,7 +307,7 @@ impl Keepers {
                 }
             }
         }
-        self.tell_of_weeks(chat, &mut records.weeks).await && is_done
+        self.send_weekly_notes(chat, &mut records.weeks).await && is_done
     }
 
     fn has_keepers(&self) -> bool {

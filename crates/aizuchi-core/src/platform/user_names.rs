@@ -90,7 +90,7 @@ fn longest_name(from: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> Optio
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum NameScript {
     Hiragana,
     Katakana,
     Kanji,
@@ -105,29 +105,31 @@ fn is_name_boundary(name: &str, rest: &str) -> bool {
         return true;
     };
     match (script_of(last), script_of(next)) {
-        (Script::SpaceSeparated, Script::SpaceSeparated) => false,
+        (NameScript::SpaceSeparated, NameScript::SpaceSeparated) => false,
         // `@anna-lee` and `@anna.lee` are not anna.
-        (Script::SpaceSeparated, Script::NotALetter) if matches!(next, '-' | '.') => !characters
-            .next()
-            .is_some_and(|character| script_of(character) == Script::SpaceSeparated),
-        (last, next) if last == next && last != Script::NotALetter => {
+        (NameScript::SpaceSeparated, NameScript::NotALetter) if matches!(next, '-' | '.') => {
+            !characters
+                .next()
+                .is_some_and(|character| script_of(character) == NameScript::SpaceSeparated)
+        }
+        (last, next) if last == next && last != NameScript::NotALetter => {
             HONORIFICS.iter().any(|honorific| rest.starts_with(honorific))
         }
         (_, _) => true,
     }
 }
 
-fn script_of(character: char) -> Script {
+fn script_of(character: char) -> NameScript {
     match character {
-        '\u{3041}'..='\u{309f}' => Script::Hiragana,
+        '\u{3041}'..='\u{309f}' => NameScript::Hiragana,
         '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{ff66}'..='\u{ff9f}' => {
-            Script::Katakana
+            NameScript::Katakana
         }
         '々' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
-            Script::Kanji
+            NameScript::Kanji
         }
-        '_' => Script::SpaceSeparated,
-        character if character.is_alphanumeric() => Script::SpaceSeparated,
-        _ => Script::NotALetter,
+        '_' => NameScript::SpaceSeparated,
+        character if character.is_alphanumeric() => NameScript::SpaceSeparated,
+        _ => NameScript::NotALetter,
     }
 }

@@ -251,7 +251,7 @@ impl PromptBuilder {
         options: &PromptOptions,
     ) -> Prompt {
         let channel = &context.conversation.channel;
-        let cache = self.render_caches.as_ref().map(|caches| caches.of(channel));
+        let cache = self.render_caches.as_ref().map(|caches| caches.for_channel(channel));
         let names = cache.map(|cache| &cache.names);
         let speakers = Arc::new(context_speakers(names, persona, context, &options.zone));
         let renderer = self.renderer(&speakers, options, cache);

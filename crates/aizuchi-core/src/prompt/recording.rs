@@ -92,7 +92,7 @@ impl AudioRecording {
         let least =
             measured.unwrap_or(size / LEAST_BYTES_PER_SECOND).max(size / MOST_BYTES_PER_SECOND);
         let told_inside = match format {
-            AudioFormat::Ogg => duration::ogg_told_seconds(&bytes),
+            AudioFormat::Ogg => duration::ogg_stated_seconds(&bytes),
             AudioFormat::Mp3
             | AudioFormat::Mp4
             | AudioFormat::Wav

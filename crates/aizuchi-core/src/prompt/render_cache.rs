@@ -24,7 +24,7 @@ pub struct RenderCaches([RenderCache; 16]);
 
 impl RenderCaches {
     /// The cache of a channel, which other channels may share.
-    pub fn of(&self, channel: &ChannelId) -> &RenderCache {
+    pub fn for_channel(&self, channel: &ChannelId) -> &RenderCache {
         let bytes = channel.as_str().bytes();
         let sum = bytes.fold(0_usize, |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
         &self.0[sum % self.0.len()]

@@ -11,7 +11,7 @@ texts! {
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、誰も答えていませんでした";
     conversation_ended: "the conversation has come to an end" / "会話が一段落していました";
-    question_told: "I’ve already said something about this" / "この質問にはもう応じていました";
+    question_passed_on: "I’ve already said something about this" / "この質問にはもう応じていました";
     question_old: "the question was asked too long ago" / "質問から時間が経ちすぎていました";
     question_answered: "someone has already responded to the question" / "質問には、すでに誰かが応じていました";
     question_directed:

@@ -70,11 +70,11 @@ texts! {
         "changed or deleted."
         / "{tool} は頼まれたとおり実行しました。元の発言が変更または削除されたため、その結果は残っていません。";
     /// If no model can report the result.
-    answer_untold(tool: &str):
+    answer_unreported(tool: &str):
         "{tool} was called as you asked, once. I can’t tell you its answer right now, so please look there "
         "before you ask for it again."
         / "{tool} は頼まれたとおり、一度実行しました。いまは結果をお伝えできないので、もう一度頼む前に確認をお願いします。";
-    failure_untold(tool: &str):
+    failure_unreported(tool: &str):
         "{tool} was called as you asked, once, and reported an error. I can’t tell you more right now, so "
         "please look there before you ask for it again."
         / "{tool} は頼まれたとおり一度実行しましたが、エラーが返りました。いまは詳しくお伝えできないので、もう一度頼む前に"

@@ -78,8 +78,8 @@ pub fn read_html(page: &str, base: &Url) -> HtmlText {
     write_html(page, base).finish()
 }
 
-fn write_html(page: &str, base: &Url) -> Writer {
-    let mut writer = Writer::new(base);
+fn write_html(page: &str, base: &Url) -> PageTextWriter {
+    let mut writer = PageTextWriter::new(base);
     let mut reader = MarkupReader::new(page);
     let mut left = reader.left();
     while let Some(markup) = reader.next() {
@@ -98,7 +98,7 @@ fn write_html(page: &str, base: &Url) -> Writer {
     writer
 }
 
-struct Writer {
+struct PageTextWriter {
     base: Url,
     /// Whether the page has declared its base. The first one counts, as in a browser.
     has_base: bool,
@@ -118,7 +118,7 @@ struct Writer {
     lists: Vec<Option<u32>>,
     quotes: usize,
     is_preformatted: bool,
-    link: Link,
+    link: LinkState,
     /// The number of links so far.
     link_count: usize,
     /// The positions in the text where the elements with the main part of the page begin and end.
@@ -127,7 +127,7 @@ struct Writer {
 
 /// The link that the following text belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Link {
+enum LinkState {
     #[default]
     None,
     /// It begins with the next word. Contains the address as the page has it.
@@ -153,7 +153,7 @@ impl MainPart {
     }
 }
 
-impl Writer {
+impl PageTextWriter {
     fn new(base: &Url) -> Self {
         Self {
             base: base.clone(),
@@ -169,7 +169,7 @@ impl Writer {
             lists: Vec::new(),
             quotes: 0,
             is_preformatted: false,
-            link: Link::None,
+            link: LinkState::None,
             link_count: 0,
             main_parts: BTreeMap::new(),
         }
@@ -245,7 +245,7 @@ impl Writer {
             "a" => {
                 self.end_link();
                 let href = self.href(tag);
-                self.link = href.map_or(Link::None, |href| Link::Ahead(href.to_owned()));
+                self.link = href.map_or(LinkState::None, |href| LinkState::Ahead(href.to_owned()));
             }
             "img" => {
                 if let Some(description) = self.attribute(tag, "alt") {

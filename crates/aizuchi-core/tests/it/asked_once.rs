@@ -151,15 +151,15 @@ impl KeeperChat for TestChat {
         Ok(())
     }
 
-    async fn tell(&self, _: &UserId, _: &str, _: &str) -> Result<(), PlatformError> {
+    async fn notify(&self, _: &UserId, _: &str, _: &str) -> Result<(), PlatformError> {
         panic!("no keeper wants to be told of the week")
     }
 
-    async fn is_told(&self, _: &UserId, _: &str, _: Timestamp) -> Result<bool, PlatformError> {
+    async fn is_notified(&self, _: &UserId, _: &str, _: Timestamp) -> Result<bool, PlatformError> {
         panic!("no keeper wants to be told of the week")
     }
 
-    fn tell_settles_after(&self) -> SignedDuration {
+    fn delivery_timeout(&self) -> SignedDuration {
         SETTLES_AFTER
     }
 

@@ -38,7 +38,7 @@ async fn a_call_is_told_without_a_model() {
             garden.decide(ConsentChoice::AllowOnce).await.unwrap();
             break_model(&garden.harness);
             garden.goes_on().await;
-            let told = texts::consents::answer_untold(language, PLANT);
+            let told = texts::consents::answer_unreported(language, PLANT);
             assert_eq!(garden.posts().join(" "), format!("I asked for it. {told}"));
             assert_eq!(garden.calls().len(), 1);
             assert!(are_settled(&garden.harness).await);
@@ -58,7 +58,7 @@ async fn a_call_is_told_with_the_apology_to_somebody_else() {
         garden.harness.says("bob", "@Aizuchi when does it rain?").await;
         break_model(&garden.harness);
         garden.goes_on().await;
-        let told = texts::consents::answer_untold(Language::En, PLANT);
+        let told = texts::consents::answer_unreported(Language::En, PLANT);
         let apology = texts::replies::apology(Language::En);
         let posts = garden.posts().join(" ");
         assert!(posts.ends_with(&format!("{told} {apology}")), "{posts}");
@@ -73,7 +73,7 @@ async fn a_call_is_told_to_somebody_over_the_answer_limit() {
         let garden = with_one_answer(store).await;
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
         garden.goes_on().await;
-        let told = texts::consents::answer_untold(Language::En, PLANT);
+        let told = texts::consents::answer_unreported(Language::En, PLANT);
         assert_eq!(garden.posts().join(" "), format!("I asked for it. {told}"));
         // No model was called for that.
         assert_eq!(garden.harness.mind.prompts(PromptVerb::Reply).len(), 2);

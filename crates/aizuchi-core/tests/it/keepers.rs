@@ -64,11 +64,11 @@ impl KeeperChat for TestChat {
         Ok(())
     }
 
-    async fn tell(&self, _keeper: &UserId, _key: &str, _text: &str) -> Result<(), PlatformError> {
+    async fn notify(&self, _keeper: &UserId, _key: &str, _text: &str) -> Result<(), PlatformError> {
         panic!("no keeper wants to be told of the week")
     }
 
-    async fn is_told(
+    async fn is_notified(
         &self,
         _keeper: &UserId,
         _key: &str,
@@ -77,7 +77,7 @@ impl KeeperChat for TestChat {
         Ok(false)
     }
 
-    fn tell_settles_after(&self) -> SignedDuration {
+    fn delivery_timeout(&self) -> SignedDuration {
         SignedDuration::ZERO
     }
 

@@ -10,7 +10,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
-use aizuchi_core::context::conversation_analysis::{ConversationAnalysis, Standing};
+use aizuchi_core::context::conversation_analysis::{ConversationAnalysis, OpenState};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
@@ -475,14 +475,14 @@ impl Simulation {
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
             let is_open = || match is_blind {
-                true => match ConversationAnalysis::new(&post.context).standing(about) {
-                    Standing::Open => true,
+                true => match ConversationAnalysis::new(&post.context).open_state(about) {
+                    OpenState::Open => true,
                     // If the judge takes no second look, the more probable status counts.
-                    Standing::ProbablyOpen => {
+                    OpenState::ProbablyOpen => {
                         post.second_looks > 0 || post.mode == Mode::Facilitator
                     }
-                    Standing::ProbablyTakenUp | Standing::TakenUp(_) => false,
-                    Standing::InThread => post.mode == Mode::Facilitator,
+                    OpenState::ProbablyTakenUp | OpenState::TakenUp(_) => false,
+                    OpenState::InThread => post.mode == Mode::Facilitator,
                 },
                 // The model has seen every message of the conversation itself.
                 false => post

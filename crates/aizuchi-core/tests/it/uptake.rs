@@ -416,7 +416,7 @@ struct Count {
 
 /// The judge always says yes with a delay, and the reply never chooses silence, so only the structure decides.
 #[tokio::test]
-async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
+async fn among_strangers_the_structure_alone_holds_back_an_eager_judge() {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-structure/examples/fit_structure");
     let mut count = Count::default();

@@ -88,7 +88,7 @@ impl KeeperChat for TestChat {
         Ok(())
     }
 
-    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
         self.point().await;
         let fault = self.faults.lock().unwrap().pop();
         let why = || "it is a test".to_owned();
@@ -107,7 +107,7 @@ impl KeeperChat for TestChat {
         }
     }
 
-    async fn is_told(
+    async fn is_notified(
         &self,
         keeper: &UserId,
         key: &str,
@@ -118,7 +118,7 @@ impl KeeperChat for TestChat {
         Ok(told.iter().any(|(user, known, _)| user == keeper && known == key))
     }
 
-    fn tell_settles_after(&self) -> SignedDuration {
+    fn delivery_timeout(&self) -> SignedDuration {
         SETTLES_AFTER
     }
 

@@ -26,7 +26,7 @@ const MAX_REQUESTS: usize = 40;
 const PAGE_SIZE: usize = 100;
 
 /// One emoji of a post in the history.
-struct ReactionCount {
+struct EmojiCount {
     emoji: Arc<str>,
     /// The paths of the lists of users. Each of several emoji with the same name has its own list, and so do super
     /// reactions.
@@ -53,11 +53,11 @@ impl DiscordPlatform {
                 .message(&conversation.workspace, &conversation.channel, &post.id)
                 .await?;
             let Some(stored) = stored.filter(|stored| !stored.is_deleted) else { continue };
-            if is_unchanged(&stored.reactions, &reaction_counts(&post.raw)) {
+            if is_unchanged(&stored.reactions, &emoji_counts(&post.raw)) {
                 continue;
             }
             // The page may be older than reactions that arrived live, so the post is fetched again.
-            if let Some(current) = self.fetch_reaction_counts(post).await? {
+            if let Some(current) = self.fetch_emoji_counts(post).await? {
                 self.hear_reaction_changes(post, &stored.reactions, &current, &mut requests)
                     .await?;
             }
@@ -65,13 +65,13 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    async fn fetch_reaction_counts(
+    async fn fetch_emoji_counts(
         &self,
         post: &DiscordMessage,
-    ) -> Result<Option<Vec<ReactionCount>>, IngestError> {
+    ) -> Result<Option<Vec<EmojiCount>>, IngestError> {
         let path = format!("/channels/{}/messages/{}", post.channel_ref.channel, post.id);
         match self.read_history_json::<Value>(&path).await {
-            Ok(json) => Ok(Some(reaction_counts(&json))),
+            Ok(json) => Ok(Some(emoji_counts(&json))),
             // The post was deleted in the meantime.
             Err(DiscordApiError::Refused(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -82,7 +82,7 @@ impl DiscordPlatform {
         &self,
         post: &DiscordMessage,
         stored: &[ReactionGroup],
-        current: &[ReactionCount],
+        current: &[EmojiCount],
         requests: &mut usize,
     ) -> Result<(), IngestError> {
         for removed in stored
@@ -110,7 +110,7 @@ impl DiscordPlatform {
     async fn hear_reactors(
         &self,
         post: &DiscordMessage,
-        current_emoji: &ReactionCount,
+        current_emoji: &EmojiCount,
         before: Reactors,
     ) -> Result<(), IngestError> {
         let (mut current, mut is_complete) = (Reactors::new(), true);
@@ -154,9 +154,9 @@ fn reactors_path(post: &DiscordMessage, list: &str) -> String {
 }
 
 /// Returns a post's reactions, by the stored form of the emoji.
-fn reaction_counts(post: &Value) -> Vec<ReactionCount> {
-    let mut all: Vec<ReactionCount> = Vec::new();
-    for one in array_at(post, "reactions").filter_map(parse_reaction_count) {
+fn emoji_counts(post: &Value) -> Vec<EmojiCount> {
+    let mut all: Vec<EmojiCount> = Vec::new();
+    for one in array_at(post, "reactions").filter_map(parse_emoji_count) {
         match all.iter_mut().find(|other| other.emoji == one.emoji) {
             Some(other) => {
                 other.user_lists.extend(one.user_lists);
@@ -168,13 +168,13 @@ fn reaction_counts(post: &Value) -> Vec<ReactionCount> {
     all
 }
 
-fn parse_reaction_count(reaction: &Value) -> Option<ReactionCount> {
+fn parse_emoji_count(reaction: &Value) -> Option<EmojiCount> {
     let emoji = &reaction["emoji"];
     let path = emoji_path(emoji)?;
     let is_super = reaction["count_details"]["burst"].as_u64().is_some_and(|burst| burst > 0);
     let kinds = if is_super { &[0, 1][..] } else { &[0] };
     let lists = kinds.iter().map(|kind| format!("{path}?type={kind}")).collect();
-    Some(ReactionCount {
+    Some(EmojiCount {
         emoji: emoji_name(emoji)?,
         user_lists: lists,
         count: reaction["count"].as_u64()?,
@@ -187,7 +187,7 @@ fn stored_reactors(reacted: Option<&ReactionGroup>) -> Reactors {
 }
 
 /// Whether the emoji and their counts are the same.
-fn is_unchanged(stored: &[ReactionGroup], current_emoji: &[ReactionCount]) -> bool {
+fn is_unchanged(stored: &[ReactionGroup], current_emoji: &[EmojiCount]) -> bool {
     let count = |emoji: &str| stored.iter().find(|it| *it.emoji == *emoji).map(|it| it.users.len());
     stored.len() == current_emoji.len()
         && current_emoji
@@ -209,7 +209,7 @@ mod tests {
         };
         let tea = json!({"emoji": {"id": null, "name": "t"}, "count": 1});
         let current_emoji =
-            reaction_counts(&json!({"reactions": [parrot("7", 2, 1), tea, parrot("8", 1, 0)]}));
+            emoji_counts(&json!({"reactions": [parrot("7", 2, 1), tea, parrot("8", 1, 0)]}));
         let [parrots, tea] = &current_emoji[..] else { panic!() };
         assert_eq!((&*parrots.emoji, parrots.count), (":parrot:", 3));
         assert_eq!(parrots.user_lists, ["parrot:7?type=0", "parrot:7?type=1", "parrot:8?type=0"]);

@@ -11,7 +11,7 @@ use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText {
     let text = normalize_text(text);
     let mut reader =
-        MarkupReader { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
+        MarkdownReader { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
     let mut rest = text.as_str();
     while let Some(at) = rest.find(['<', '`', '\\']) {
         reader.text.push_str(&rest[..at]);
@@ -46,13 +46,13 @@ fn code_length(text: &str) -> usize {
     ticks
 }
 
-struct MarkupReader<'a> {
+struct MarkdownReader<'a> {
     names: &'a NameLookup<'a>,
     text: String,
     mentions: Vec<Mention>,
 }
 
-impl MarkupReader<'_> {
+impl MarkdownReader<'_> {
     fn push_verbatim(&mut self, from: &str, length: usize) -> usize {
         self.text.push_str(&from[..length]);
         length

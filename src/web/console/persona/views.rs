@@ -120,7 +120,7 @@ impl ViewBuilder<'_> {
             return texts::shadow::free(self.language).to_owned();
         }
         let tokens = [&found.judging, &found.speaking].map(|it| it.input_tokens + it.output_tokens);
-        let cost = self.money().told(micros);
+        let cost = self.money().amount(micros);
         texts::shadow::spent(self.language, calls, tokens.iter().sum(), &cost)
     }
 

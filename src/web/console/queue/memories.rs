@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::web::console::health::WaitingMemory;
 use crate::web::console::layout::{TimeView, memory_address};
-use crate::web::console::queue::{PlaceView, Places, WaitingView};
+use crate::web::console::queue::{PlaceLabels, PlaceView, WaitingView};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -22,7 +22,7 @@ pub fn due(memories: &[WaitingMemory], now: f64) -> impl Iterator<Item = &Waitin
     memories.iter().filter(move |memory| memory.in_progress || memory.due <= now)
 }
 
-pub fn waiting(memory: &WaitingMemory, places: &Places, language: Language) -> WaitingView {
+pub fn waiting(memory: &WaitingMemory, places: &PlaceLabels, language: Language) -> WaitingView {
     let WaitingMemory { workspace, scope, channel, thread, term, .. } = memory;
     let channel = channel.as_ref().map_or("", |channel| channel.as_str());
     let thread = thread.as_ref().map_or("", |thread| thread.as_str());
@@ -39,7 +39,7 @@ pub fn waiting(memory: &WaitingMemory, places: &Places, language: Language) -> W
 /// Returns the memories that cannot be made, the longest failing first.
 pub fn unmade(
     memories: &[WaitingMemory],
-    places: &Places,
+    places: &PlaceLabels,
     language: Language,
 ) -> Vec<UnmadeMemory> {
     let failing = memories.iter().filter_map(|memory| Some((memory.failing_since?, memory)));
@@ -63,7 +63,7 @@ fn term(memory: &WaitingMemory, language: Language) -> String {
     }
 }
 
-fn place(memory: &WaitingMemory, places: &Places, language: Language) -> PlaceView {
+fn place(memory: &WaitingMemory, places: &PlaceLabels, language: Language) -> PlaceView {
     let WaitingMemory { workspace, channel, .. } = memory;
     let address = memory_address(workspace, channel.as_ref());
     match channel {

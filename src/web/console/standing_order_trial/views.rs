@@ -191,7 +191,7 @@ impl ViewBuilder<'_> {
     fn spent(&self, found: &StandingOrderTrialResult) -> String {
         let counts = &found.counts;
         let tokens = counts.input_tokens + counts.output_tokens;
-        let cost = self.money().told(counts.cost_micros);
+        let cost = self.money().amount(counts.cost_micros);
         texts::shadow::spent(self.language, counts.calls, tokens, &cost)
     }
 

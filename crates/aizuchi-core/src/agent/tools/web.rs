@@ -42,7 +42,7 @@ pub struct WebSession {
     deadline: Timestamp,
     /// The record that counts each call.
     call: WebCall,
-    sources: Vec<Source>,
+    sources: Vec<ReadPage>,
 }
 
 /// Why a call is not made.
@@ -52,7 +52,7 @@ enum NotCounted {
 }
 
 /// A page that was read.
-struct Source {
+struct ReadPage {
     /// The address as the model requested it.
     requested: String,
     /// The address of the page that was read, after redirects.
@@ -61,12 +61,12 @@ struct Source {
 
 /// The result of a web tool.
 struct WebResult {
-    parts: Vec<Part>,
+    parts: Vec<ResultPart>,
     /// Whether some of it has already been left out.
     is_cut: bool,
 }
 
-enum Part {
+enum ResultPart {
     /// Text that may repeat what the model asked for, so an address does not become known by occurring in it.
     Repeated(String),
     /// Text from the index of a search engine, or from a page.
@@ -106,7 +106,7 @@ impl Toolbox {
 
     /// Names the pages that were read, if the text names none of them.
     pub(in crate::agent) fn sources(&self, text: &str) -> Option<String> {
-        let is_named = |source: &Source| {
+        let is_named = |source: &ReadPage| {
             [&source.requested, &source.address]
                 .iter()
                 .any(|address| text.contains(address.as_str()))
@@ -185,7 +185,7 @@ impl Toolbox {
         };
         let requested = address.to_owned();
         self.known_urls.add(&page.address);
-        self.web.sources.push(Source { requested, address: page.address.clone() });
+        self.web.sources.push(ReadPage { requested, address: page.address.clone() });
         let shown = self.format_page(&page);
         self.show(&shown, tokens_left)
     }
@@ -201,21 +201,21 @@ impl Toolbox {
     fn format_answer(&self, query: &str, answer: &SearchAnswer) -> Option<WebResult> {
         let most = self.web.tools.max_result_characters;
         let query = texts::tools::web_results(self.language, query);
-        let mut parts = vec![Part::Repeated(format!("{query}\n"))];
+        let mut parts = vec![ResultPart::Repeated(format!("{query}\n"))];
         let summary = answer.summary.as_deref().filter(|summary| !summary.trim().is_empty());
         if let Some(summary) = summary {
             let mut quoted = String::new();
             write_quoted(&mut quoted, "", &shorten(summary.trim(), most));
-            parts.push(Part::Repeated(quoted));
+            parts.push(ResultPart::Repeated(quoted));
         }
         let results = answer.results.iter().filter(|result| is_web_address(&result.address));
         let results: Vec<&SearchResult> = results.collect();
         for (result, number) in results.iter().zip(1..) {
             let title = to_single_line(&result.title);
-            parts.push(Part::Repeated(format!("{number}. **{title}**\n")));
+            parts.push(ResultPart::Repeated(format!("{number}. **{title}**\n")));
             let mut found = format!("   <{}>\n", result.address);
             write_quoted(&mut found, "   ", &shorten(result.text.trim(), most));
-            parts.push(Part::Found(found));
+            parts.push(ResultPart::Found(found));
         }
         let has_found = !results.is_empty() || summary.is_some();
         has_found.then_some(WebResult { parts, is_cut: false })
@@ -231,7 +231,7 @@ impl Toolbox {
         let most = self.web.tools.max_page_characters;
         let end = page.text.char_indices().nth(most).map(|(end, _)| end);
         write_quoted(&mut text, "", &page.text[..end.unwrap_or(page.text.len())]);
-        WebResult { parts: vec![Part::Found(text)], is_cut: page.is_cut || end.is_some() }
+        WebResult { parts: vec![ResultPart::Found(text)], is_cut: page.is_cut || end.is_some() }
     }
 
     /// Returns as much of a result as fits. The URLs in the part that the model sees may be read and linked from now
@@ -242,8 +242,8 @@ impl Toolbox {
         for part in &result.parts {
             let start = text.len();
             match part {
-                Part::Repeated(part) => text.push_str(&to_inert_text(part)),
-                Part::Found(part) => {
+                ResultPart::Repeated(part) => text.push_str(&to_inert_text(part)),
+                ResultPart::Found(part) => {
                     text.push_str(&to_inert_text(part));
                     found.push(start..text.len());
                 }

@@ -55,7 +55,7 @@ pub const NAMES: [&str; 34] = [
 ];
 
 /// Returns the features of a decision that is about to be judged.
-pub fn of(input: &GateInput<'_>) -> Vec<f32> {
+pub fn extract(input: &GateInput<'_>) -> Vec<f32> {
     let context = input.context;
     let analysis = ConversationAnalysis::new(context);
     let mut features = Vec::with_capacity(NAMES.len());

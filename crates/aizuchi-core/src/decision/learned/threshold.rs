@@ -35,8 +35,8 @@ impl SkipThreshold {
     pub fn find(scored: &[Scored], miss: f64) -> Option<Self> {
         let mut scored = scored.to_vec();
         scored.sort_by(|one, other| one.score.total_cmp(&other.score));
-        let all = Weights::of(&scored);
-        let yes = Weights::of(scored.iter().filter(|row| row.is_yes));
+        let all = Weights::from_rows(&scored);
+        let yes = Weights::from_rows(scored.iter().filter(|row| row.is_yes));
         let mut below = Below::default();
         let mut found: Option<Self> = None;
         for (index, row) in scored.iter().enumerate() {
@@ -129,7 +129,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn of<'a>(rows: impl IntoIterator<Item = &'a Scored>) -> Self {
+    fn from_rows<'a>(rows: impl IntoIterator<Item = &'a Scored>) -> Self {
         let mut weights = Self::default();
         rows.into_iter().for_each(|row| weights.add(row));
         weights
@@ -159,7 +159,7 @@ mod tests {
 
     /// Whether the bound by yes verdicts alone would allow skipping everything that has no yes, at 2 %.
     fn is_within_by_yes_alone(scored: &[Scored]) -> bool {
-        let yes = Weights::of(scored.iter().filter(|row| row.is_yes));
+        let yes = Weights::from_rows(scored.iter().filter(|row| row.is_yes));
         upper_bound(0.0, yes.effective_count()) <= 0.02
     }
 
@@ -256,7 +256,7 @@ mod tests {
             below
         };
         // No yes in 20 draws that represent 20 moments each: at most 11.4 % of 400, so 45.6 beside 300 above.
-        let yes = Weights::of(&rows(300, 0.9, true, 1.0));
+        let yes = Weights::from_rows(&rows(300, 0.9, true, 1.0));
         let drawn = below(&[rows(20, 0.1, false, 20.0)]);
         assert_eq!((drawn.explored.effective_count(), yes.effective_count()), (20.0, 300.0));
         let bound = bound_missed(drawn, yes);

@@ -40,7 +40,7 @@ impl Trees {
         let total: f64 = rows.iter().map(|row| row.weight).sum();
         let yes: f64 = rows.iter().filter(|row| row.is_yes).map(|row| row.weight).sum();
         let base = ((yes + 0.5) / (total - yes + 0.5)).ln();
-        let table = Table::new(rows);
+        let table = BinnedRows::new(rows);
         let mut scores = vec![base; rows.len()];
         let mut trees = Vec::with_capacity(ROUNDS);
         for _ in 0..ROUNDS {
@@ -72,7 +72,7 @@ impl Node {
 }
 
 /// The rows with their features in bins.
-struct Table<'a> {
+struct BinnedRows<'a> {
     rows: &'a [TrainingRow<'a>],
     /// The thresholds between the bins of each feature.
     cuts: Vec<Vec<f32>>,
@@ -111,7 +111,7 @@ impl Slope {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> BinnedRows<'a> {
     fn new(rows: &'a [TrainingRow<'a>]) -> Self {
         let width = rows.iter().map(|row| row.features.len()).min().unwrap_or(0);
         let cuts: Vec<Vec<f32>> = (0..width).map(|feature| cuts(rows, feature)).collect();

@@ -65,7 +65,7 @@ impl<'a> Answer<'a> {
             Request::News(News::Good) => {
                 texts::builtin::congratulations(language, Name(&self.name))
             }
-            Request::News(News::Bad) if self.tells_of_death() => {
+            Request::News(News::Bad) if self.mentions_death() => {
                 texts::builtin::condolences(language, Name(&self.name))
             }
             Request::News(News::Bad) => texts::builtin::sympathy(language, Name(&self.name)),
@@ -204,7 +204,7 @@ impl<'a> Answer<'a> {
         sentence(language, weekday, &texts::builtin::day(language, date), date.year())
     }
 
-    fn tells_of_death(&self) -> bool {
+    fn mentions_death(&self) -> bool {
         const WORDS: [&str; 7] =
             ["died", "death", "passed away", "funeral", "亡くな", "死に", "死ん"];
         holds_any(&normalize(&self.message.text), &WORDS)

@@ -49,11 +49,11 @@ impl QuestionKind {
 
     /// Whether a text on the subject states what is asked for. Whether it names a person also depends on the
     /// question.
-    pub fn is_told_by(self, text: &str) -> bool {
+    pub fn is_answered_by(self, text: &str) -> bool {
         match self {
-            QuestionKind::Time => tells_time(text),
-            QuestionKind::Amount => tells_amount(text),
-            QuestionKind::Place => tells_place(text),
+            QuestionKind::Time => states_time(text),
+            QuestionKind::Amount => states_amount(text),
+            QuestionKind::Place => names_place(text),
             QuestionKind::Reason => holds_any(&normalize(text), List::Reasons.phrases()),
             QuestionKind::Person | QuestionKind::Way | QuestionKind::Other => true,
         }
@@ -73,7 +73,7 @@ pub fn asks_who(question: &str) -> bool {
 }
 
 /// Whether a text names a time or a day: "at 3", "15:30", "two hours", 「15時」, but not "3000 euros".
-fn tells_time(text: &str) -> bool {
+fn states_time(text: &str) -> bool {
     const BEFORE: [&str; 11] =
         ["at", "by", "until", "till", "from", "around", "before", "after", "since", "past", "half"];
     const AMOUNTS: [&str; 12] = [
@@ -116,7 +116,7 @@ fn tells_time(text: &str) -> bool {
 }
 
 /// Whether a text states a number that is neither a date nor a time of day.
-fn tells_amount(text: &str) -> bool {
+fn states_amount(text: &str) -> bool {
     const CLOCK: [&str; 11] = ["月", "日", "時", ":", "/", "am", "pm", "th", "st", "nd", "rd"];
     let lower = normalize(text);
     let begins_number = |(at, character): &(usize, char)| {
@@ -135,7 +135,7 @@ fn tells_amount(text: &str) -> bool {
 }
 
 /// Whether a text names a place: "on the shelf", 「棚の上」, but not "on Friday".
-fn tells_place(text: &str) -> bool {
+fn names_place(text: &str) -> bool {
     const BEFORE: [&str; 17] = [
         "in", "on", "at", "under", "behind", "near", "inside", "beside", "above", "below", "by",
         "from", "into", "to", "with", "has", "have",
@@ -159,7 +159,7 @@ fn tells_place(text: &str) -> bool {
 }
 
 /// Whether a text is about its author, or about a person whom the question does not name.
-pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> bool {
+pub fn is_about_somebody(text: &str, question: &str, user_names: &[&str]) -> bool {
     let (lower, asked) = (normalize(text), normalize(question));
     let names_other = || {
         user_names
@@ -238,7 +238,7 @@ pub fn person_asked_about(question: &str) -> Option<String> {
 }
 
 /// Whether a text says who a person is: "Sara is our designer", 「佐藤さんは新しい人です」.
-pub fn tells_who_is(person: &str, text: &str) -> bool {
+pub fn says_who_is(person: &str, text: &str) -> bool {
     const ENDINGS: [&str; 7] = ["です", "ですよ", "だよ", "でした", "である", "だ", "の人"];
     let (lower, person) = (normalize(text), person.to_lowercase());
     let behind = |form: &str| lower.split_once(&format!("{person}{form}")).map(|it| it.1);
@@ -281,7 +281,7 @@ mod tests {
             ("what is it?", "a pump", true),
         ] {
             assert_eq!(
-                QuestionKind::from_question(question).is_told_by(text),
+                QuestionKind::from_question(question).is_answered_by(text),
                 expected,
                 "{question} {text}"
             );
@@ -295,10 +295,10 @@ mod tests {
         assert_eq!(person_asked_about("who is on call?"), None);
         assert_eq!(person_asked_about("送別会は誰の？"), None);
         assert_eq!(person_asked_about("君って誰が作ったの？"), None);
-        assert!(tells_who_is("sara", "Sara is our designer"));
-        assert!(!tells_who_is("sara", "Sara came late"));
-        assert!(!tells_who_is("Sara", "for Sara's birthday"));
-        assert!(tells_who_is("佐藤さん", "佐藤さんは新しいデザイナーです"));
-        assert!(!tells_who_is("佐藤さん", "佐藤さんは明日休みます"));
+        assert!(says_who_is("sara", "Sara is our designer"));
+        assert!(!says_who_is("sara", "Sara came late"));
+        assert!(!says_who_is("Sara", "for Sara's birthday"));
+        assert!(says_who_is("佐藤さん", "佐藤さんは新しいデザイナーです"));
+        assert!(!says_who_is("佐藤さん", "佐藤さんは明日休みます"));
     }
 }

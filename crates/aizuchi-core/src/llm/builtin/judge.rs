@@ -56,11 +56,11 @@ pub fn judge(prompt: &Prompt) -> String {
             })
         }
         Err((nothing, question)) => {
-            let nod = find_nod(prompt);
-            let about = nod.map(|(message, _)| message).or(question);
+            let acknowledgment = find_acknowledgment(prompt);
+            let about = acknowledgment.map(|(message, _)| message).or(question);
             let about = about.map(|message| prompt.speakers.message_label(message));
-            let reason = match nod {
-                Some((_, nod)) => nod.reason(language),
+            let reason = match acknowledgment {
+                Some((_, acknowledgment)) => acknowledgment.reason(language),
                 None => nothing.reason(language),
             };
             json!({
@@ -71,7 +71,7 @@ pub fn judge(prompt: &Prompt) -> String {
                 "about": about,
                 // Judging the state of a conversation is beyond keywords.
                 "conversation_state": "active",
-                "reaction": nod.map(|(_, nod)| nod.emoji()),
+                "reaction": acknowledgment.map(|(_, acknowledgment)| acknowledgment.emoji()),
             })
         }
     };
@@ -96,44 +96,45 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
         && !asks_back(message, &analysis)
         && is_fresh(message, prompt);
     let quotes = is_candidate.then(|| Quotes::new(prompt, message))?;
-    quotes.tells_plainly(&message.text).then_some(&**message)
+    quotes.answers_plainly(&message.text).then_some(&**message)
 }
 
 /// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
 /// emoji.
-fn find_nod(prompt: &Prompt) -> Option<(&Message, Nod)> {
+fn find_acknowledgment(prompt: &Prompt) -> Option<(&Message, Acknowledgment)> {
     let message = prompt.context.newest_human_message()?;
     let greets = || greets(&message.text) && !is_in_talk(message, &prompt.context);
-    let nod = match News::find(&message.text) {
-        Some(news) => Nod::News(news),
-        None if greets() => Nod::Greeting,
+    let acknowledgment = match News::find(&message.text) {
+        Some(news) => Acknowledgment::News(news),
+        None if greets() => Acknowledgment::Greeting,
         None => return None,
     };
-    let is_allowed = prompt.judge_options.reactions.iter().any(|emoji| emoji == nod.emoji());
-    (is_allowed && !message.is_addressed()).then_some((&**message, nod))
+    let is_allowed =
+        prompt.judge_options.reactions.iter().any(|emoji| emoji == acknowledgment.emoji());
+    (is_allowed && !message.is_addressed()).then_some((&**message, acknowledgment))
 }
 
 /// What the mind reacts to with an emoji instead of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nod {
+enum Acknowledgment {
     News(News),
     /// A greeting that no one else returns.
     Greeting,
 }
 
-impl Nod {
+impl Acknowledgment {
     fn emoji(self) -> &'static str {
         match self {
-            Nod::News(news) => news.emoji(),
-            Nod::Greeting => LAUGH,
+            Acknowledgment::News(news) => news.emoji(),
+            Acknowledgment::Greeting => LAUGH,
         }
     }
 
     fn reason(self, language: Language) -> &'static str {
         match self {
-            Nod::News(News::Good) => texts::builtin::good_news(language),
-            Nod::News(News::Bad) => texts::builtin::bad_news(language),
-            Nod::Greeting => texts::builtin::greeting(language),
+            Acknowledgment::News(News::Good) => texts::builtin::good_news(language),
+            Acknowledgment::News(News::Bad) => texts::builtin::bad_news(language),
+            Acknowledgment::Greeting => texts::builtin::greeting(language),
         }
     }
 }
@@ -143,7 +144,7 @@ impl Nod {
 enum NoOpenQuestion {
     Ended,
     /// The mind has already passed the question on.
-    Told,
+    PassedOn,
     /// The question was asked too long ago.
     Old,
     Answered,
@@ -158,7 +159,7 @@ impl NoOpenQuestion {
     fn reason(self, language: Language) -> &'static str {
         match self {
             NoOpenQuestion::Ended => texts::builtin::conversation_ended(language),
-            NoOpenQuestion::Told => texts::builtin::question_told(language),
+            NoOpenQuestion::PassedOn => texts::builtin::question_passed_on(language),
             NoOpenQuestion::Old => texts::builtin::question_old(language),
             NoOpenQuestion::Answered => texts::builtin::question_answered(language),
             NoOpenQuestion::Directed => texts::builtin::question_directed(language),
@@ -192,14 +193,14 @@ fn find_open_question(
             && !is_answered_at_once(question.message, &analysis, context)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
-    let untold: Vec<&Message> = open
+    let remaining: Vec<&Message> = open
         .iter()
         .map(|question| &**question.message)
-        .filter(|it| is_fresh(it) && !has_told(context, it))
+        .filter(|it| is_fresh(it) && !has_passed_on(context, it))
         .collect();
     // If there are several, prefer one that the mind can help with.
-    let helped = || untold.iter().rfind(|it| helps(it)).filter(|_| untold.len() > 1);
-    if let Some(question) = helped().or(untold.last()) {
+    let helped = || remaining.iter().rfind(|it| helps(it)).filter(|_| remaining.len() > 1);
+    if let Some(question) = helped().or(remaining.last()) {
         return Ok(question);
     }
     let newest = analysis.questions().last().filter(|it| is_fresh(it.message));
@@ -224,8 +225,8 @@ fn no_open_question<'c>(
         question.id == newest.id || analysis.belonging(newest, question) >= BELONGS
     };
     if let Some(question) = open.iter().rfind(|question| is_about(question.message)) {
-        let nothing = match has_told(context, question.message) {
-            true => NoOpenQuestion::Told,
+        let nothing = match has_passed_on(context, question.message) {
+            true => NoOpenQuestion::PassedOn,
             false => NoOpenQuestion::Old,
         };
         return (nothing, Some(question.message));
@@ -273,14 +274,14 @@ fn no_open_question<'c>(
 }
 
 /// With this few recent writers, the next message of another user most probably answers.
-const SMALL_ROOM: usize = 3;
-const ROOM_MESSAGES: usize = 12;
+const FEW_WRITERS: usize = 3;
+const NEAR_MESSAGES: usize = 12;
 /// Users whose messages are further apart than this are not talking to each other.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// A message that begins something new with at least this probability answers nothing.
 const EVIDENTLY_NEW: f32 = 0.9;
 
-/// Whether another user spoke right after a question in a small room, to no one else, and the asker has not asked
+/// Whether another user spoke right after a question among few writers, to no one else, and the asker has not asked
 /// again. The structure may disagree, but speaking to everyone requires more certainty.
 fn is_answered_at_once(
     question: &Message,
@@ -291,10 +292,10 @@ fn is_answered_at_once(
     let Some(at) = messages.iter().position(|message| message.id == question.id) else {
         return false;
     };
-    let near = &messages[at.saturating_sub(ROOM_MESSAGES)..messages.len().min(at + ROOM_MESSAGES)];
+    let near = &messages[at.saturating_sub(NEAR_MESSAGES)..messages.len().min(at + NEAR_MESSAGES)];
     let near = near.iter().filter(|message| message.is_human());
     let users: BTreeSet<&UserId> = near.map(|message| &message.author.id).collect();
-    let Some(answer) = first_other(question, context).filter(|_| users.len() <= SMALL_ROOM) else {
+    let Some(answer) = first_other(question, context).filter(|_| users.len() <= FEW_WRITERS) else {
         return false;
     };
     let cues = analysis.cues(answer);
@@ -354,7 +355,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// Whether the mind has passed on a question. Once is enough, however long no one answers.
-fn has_told(context: &Context, question: &Message) -> bool {
+fn has_passed_on(context: &Context, question: &Message) -> bool {
     let quote = truncate_quote(&to_single_line(&question.text));
     let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
     let mut is_next = true;
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_told_of_a_question_once() {
+    fn the_channel_is_told_of_a_question_once() {
         let long = "does anyone know which glaze is safe for cups? ".repeat(6);
         for text in ["does anyone know which glaze is safe for cups?", long.trim()] {
             let quote = truncate_quote(text);
@@ -440,7 +441,7 @@ mod tests {
             let question = ("ida", text);
             let told_of = |texts: &[(&str, &str)], number: usize| {
                 let context = context(texts);
-                has_told(&context, &context.target_messages()[number])
+                has_passed_on(&context, &context.target_messages()[number])
             };
             assert!(told_of(&[question, ("Aizuchi", &told), ("otto", "hm")], 0), "{text}");
             let unknown = texts::builtin::unknown_here(Language::En, Name("ida"));
@@ -465,7 +466,7 @@ mod tests {
             };
             let told = |messages: &[(&str, &str)], number: usize| {
                 let context = context(messages);
-                has_told(&context, &context.target_messages()[number])
+                has_passed_on(&context, &context.target_messages()[number])
             };
             let (helped, other) = (offer("ida"), offer("otto"));
             let more = ("ida", "I have read the label");

@@ -9,7 +9,7 @@ use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
 use crate::llm::builtin::answer::Answer;
-use crate::llm::builtin::asked::{QuestionKind, person_asked_about, tells_of_somebody};
+use crate::llm::builtin::asked::{QuestionKind, is_about_somebody, person_asked_about};
 use crate::llm::builtin::days;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
@@ -156,7 +156,7 @@ impl<'a> Answer<'a> {
         let known = quotes.nearest_of_themselves(question, self.asker);
         let known = known.or_else(|| quotes.nearest_of_all(question));
         let known = known.or_else(|| quotes.nearest_following(question, earlier?));
-        Some(quotes.tell(&known?, self.asker))
+        Some(quotes.describe(&known?, self.asker))
     }
 
     /// The question that this one follows up on: "and when is it?".
@@ -183,7 +183,7 @@ impl<'a> Answer<'a> {
                 let zone = self.prompt.now.time_zone().clone();
                 let written = known.newest.message.at.to_zoned(zone).date();
                 let date = days::named_day(&known.newest.text, written)?;
-                (date, quotes.tell(&known, self.asker))
+                (date, quotes.describe(&known, self.asker))
             }
         };
         let left = today.until(date).ok()?.get_days();
@@ -207,7 +207,7 @@ impl<'a> Answer<'a> {
         let named = || quotes.last_words_of(question, self.asker);
         let related = quotes.related(question, earlier).or_else(named);
         // What was just quoted is no news.
-        let has_told = |quote: &Quote<'_>| {
+        let has_quoted = |quote: &Quote<'_>| {
             self.own_messages().next_back().is_some_and(|last| last.text.contains(&quote.text))
         };
         let none = match person_asked_about(question) {
@@ -216,7 +216,7 @@ impl<'a> Answer<'a> {
             // A subject that no one has talked about is unknown here.
             None => self.not_found(),
         };
-        match related.filter(|quote| !has_told(quote)) {
+        match related.filter(|quote| !has_quoted(quote)) {
             Some(quote) => {
                 let quoted = quotes.sentence(quote, self.asker);
                 texts::builtin::perhaps_related(language, Name(&self.name), &quoted)
@@ -362,7 +362,7 @@ impl<'a> Answer<'a> {
         let none = texts::builtin::no_opinion(language, Name(&self.name));
         match quotes.nearest(&without_call(&self.message.text, &self.prompt.persona.name)) {
             Some(known) => {
-                texts::builtin::but_known(language, &none, &quotes.tell(&known, self.asker))
+                texts::builtin::but_known(language, &none, &quotes.describe(&known, self.asker))
             }
             None => none,
         }
@@ -393,8 +393,8 @@ fn seems_to_answer(text: &str, question: &str) -> bool {
         .union(Cues::SHORT);
     let tells = match QuestionKind::from_question(question) {
         QuestionKind::Other | QuestionKind::Way => false,
-        QuestionKind::Person => tells_of_somebody(text, question, &[]),
-        asked => asked.is_told_by(text),
+        QuestionKind::Person => is_about_somebody(text, question, &[]),
+        asked => asked.is_answered_by(text),
     };
     tells
         || Cues::from_text(text).intersects(ANSWERS)

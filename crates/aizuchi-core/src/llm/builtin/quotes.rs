@@ -161,8 +161,8 @@ impl<'a> Quotes<'a> {
     }
 
     /// Whether what others said answers this so plainly that it is worth saying unasked.
-    pub fn tells_plainly(&self, question: &str) -> bool {
-        Question::new(question, &self.user_names).is_plainly_told(&self.quotes)
+    pub fn answers_plainly(&self, question: &str) -> bool {
+        Question::new(question, &self.user_names).is_plainly_answered(&self.quotes)
     }
 
     /// All quotes, oldest first.
@@ -291,8 +291,8 @@ impl<'a> Quotes<'a> {
         newest
     }
 
-    /// Tells the answer, the newest version first if it has changed.
-    pub fn tell(&self, answer: &BestAnswer<'_, '_>, asker: &UserId) -> String {
+    /// Describes the answer, the newest version first if it has changed.
+    pub fn describe(&self, answer: &BestAnswer<'_, '_>, asker: &UserId) -> String {
         let newest = self.sentence(answer.newest, asker);
         let Some(before) = answer.before else { return newest };
         let (language, when) = (self.language, self.when(before));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 
 use crate::llm::builtin::asked::{
-    QuestionKind, person_asked_about, tells_of_somebody, tells_who_is,
+    QuestionKind, is_about_somebody, person_asked_about, says_who_is,
 };
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::List;
@@ -69,14 +69,14 @@ impl<'a> Question<'a> {
                 let is_as_good = is_told(quote) || !is_told(statements[other]);
                 *share > known || (*share == known && is_as_good)
             });
-            if *share > MIN_SHARE && is_better && self.is_told_by(quote) {
+            if *share > MIN_SHARE && is_better && self.is_answered_by(quote) {
                 best = Some((*share, index));
             }
         }
         let (share, index) = best?;
         let best = statements[index];
         let says_anew = |(later, (has, quote)): &(usize, &(f64, &Quote<'_>))| {
-            let changes = changes(&quote.text) && self.is_told_by(quote);
+            let changes = changes(&quote.text) && self.is_answered_by(quote);
             // "It moved to Friday" right after it contains no word of this subject, nor of another one.
             let is_about_another = || {
                 let others = statements.iter().filter(|other| {
@@ -97,7 +97,7 @@ impl<'a> Question<'a> {
             let is_same = *has >= share || (changes && *has > MIN_SHARE);
             goes_on()
                 || (is_same
-                    && (changes || self.asks_for_time() && self.asked.is_told_by(&quote.text)))
+                    && (changes || self.asks_for_time() && self.asked.is_answered_by(&quote.text)))
         };
         let later = ranked.iter().enumerate().skip(index + 1).rfind(says_anew);
         let earlier = || {
@@ -128,16 +128,16 @@ impl<'a> Question<'a> {
 
     /// Whether a quote answers the question so plainly that it is worth saying unasked in the middle of a talk: it
     /// was told to the mind, or it has all words of the question and the time or the place that is asked for.
-    pub fn is_plainly_told(&self, quotes: &[Quote<'_>]) -> bool {
+    pub fn is_plainly_answered(&self, quotes: &[Quote<'_>]) -> bool {
         const ALL: f64 = 0.99;
         let statements: Vec<&Quote<'_>> = quotes.iter().filter(|it| !asks(&it.text)).collect();
         rank(&self.topic, &statements).iter().any(|(share, quote)| match quote.kind {
             QuoteKind::Kept | QuoteKind::Told => {
-                *share > MIN_SHARE && self.asked.is_told_by(&quote.text)
+                *share > MIN_SHARE && self.asked.is_answered_by(&quote.text)
             }
             QuoteKind::Said => {
                 let is_plain = matches!(self.asked, QuestionKind::Time | QuestionKind::Place);
-                *share > ALL && is_plain && self.asked.is_told_by(&quote.text)
+                *share > ALL && is_plain && self.asked.is_answered_by(&quote.text)
             }
         })
     }
@@ -156,7 +156,7 @@ impl<'a> Question<'a> {
             | QuestionKind::Person
             | QuestionKind::Place
             | QuestionKind::Reason => {
-                self.asked.is_told_by(&known.text) || known.question.is_some()
+                self.asked.is_answered_by(&known.text) || known.question.is_some()
             }
             QuestionKind::Way | QuestionKind::Other => {
                 known.kind != QuoteKind::Said || shared() >= FEWEST
@@ -170,21 +170,21 @@ impl<'a> Question<'a> {
 
     /// Whether a message states what is asked for, judging by its form. What was told to the mind is accepted as it
     /// is.
-    fn is_told_by(&self, quote: &Quote<'_>) -> bool {
+    fn is_answered_by(&self, quote: &Quote<'_>) -> bool {
         match (self.asked, &quote.question) {
             _ if quote.kind != QuoteKind::Said => true,
-            (QuestionKind::Time, Some(_)) => self.asked.is_told_by(&quote.text),
+            (QuestionKind::Time, Some(_)) => self.asked.is_answered_by(&quote.text),
             // "The machine is fixed" right after "whose umbrella is it?" is no answer, "Bob" is.
             (QuestionKind::Person, Some(_)) => {
-                tells_of_somebody(&quote.text, self.text, self.user_names)
+                is_about_somebody(&quote.text, self.text, self.user_names)
                     || Cues::from_text(&quote.text).contains(Cues::SHORT)
             }
             (_, Some(_)) => true,
             (QuestionKind::Person, None) => match person_asked_about(self.text) {
-                Some(person) => tells_who_is(&person, &quote.text),
-                None => tells_of_somebody(&quote.text, self.text, self.user_names),
+                Some(person) => says_who_is(&person, &quote.text),
+                None => is_about_somebody(&quote.text, self.text, self.user_names),
             },
-            (asked, None) => asked.is_told_by(&quote.text),
+            (asked, None) => asked.is_answered_by(&quote.text),
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn reply(prompt: &Prompt) -> LlmResponse {
     }
     if let [(message, request)] = &requests[..]
         && cannot_open(prompt, message).is_none()
-        && let Some(emoji) = nod(request, &Answer::new(prompt, message))
+        && let Some(emoji) = emoji_reply(request, &Answer::new(prompt, message))
     {
         return response(emoji.to_owned());
     }
@@ -59,7 +59,7 @@ fn response(text: String) -> LlmResponse {
 }
 
 /// The emoji that says more than words would, if the channel allows it.
-fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
+fn emoji_reply(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
     let emoji = match request {
         // The mind explains only once why it says so little. A user who corrects something wants a confirmation.
         Request::Statement if answer.has_explained_itself() && !changes(&answer.message.text) => {
@@ -100,7 +100,7 @@ fn help_unasked(prompt: &Prompt) -> LlmResponse {
     if has_quoted_lately(known.newest, &prompt.context) {
         return LlmResponse::silent(texts::builtin::quoted_lately(language));
     }
-    let known = quotes.tell(&known, &message.author.id);
+    let known = quotes.describe(&known, &message.author.id);
     let name = to_single_line(prompt.context.display_name(&message.author.id));
     response(texts::builtin::perhaps_this_helps(language, Name(&name), &known))
 }

@@ -96,7 +96,7 @@ impl Request {
         if let Some(topic) = find_topic(&lower)
             && (!asks || topic.is_asked())
             // "My number is 4480 now, forget the old one" is a statement.
-            && (topic != Topic::ForgetOne || !tells_change_first(&lower))
+            && (topic != Topic::ForgetOne || !states_change_first(&lower))
         {
             return Request::Topic(topic);
         }
@@ -236,7 +236,7 @@ fn find_said<'a>(lower: &str, user_names: impl Iterator<Item = &'a str>) -> Opti
 
 /// Whether a text states a change before the order: "My number is 4480 now, forget the old one", but not "actually,
 /// forget what I said".
-fn tells_change_first(lower: &str) -> bool {
+fn states_change_first(lower: &str) -> bool {
     let order = ["forget", "忘れて"].iter().filter_map(|word| lower.find(word)).min();
     let told = order.and_then(|at| lower[..at].rsplit_once([',', '.', ';', '、', '。']));
     told.is_some_and(|(told, _)| changes(told) && content_words(told).len() > 1)

@@ -38,20 +38,20 @@ const PARTICLES: [&str; 20] = [
 const SHORTEST_KANA: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Script {
+enum WordScript {
     Latin,
     Katakana,
     Hiragana,
     Other,
 }
 
-impl Script {
+impl WordScript {
     fn from_character(character: char) -> Self {
         match character {
-            character if character.is_ascii_alphanumeric() => Script::Latin,
-            'ァ'..='ヺ' | 'ー' => Script::Katakana,
-            'ぁ'..='ゖ' => Script::Hiragana,
-            _ => Script::Other,
+            character if character.is_ascii_alphanumeric() => WordScript::Latin,
+            'ァ'..='ヺ' | 'ー' => WordScript::Katakana,
+            'ぁ'..='ゖ' => WordScript::Hiragana,
+            _ => WordScript::Other,
         }
     }
 }
@@ -72,7 +72,7 @@ pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String
 /// The text with each unknown Latin word replaced by a known one that differs by one typo.
 pub fn corrected(text: &str, known: &BTreeSet<&str>) -> String {
     let replaced = runs(text).into_iter().map(|(script, run)| match script {
-        Script::Latin if !known.contains(run) && !COMMON.contains(&run) => {
+        WordScript::Latin if !known.contains(run) && !COMMON.contains(&run) => {
             let common = COMMON.iter().find(|common| is_swapped(run, common));
             let meant = || known.iter().find(|other| is_mistyped(run, other));
             common.or_else(meant).copied().unwrap_or(run)
@@ -89,17 +89,17 @@ pub fn faint_words(text: &str) -> BTreeSet<String> {
         "am", "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "im", "in", "is", "it",
         "ll", "me", "my", "no", "of", "ok", "on", "or", "re", "so", "to", "up", "us", "ve", "we",
     ];
-    let mut before = Script::Other;
+    let mut before = WordScript::Other;
     let mut found = BTreeSet::new();
     let mut follows_kanji = false;
     for (script, run) in runs(text) {
         match script {
-            Script::Latin if run.len() == 2 && !SMALL.contains(&&*run.to_lowercase()) => {
+            WordScript::Latin if run.len() == 2 && !SMALL.contains(&&*run.to_lowercase()) => {
                 found.insert(run.to_lowercase());
             }
             // After another word, hiragana begins with its ending or a particle.
-            Script::Hiragana => {
-                found.extend(kana_word(run, follows_kanji || before == Script::Katakana));
+            WordScript::Hiragana => {
+                found.extend(kana_word(run, follows_kanji || before == WordScript::Katakana));
             }
             _ => {}
         }
@@ -134,8 +134,8 @@ fn kana_word(run: &str, follows_word: bool) -> Vec<String> {
 
 fn to_katakana(character: char) -> char {
     const OFFSET: u32 = 'ア' as u32 - 'あ' as u32;
-    match Script::from_character(character) {
-        Script::Hiragana => char::from_u32(character as u32 + OFFSET).unwrap_or(character),
+    match WordScript::from_character(character) {
+        WordScript::Hiragana => char::from_u32(character as u32 + OFFSET).unwrap_or(character),
         _ => character,
     }
 }
@@ -146,20 +146,20 @@ fn is_kanji(character: char) -> bool {
 
 fn words(text: &str) -> Vec<String> {
     let words = runs(text).into_iter().filter(|(script, _)| {
-        matches!(script, Script::Latin | Script::Katakana | Script::Hiragana)
+        matches!(script, WordScript::Latin | WordScript::Katakana | WordScript::Hiragana)
     });
     words.map(|(_, run)| run.to_lowercase()).collect()
 }
 
 /// Splits a text into the longest runs in one script.
-fn runs(text: &str) -> Vec<(Script, &str)> {
-    let mut runs: Vec<(Script, &str)> = Vec::new();
+fn runs(text: &str) -> Vec<(WordScript, &str)> {
+    let mut runs: Vec<(WordScript, &str)> = Vec::new();
     let mut start = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
-        let script = Script::from_character(character);
+        let script = WordScript::from_character(character);
         let next = characters.peek();
-        if next.is_none_or(|(_, next)| Script::from_character(*next) != script) {
+        if next.is_none_or(|(_, next)| WordScript::from_character(*next) != script) {
             let end = at + character.len_utf8();
             runs.push((script, &text[start..end]));
             start = end;
@@ -169,32 +169,33 @@ fn runs(text: &str) -> Vec<(Script, &str)> {
 }
 
 /// The known word that an unknown one stands for.
-fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<String> {
-    let of = |wanted: Script| {
-        known
-            .iter()
-            .filter(move |other| other.chars().next().map(Script::from_character) == Some(wanted))
+fn stand_in(script: WordScript, word: &str, known: &BTreeSet<String>) -> Option<String> {
+    let of = |wanted: WordScript| {
+        known.iter().filter(move |other| {
+            other.chars().next().map(WordScript::from_character) == Some(wanted)
+        })
     };
-    let spoken = |script: Script| {
+    let spoken = |script: WordScript| {
         let heard = sounds(word);
         let mut others = of(script);
         (heard.len() >= FEWEST_SOUNDS).then(|| others.find(|other| sounds(other) == heard))?
     };
     match script {
-        Script::Latin if COMMON.contains(&word) => None,
-        Script::Latin => {
+        WordScript::Latin if COMMON.contains(&word) => None,
+        WordScript::Latin => {
             let (first, root) = (word.chars().next(), stem(word.to_owned()));
-            let mut candidates = of(Script::Latin).filter(|other| other.chars().next() == first);
+            let mut candidates =
+                of(WordScript::Latin).filter(|other| other.chars().next() == first);
             if candidates.any(|other| stem(other.clone()) == root) {
                 return None;
             }
             let common = COMMON.iter().find(|common| is_swapped(word, common));
-            let meant = || of(Script::Latin).find(|other| is_mistyped(word, other));
-            let other = || meant().or_else(|| spoken(Script::Katakana)).cloned();
+            let meant = || of(WordScript::Latin).find(|other| is_mistyped(word, other));
+            let other = || meant().or_else(|| spoken(WordScript::Katakana)).cloned();
             common.map(|common| (*common).to_owned()).or_else(other)
         }
-        Script::Katakana => spoken(Script::Latin).cloned(),
-        Script::Hiragana | Script::Other => None,
+        WordScript::Katakana => spoken(WordScript::Latin).cloned(),
+        WordScript::Hiragana | WordScript::Other => None,
     }
 }
 

@@ -37,7 +37,7 @@ const RESPONSE_HEADERS: [&str; 3] = ["content-type", "retry-after", "retry-after
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of open connections that have not presented the secret. Other processes on this machine may
 /// have made them.
-const MAX_STRANGERS: usize = 8;
+const MAX_UNAUTHENTICATED: usize = 8;
 
 pub struct Relay {
     listener: TcpListener,
@@ -48,12 +48,12 @@ pub struct Relay {
     /// The changes to the request before it is forwarded.
     changes: RequestChanges,
     transfer: Mutex<Transfer>,
-    strangers: Mutex<Strangers>,
+    unauthenticated: Mutex<UnauthenticatedConnections>,
 }
 
 /// The connections that have not presented the secret, with the tokens that close them, oldest first.
 #[derive(Default)]
-struct Strangers {
+struct UnauthenticatedConnections {
     by_number: BTreeMap<u64, CancellationToken>,
     last_number: u64,
 }
@@ -86,7 +86,7 @@ impl Relay {
             base,
             changes,
             transfer: Mutex::default(),
-            strangers: Mutex::default(),
+            unauthenticated: Mutex::default(),
         })
     }
 
@@ -130,14 +130,14 @@ impl Relay {
     }
 
     async fn serve_connection(&self, http: &Client, stream: TcpStream) {
-        let (number, must_close) = self.strangers.lock().admit();
+        let (number, must_close) = self.unauthenticated.lock().admit();
         let service = service_fn(|request| self.answer(http, number, request));
         let mut server = http1::Builder::new();
         let server = server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
         let served = server.serve_connection(TokioIo::new(stream), service);
         // A broken connection surfaces as an error of the call.
         let _ = must_close.run_until_cancelled(served).await;
-        self.strangers.lock().by_number.remove(&number);
+        self.unauthenticated.lock().by_number.remove(&number);
     }
 
     async fn answer(
@@ -149,7 +149,7 @@ impl Relay {
         let Some(url) = self.provider_url(&request) else {
             return Ok(empty_response(StatusCode::NOT_FOUND));
         };
-        self.strangers.lock().by_number.remove(&connection);
+        self.unauthenticated.lock().by_number.remove(&connection);
         let response = self.forward(http, url, request).await;
         Ok(response.unwrap_or_else(|failure| {
             self.transfer.lock().failure = Some(failure);
@@ -203,13 +203,13 @@ impl Relay {
     }
 }
 
-impl Strangers {
+impl UnauthenticatedConnections {
     /// Returns a number for a new connection, and the token that closes it when it has to make room.
     fn admit(&mut self) -> (u64, CancellationToken) {
         let must_close = CancellationToken::new();
         self.last_number += 1;
         self.by_number.insert(self.last_number, must_close.clone());
-        if self.by_number.len() > MAX_STRANGERS
+        if self.by_number.len() > MAX_UNAUTHENTICATED
             && let Some((_, oldest)) = self.by_number.pop_first()
         {
             oldest.cancel();
@@ -266,7 +266,7 @@ mod tests {
         let address = relay.listener.local_addr().unwrap();
         let endpoint = relay.endpoint().unwrap();
         let mut silent = Vec::new();
-        for _ in 0..2 * MAX_STRANGERS {
+        for _ in 0..2 * MAX_UNAUTHENTICATED {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(b"POST / HTTP/1.1\r\nHost: ").await.unwrap();
             silent.push(stream);

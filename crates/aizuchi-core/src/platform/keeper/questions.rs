@@ -26,7 +26,7 @@ enum SentQuestion {
 
 /// The result of an attempt to ask.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Attempt {
+enum QuestionAttempt {
     Done,
     /// The platform does not accept questions now.
     Failed,
@@ -52,8 +52,8 @@ impl Keepers {
         let attempt = self.find_sent(chat, place, record, &requests).await?;
         self.settle(chat, place, record, &requests).await?;
         match attempt {
-            Attempt::Done => self.ask(chat, place, record, &requests).await,
-            Attempt::Failed => Ok(()),
+            QuestionAttempt::Done => self.ask(chat, place, record, &requests).await,
+            QuestionAttempt::Failed => Ok(()),
         }
     }
 
@@ -65,8 +65,8 @@ impl Keepers {
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
         requests: &[KeeperRequest],
-    ) -> Result<Attempt, StoreError> {
-        let mut attempt = Attempt::Done;
+    ) -> Result<QuestionAttempt, StoreError> {
+        let mut attempt = QuestionAttempt::Done;
         let sent: Vec<AskedQuestion> =
             record.asked.iter().filter(|asked| asked.sending.is_some()).cloned().collect();
         for asked in sent {
@@ -78,7 +78,7 @@ impl Keepers {
                     let request = requests.iter().find(|request| request.id == id);
                     let keeper = request.and_then(|request| self.keeper_of(workspace, request));
                     if let (Some(request), Some(keeper)) = (request, keeper) {
-                        if attempt == Attempt::Done {
+                        if attempt == QuestionAttempt::Done {
                             let asking = (request, &keeper);
                             attempt = self.send(chat, (workspace, kind), record, asking).await?;
                         }
@@ -103,7 +103,7 @@ impl Keepers {
         };
         let Some(since) = since else { return SentQuestion::NotAsked };
         // The request may be in progress.
-        if self.inbox.clock.now() < *since + chat.tell_settles_after() {
+        if self.inbox.clock.now() < *since + chat.delivery_timeout() {
             return SentQuestion::Unknown;
         }
         let subject = kind.subject(asked.id);
@@ -184,7 +184,9 @@ impl Keepers {
         for request in new {
             if let Some(keeper) = self.keeper_of(workspace, request) {
                 let asking = (request, &keeper);
-                if self.send(chat, (workspace, kind), record, asking).await? == Attempt::Failed {
+                if self.send(chat, (workspace, kind), record, asking).await?
+                    == QuestionAttempt::Failed
+                {
                     return Ok(());
                 }
             }
@@ -207,8 +209,8 @@ impl Keepers {
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
         (request, keeper): (&KeeperRequest, &UserId),
-    ) -> Result<Attempt, StoreError> {
-        let Some(open) = &request.open else { return Ok(Attempt::Done) };
+    ) -> Result<QuestionAttempt, StoreError> {
+        let Some(open) = &request.open else { return Ok(QuestionAttempt::Done) };
         let (clock, about) = (&self.inbox.clock, &request.about);
         let question = self.question(workspace, open).await?;
         let sending = |since| Some(SendingQuestion { keeper: keeper.clone(), since });
@@ -224,12 +226,12 @@ impl Keepers {
         let attempt = match chat.ask(keeper, &question).await {
             Ok(place) => {
                 (asked.place, asked.sending) = (Some(place), None);
-                Attempt::Done
+                QuestionAttempt::Done
             }
             Err(PlatformError::Refused(why)) => {
                 warn!(platform = workspace.platform(), %workspace, channel = %about, why, "a keeper cannot be asked");
                 asked.sending = None;
-                Attempt::Done
+                QuestionAttempt::Done
             }
             Err(error) => {
                 warn!(platform = workspace.platform(), %workspace, channel = %about, %error, "a keeper could not be asked");
@@ -240,7 +242,7 @@ impl Keepers {
                     | PlatformError::Queued { .. }
                     | PlatformError::Refused(_) => sending(None),
                 };
-                Attempt::Failed
+                QuestionAttempt::Failed
             }
         };
         record.put(asked);

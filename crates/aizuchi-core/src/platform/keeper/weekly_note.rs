@@ -69,14 +69,18 @@ fn top_level(key: &NoteKey) -> ConversationId {
 impl Keepers {
     /// Sends the weekly notes that are due, for a few channels per look. Returns whether the store could be read and
     /// written.
-    pub(super) async fn tell_of_weeks(&self, chat: &dyn KeeperChat, weeks: &mut SentWeeks) -> bool {
+    pub(super) async fn send_weekly_notes(
+        &self,
+        chat: &dyn KeeperChat,
+        weeks: &mut SentWeeks,
+    ) -> bool {
         weeks.has_more = false;
         if !self.inbox.channel_cache.rulebook().has_weekly_note() {
             return true;
         }
         let mut left = NOTES_AT_ONCE;
         for workspace in chat.workspaces() {
-            left = match self.tell_of_weeks_in(chat, &workspace, weeks, left).await {
+            left = match self.send_weekly_notes_in(chat, &workspace, weeks, left).await {
                 Ok(left) => left,
                 Err(error) => {
                     let platform = workspace.platform();
@@ -89,7 +93,7 @@ impl Keepers {
     }
 
     /// Sends at most `left` notes. Returns how many more may be sent.
-    async fn tell_of_weeks_in(
+    async fn send_weekly_notes_in(
         &self,
         chat: &dyn KeeperChat,
         workspace: &WorkspaceId,
@@ -109,7 +113,7 @@ impl Keepers {
             let before = match stored {
                 // The message may still be on its way.
                 Some(StoredNote { state: NoteState::Sending, begun })
-                    if now < begun + chat.tell_settles_after() =>
+                    if now < begun + chat.delivery_timeout() =>
                 {
                     continue;
                 }
@@ -312,9 +316,9 @@ impl Keepers {
         let NoteKey { workspace, channel, week } = &note.key;
         let platform = workspace.platform();
         let key = format!("aizuchi-week-{workspace}-{channel}-{week}");
-        let sent = match chat.is_told(&note.keeper, &key, note.week.until).await {
+        let sent = match chat.is_notified(&note.keeper, &key, note.week.until).await {
             Ok(true) => Ok(()),
-            Ok(false) => chat.tell(&note.keeper, &key, text).await,
+            Ok(false) => chat.notify(&note.keeper, &key, text).await,
             Err(error) => Err(error),
         };
         match sent {

@@ -134,13 +134,13 @@ pub fn mp4_seconds(bytes: &[u8]) -> Option<u64> {
     let mut found = Mp4Lengths::default();
     found.read(bytes, 0);
     let counted = found.frames.saturating_mul(AAC_SAMPLES).div_ceil(MOST_AAC_RATE);
-    Some(found.told.max(counted)).filter(|seconds| *seconds > 0)
+    Some(found.stated.max(counted)).filter(|seconds| *seconds > 0)
 }
 
 #[derive(Default)]
 struct Mp4Lengths {
     /// The longest length that any header states.
-    told: u64,
+    stated: u64,
     frames: u64,
 }
 
@@ -153,7 +153,7 @@ impl Mp4Lengths {
                 {
                     self.read(content, depth + 1);
                 }
-                b"mvhd" | b"mdhd" => self.tell(content).unwrap_or_default(),
+                b"mvhd" | b"mdhd" => self.record_length(content).unwrap_or_default(),
                 // The number of frames in the file, and in a fragment of it.
                 b"stsz" | b"stz2" => self.count(content, 8),
                 b"trun" => self.count(content, 4),
@@ -164,7 +164,7 @@ impl Mp4Lengths {
     }
 
     /// Records a length. `None` if the header states none.
-    fn tell(&mut self, content: &[u8]) -> Option<()> {
+    fn record_length(&mut self, content: &[u8]) -> Option<()> {
         let number = |at: usize| array(content, at).map(|it| u64::from(u32::from_be_bytes(it)));
         let (scale, duration) = match content.first()? {
             0 => (number(12)?, number(16)?),
@@ -173,7 +173,7 @@ impl Mp4Lengths {
         // All ones means an unknown length.
         let is_known = scale > 0 && duration != u64::from(u32::MAX) && duration != u64::MAX;
         if is_known {
-            self.told = self.told.max(duration.div_ceil(scale));
+            self.stated = self.stated.max(duration.div_ceil(scale));
         }
         Some(())
     }
@@ -216,7 +216,7 @@ pub fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
 }
 
 /// The end time that the last page states, which the file's author controls.
-pub fn ogg_told_seconds(bytes: &[u8]) -> Option<u64> {
+pub fn ogg_stated_seconds(bytes: &[u8]) -> Option<u64> {
     let page = bytes.windows(OGG_PAGE.len()).rposition(|four| four == OGG_PAGE)?;
     let ticks = u64::from_le_bytes(array(bytes, page + 6)?);
     // This value means that no packet ends on the page.
@@ -322,7 +322,7 @@ mod tests {
             opus.extend(&one);
         }
         assert_eq!(ogg_seconds(&opus), Some(3));
-        assert_eq!(ogg_told_seconds(&opus), Some(0));
+        assert_eq!(ogg_stated_seconds(&opus), Some(0));
         opus.extend(page(0, &[long; 50]));
         assert_eq!(ogg_seconds(&opus), Some(9));
         // A packet over two pages counts once.

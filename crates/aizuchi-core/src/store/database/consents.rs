@@ -61,7 +61,7 @@ pub async fn open(
 }
 
 /// Settles the consents whose outcome was reported, as known at that revision, to the authors of these messages.
-pub async fn mark_told(
+pub async fn settle_reported(
     connection: &mut Connection,
     conversation: &ConversationId,
     messages: &[MessageId],

@@ -164,8 +164,8 @@ fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
 
 /// The result of the open decision so far.
 fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
-    type Verdict = (Option<Judgment>, Option<ConversationState>, Option<SeenRevision>);
-    let verdict: Option<Verdict> = rows::parse_optional(row, "verdict")?;
+    type StoredVerdict = (Option<Judgment>, Option<ConversationState>, Option<SeenRevision>);
+    let verdict: Option<StoredVerdict> = rows::parse_optional(row, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, seen_revision)| {
         let Judgment { reason, about, post_at, .. } = judgment?;
         let seen_revision = seen_revision.unwrap_or_default();

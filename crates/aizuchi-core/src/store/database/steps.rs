@@ -114,7 +114,7 @@ pub async fn complete(
     let answered = pending_state.closed_since(&owed);
     let completion = if is_stale { completion.without_text(claim) } else { completion };
     let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
-    consents::mark_told(connection, conversation, &answered, seen_revision).await?;
+    consents::settle_reported(connection, conversation, &answered, seen_revision).await?;
     let draft = completion.new_draft().cloned();
     let is_said = completion_context.is_posted && completion.closed.is_some();
     write_completion(connection, counters, claim, completion, seen_revision, now).await?;

@@ -36,11 +36,11 @@ impl TransferReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub name: String,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Column {
+struct TableColumn {
     name: String,
     kind: ColumnKind,
 }
@@ -70,7 +70,7 @@ impl Table {
         let mut tables: Vec<Self> = Vec::new();
         for row in query(statement).fetch_all(&mut *connection).await? {
             let table: String = rows::column(&row, "table_name")?;
-            let column = Column {
+            let column = TableColumn {
                 name: rows::column(&row, "column_name")?,
                 kind: ColumnKind::parse(&rows::column::<String>(&row, "kind")?)?,
             };

@@ -22,7 +22,7 @@ use crate::store::{postgres, sqlite};
 
 pub struct TransferTarget {
     connection: Connection,
-    destination: Destination,
+    destination: TransferDestination,
     /// The forgotten users of the replaced database.
     forgotten: ForgottenUsers,
     orders: FormerOrders,
@@ -50,7 +50,7 @@ struct Silence {
 }
 
 /// What the destination is, and how it becomes visible.
-enum Destination {
+enum TransferDestination {
     /// A file that is written under a temporary name, and then renamed. The lock keeps other processes away.
     File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, lock: Option<File> },
     /// A server, written in one transaction.
@@ -112,7 +112,7 @@ impl TransferTarget {
                 let forgotten = ForgottenUsers::read(&mut connection).await?;
                 let orders = FormerOrders::read(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
-                Ok(Self { connection, destination: Destination::Server, forgotten, orders })
+                Ok(Self { connection, destination: TransferDestination::Server, forgotten, orders })
             }
         }
     }
@@ -155,7 +155,7 @@ impl TransferTarget {
         let connection = sqlite::create_anew(&part.0).await?;
         let mut target = Self {
             connection,
-            destination: Destination::File { path: path.to_owned(), part, set_aside, lock },
+            destination: TransferDestination::File { path: path.to_owned(), part, set_aside, lock },
             forgotten: ForgottenUsers::default(),
             orders: FormerOrders::default(),
         };
@@ -314,8 +314,8 @@ impl TransferTarget {
         query(sql::COMMIT).execute(&mut self.connection).await?;
         self.connection.close().await?;
         match &self.destination {
-            Destination::Server => Ok(None),
-            Destination::File { path, part, set_aside, lock } => {
+            TransferDestination::Server => Ok(None),
+            TransferDestination::File { path, part, set_aside, lock } => {
                 let synced = File::open(&part.0).and_then(|file| file.sync_all());
                 synced.map_err(|error| broken(path, &error))?;
                 expect_sound(&part.0).await?;

@@ -67,7 +67,7 @@ impl VolatileState {
     }
 
     /// Settles the consents whose outcome was reported, as known at that revision, to the authors of these messages.
-    pub(super) fn settle_told_consents(
+    pub(super) fn settle_reported_consents(
         &mut self,
         conversation: &ConversationId,
         messages: &[MessageId],
@@ -75,11 +75,11 @@ impl VolatileState {
     ) {
         let seen = seen_revision.unwrap_or(u64::MAX);
         for ConsentRecord { consent, .. } in self.consents.values_mut() {
-            let is_told = consent.conversation == *conversation
+            let is_reported = consent.conversation == *conversation
                 && consent.messages.iter().any(|message| messages.contains(message))
                 && consent.state.is_final()
                 && consent.revision <= seen;
-            if is_told {
+            if is_reported {
                 *consent = consent.clone().settled();
             }
         }
@@ -95,7 +95,7 @@ impl VolatileState {
     ) -> Result<(), StoreError> {
         let consent = self.find_consent(workspace, id)?.clone();
         if *step == ConsentStep::Owe {
-            self.owe_told(consent, now);
+            self.owe_report(consent, now);
             return Ok(());
         }
         let next = consent.after(step, now);
@@ -127,7 +127,7 @@ impl VolatileState {
 
     /// Owes all askers an answer about the outcome, unless one is owed already. If all their messages are gone, no one
     /// is owed anything.
-    fn owe_told(&mut self, consent: Consent, now: Timestamp) {
+    fn owe_report(&mut self, consent: Consent, now: Timestamp) {
         if consent.is_settled || !consent.state.is_final() {
             return;
         }

@@ -116,7 +116,7 @@ impl VolatileState {
             });
         let completion = if is_stale { completion.without_text(claim) } else { completion };
         let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
-        self.settle_told_consents(conversation, &answered, seen_revision);
+        self.settle_reported_consents(conversation, &answered, seen_revision);
         let draft = completion.new_draft().cloned();
         let is_said = completion_context.is_posted && completion.closed.is_some();
         self.write_completion(claim, completion, seen_revision, now);

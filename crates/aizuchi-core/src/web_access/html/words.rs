@@ -3,10 +3,10 @@
 use reqwest::Url;
 
 use crate::web_access::entities::decode_references;
-use crate::web_access::html::{Link, Writer};
+use crate::web_access::html::{LinkState, PageTextWriter};
 use crate::web_access::html::{MAX_DEPTH, MAX_LINK_BYTES, MAX_LINKS, MAX_TEXT_BYTES};
 
-impl Writer {
+impl PageTextWriter {
     pub(super) fn add_text(&mut self, text: &str) {
         if self.skipped.is_some() {
             return;
@@ -57,15 +57,15 @@ impl Writer {
             self.text.push(' ');
         }
         self.needs_space = false;
-        if let Link::Ahead(href) = &self.link {
+        if let LinkState::Ahead(href) = &self.link {
             let address = if self.link_count < MAX_LINKS {
                 self.resolve(href).map(String::from)
             } else {
                 None
             };
             self.link_count += 1;
-            self.link = address.map_or(Link::None, Link::Open);
-            if self.link != Link::None {
+            self.link = address.map_or(LinkState::None, LinkState::Open);
+            if self.link != LinkState::None {
                 self.text.push('[');
             }
         }
@@ -81,13 +81,13 @@ impl Writer {
 
     /// Ends the text of a link, which is on a single line. The following text does not belong to it.
     pub(super) fn end_link_text(&mut self) {
-        if matches!(self.link, Link::Open(_)) {
+        if matches!(self.link, LinkState::Open(_)) {
             self.end_link();
         }
     }
 
     pub(super) fn end_link(&mut self) {
-        if let Link::Open(address) = std::mem::take(&mut self.link) {
+        if let LinkState::Open(address) = std::mem::take(&mut self.link) {
             // The angle brackets mark the end of the address unambiguously.
             self.text.push_str("](<");
             self.text.push_str(&address);

@@ -30,7 +30,7 @@ const MESSAGES: i64 = 100;
 
 /// Evidence that a text is about a user.
 pub struct References {
-    names: Vec<Name>,
+    names: Vec<ForgottenName>,
     quotes: QuoteIndex,
     /// The part of the user's texts that the quotes are from, and where the next part begins.
     pub texts_after: i64,
@@ -47,7 +47,7 @@ pub struct References {
 
 /// A name of the user, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Name {
+struct ForgottenName {
     /// In lower case.
     text: String,
     form: NameForm,
@@ -61,7 +61,7 @@ enum NameForm {
     Mention,
 }
 
-impl Name {
+impl ForgottenName {
     /// Whether a normalized text names the user.
     fn is_in(&self, text: &str) -> bool {
         match self.form {
@@ -72,7 +72,7 @@ impl Name {
 }
 
 /// A name that may count. Others cannot have meant the user with it before `known_since`.
-struct Candidate {
+struct NameCandidate {
     name: String,
     known_since: Timestamp,
 }
@@ -203,7 +203,7 @@ async fn names_that_count(
     connection: &mut Connection,
     forgetting: &Forgetting,
     now: Timestamp,
-) -> Result<Vec<Name>, StoreError> {
+) -> Result<Vec<ForgottenName>, StoreError> {
     let (workspace, user) = (forgetting.workspace.as_str(), forgetting.user.as_str());
     let known = query(sql::ALL_NAMES).bind(workspace).fetch_all(&mut *connection).await?;
     let (mut own, mut others) = (Vec::new(), Vec::new());
@@ -221,7 +221,7 @@ async fn names_that_count(
     let first_known =
         own.iter().map(|(_, since)| *since).filter(|since| *since > Timestamp::UNIX_EPOCH);
     let first_known = first_known.min();
-    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut candidates: Vec<NameCandidate> = Vec::new();
     for (name, since) in own {
         if now.duration_since(since) < MIN_NAME_AGE {
             continue;
@@ -234,7 +234,7 @@ async fn names_that_count(
         for name in parts_of_name(&name) {
             match candidates.iter_mut().find(|candidate| candidate.name == name) {
                 Some(known) => known.known_since = known.known_since.min(known_since),
-                None => candidates.push(Candidate { name, known_since }),
+                None => candidates.push(NameCandidate { name, known_since }),
             }
         }
     }
@@ -253,8 +253,8 @@ async fn names_that_count(
 async fn find_forms(
     connection: &mut Connection,
     forgetting: &Forgetting,
-    mut candidates: Vec<Candidate>,
-) -> Result<Vec<Name>, StoreError> {
+    mut candidates: Vec<NameCandidate>,
+) -> Result<Vec<ForgottenName>, StoreError> {
     let mut names = Vec::new();
     let mut before = i64::MAX;
     for _ in 0..EARLIER_MESSAGES / MESSAGES as usize {
@@ -272,18 +272,20 @@ async fn find_forms(
             before = rows::column(row, "revision")?;
             let at = rows::to_timestamp(rows::column(row, "at_ms")?)?;
             let text = normalize(&rows::column::<String>(row, "text")?);
-            let is_word = |candidate: &mut Candidate| {
+            let is_word = |candidate: &mut NameCandidate| {
                 at < candidate.known_since && has_name(&text, &candidate.name)
             };
             let words = candidates.extract_if(.., is_word);
-            names.extend(words.map(|word| Name { text: word.name, form: NameForm::Mention }));
+            names.extend(
+                words.map(|word| ForgottenName { text: word.name, form: NameForm::Mention }),
+            );
         }
         if page.len() < MESSAGES as usize {
             break;
         }
     }
     let never_words = candidates.into_iter();
-    names.extend(never_words.map(|name| Name { text: name.name, form: NameForm::Any }));
+    names.extend(never_words.map(|name| ForgottenName { text: name.name, form: NameForm::Any }));
     Ok(names)
 }
 
@@ -297,10 +299,10 @@ fn is_common(word: &str, texts: &[String]) -> bool {
 fn parts_of_name(name: &str) -> Vec<String> {
     let parts = name.split(|character: char| !character.is_alphanumeric());
     let parts = [name].into_iter().chain(parts).map(str::to_owned);
-    parts.filter(|part| can_be_told_from_words(part)).collect()
+    parts.filter(|part| is_distinct_from_words(part)).collect()
 }
 
-fn can_be_told_from_words(name: &str) -> bool {
+fn is_distinct_from_words(name: &str) -> bool {
     let is_hiragana = |character: char| matches!(character, '\u{3041}'..='\u{309f}');
     let is_unspaced = name.chars().any(is_unspaced);
     let min_length = if is_unspaced { 2 } else { 3 };
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_a_word_counts_as_a_mention_alone() {
-        let name = |form| Name { text: "compost".to_owned(), form };
+        let name = |form| ForgottenName { text: "compost".to_owned(), form };
         for (text, in_any_form, as_mention) in [
             ("the compost smells", true, false),
             ("ask @compost about it", true, true),

@@ -167,7 +167,7 @@ async fn insert_messages(
     let mut numbered: BTreeMap<i64, Value> = BTreeMap::new();
     for MessageToIndex { partition, id, terms, .. } in messages {
         let Some(number) = next_numbers.get_mut(&partition) else {
-            return Err(StoreError::Broken("a room was given no number".to_owned()));
+            return Err(StoreError::Broken("an index partition was given no number".to_owned()));
         };
         *number += 1;
         numbered.insert(*number, json!([*number, terms, id]));

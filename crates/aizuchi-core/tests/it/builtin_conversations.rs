@@ -1,5 +1,5 @@
 //! Conversations of the built-in mind with ordinary users: fifty exchanges in each language, on the default
-//! settings, as transcripts. The files in `host/` contain the users' messages; a line `+3600` lets an hour pass.
+//! settings, as transcripts. The files in `builtin_conversations/` contain the users' messages; a line `+3600` lets an hour pass.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -104,45 +104,57 @@ async fn shown(harness: &Harness) -> String {
 
 #[tokio::test]
 async fn fifty_exchanges_in_english() {
-    assert_snapshot!(transcripts(include_str!("host/en.txt"), Language::En).await);
+    assert_snapshot!(transcripts(include_str!("builtin_conversations/en.txt"), Language::En).await);
 }
 
 #[tokio::test]
 async fn fifty_exchanges_in_japanese() {
-    assert_snapshot!(transcripts(include_str!("host/ja.txt"), Language::Ja).await);
+    assert_snapshot!(transcripts(include_str!("builtin_conversations/ja.txt"), Language::Ja).await);
 }
 
 /// What users tried in their first minutes.
 #[tokio::test]
 async fn what_newcomers_try_in_english() {
-    assert_snapshot!(accounts(include_str!("host/newcomers_en.txt"), Language::En).await);
+    assert_snapshot!(
+        accounts(include_str!("builtin_conversations/newcomers_en.txt"), Language::En).await
+    );
 }
 
 #[tokio::test]
 async fn what_newcomers_try_in_japanese() {
-    assert_snapshot!(accounts(include_str!("host/newcomers_ja.txt"), Language::Ja).await);
+    assert_snapshot!(
+        accounts(include_str!("builtin_conversations/newcomers_ja.txt"), Language::Ja).await
+    );
 }
 
 /// More of what a curious newcomer types in the first ten minutes.
 #[tokio::test]
 async fn the_first_minutes_in_english() {
-    assert_snapshot!(transcripts(include_str!("host/first_minutes_en.txt"), Language::En).await);
+    assert_snapshot!(
+        transcripts(include_str!("builtin_conversations/first_minutes_en.txt"), Language::En).await
+    );
 }
 
 #[tokio::test]
 async fn the_first_minutes_in_japanese() {
-    assert_snapshot!(transcripts(include_str!("host/first_minutes_ja.txt"), Language::Ja).await);
+    assert_snapshot!(
+        transcripts(include_str!("builtin_conversations/first_minutes_ja.txt"), Language::Ja).await
+    );
 }
 
 /// What two more newcomers typed.
 #[tokio::test]
 async fn what_newcomers_try_later_in_english() {
-    assert_snapshot!(transcripts(include_str!("host/later_en.txt"), Language::En).await);
+    assert_snapshot!(
+        transcripts(include_str!("builtin_conversations/later_en.txt"), Language::En).await
+    );
 }
 
 #[tokio::test]
 async fn what_newcomers_try_later_in_japanese() {
-    assert_snapshot!(transcripts(include_str!("host/later_ja.txt"), Language::Ja).await);
+    assert_snapshot!(
+        transcripts(include_str!("builtin_conversations/later_ja.txt"), Language::Ja).await
+    );
 }
 
 /// A kept text is found even after it has long left the newest messages. The volatile store has no memos.
