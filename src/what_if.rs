@@ -188,7 +188,7 @@ mod tests {
             edits: 0,
         };
         let recorded = RecordedMessage {
-            room: "C1".to_owned(),
+            channel: "C1".to_owned(),
             thread: None,
             id: "m1".to_owned(),
             ts: at.as_millisecond() as f64 / 1000.0,

@@ -131,7 +131,7 @@ mod tests {
 
     fn person(second: i64) -> RecordedMessage {
         RecordedMessage {
-            room: "den".to_owned(),
+            channel: "den".to_owned(),
             thread: None,
             id: format!("m{second}"),
             ts: second as f64,

@@ -10,8 +10,8 @@ use crate::replay::timing::UnsolicitedPost;
 
 /// Two channels, each with a question that nobody answers.
 fn history() -> History {
-    let message = |room: &str, id: &str, ts: f64, author: &str, text: &str| RecordedMessage {
-        room: room.to_owned(),
+    let message = |channel: &str, id: &str, ts: f64, author: &str, text: &str| RecordedMessage {
+        channel: channel.to_owned(),
         thread: None,
         id: id.to_owned(),
         ts,
@@ -22,12 +22,12 @@ fn history() -> History {
         bot: false,
         opener: true,
     };
-    let channel = |room: &str| {
+    let channel = |name: &str| {
         let messages = vec![
-            message(room, "1", 0.0, "ann", "does anybody have the key to the shed?"),
-            message(room, "2", 2000.0, "ben", "the bus is late"),
+            message(name, "1", 0.0, "ann", "does anybody have the key to the shed?"),
+            message(name, "2", 2000.0, "ben", "the bus is late"),
         ];
-        RecordedChannel { is_annotated: true, ..RecordedChannel::of(room.to_owned(), messages) }
+        RecordedChannel { is_annotated: true, ..RecordedChannel::of(name.to_owned(), messages) }
     };
     History { channels: ["den", "attic"].map(channel).into(), ..History::default() }
 }

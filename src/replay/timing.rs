@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn only_the_second_half_and_other_users_count() {
         let message = |id: &str, ts: f64, author: &str| RecordedMessage {
-            room: "r".to_owned(),
+            channel: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
             ts,

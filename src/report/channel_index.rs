@@ -227,7 +227,7 @@ mod tests {
 
     fn message(id: &str, author: &str, second: f64, reply_to: &[&str]) -> RecordedMessage {
         RecordedMessage {
-            room: "r".to_owned(),
+            channel: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
             ts: second,

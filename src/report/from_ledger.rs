@@ -161,7 +161,7 @@ fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<Recorde
             && !stored.is_withheld
     };
     let recorded = |stored: &StoredMessage| RecordedMessage {
-        room: channel.name.to_string(),
+        channel: channel.name.to_string(),
         thread: stored.message.conversation.thread.as_ref().map(ToString::to_string),
         id: stored.message.id.to_string(),
         ts: stored.message.at.as_millisecond() as f64 / 1000.0,

@@ -120,7 +120,7 @@ impl ChannelSource for BrokenChannels {
 }
 
 #[test]
-fn a_defect_in_one_room_ends_the_replay_of_all() {
+fn a_defect_in_one_channel_ends_the_replay_of_all() {
     let policy = policy("adaptive");
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
     let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
@@ -129,7 +129,7 @@ fn a_defect_in_one_room_ends_the_replay_of_all() {
 }
 
 #[test]
-fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
+fn channels_side_by_side_give_what_they_give_one_after_the_other() {
     let history = nine_channels();
     for (name, judge) in [
         ("adaptive", ReplayJudge::Builtin),

@@ -124,7 +124,7 @@ impl SpoolWriter {
             bot: message.bot,
             opener: message.opener,
         };
-        self.add(record, &message.room, &spooled)
+        self.add(record, &message.channel, &spooled)
     }
 
     /// Adds a later edit of a message's text.

@@ -63,7 +63,8 @@ enum RecordedLine {
 
 #[derive(Clone, Debug, Deserialize)]
 struct RecordedJudgment {
-    room: String,
+    #[serde(rename = "room")]
+    channel: String,
     message: String,
     should_respond: bool,
     /// A missing confidence counts as certain.
@@ -91,7 +92,7 @@ impl RecordedAnswers {
                     by_prompt.insert(prompt_hash, answer);
                 }
                 Ok(RecordedLine::Judgment(judgment)) => {
-                    let key = (judgment.room.clone(), judgment.message.clone());
+                    let key = (judgment.channel.clone(), judgment.message.clone());
                     by_message.insert(key, judgment);
                 }
                 Err(problem) => bad_lines.push((number, problem)),
@@ -121,7 +122,7 @@ impl RecordedAnswers {
     ) -> Self {
         let judgment = |((channel, message), about): ((String, String), String)| {
             let judgment = RecordedJudgment {
-                room: channel.clone(),
+                channel: channel.clone(),
                 message: message.clone(),
                 should_respond: true,
                 confidence: None,
@@ -205,7 +206,7 @@ impl RecordedAnswers {
 impl RecordedJudgment {
     fn new(channel: &str, message: &MessageId, judgment: Judgment) -> Self {
         Self {
-            room: channel.to_owned(),
+            channel: channel.to_owned(),
             message: message.to_string(),
             should_respond: judgment.should_respond,
             confidence: Some(judgment.confidence),

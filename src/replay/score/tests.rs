@@ -4,7 +4,7 @@ use crate::replay::history::RecordedMessage;
 
 fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
     RecordedMessage {
-        room: "r".to_owned(),
+        channel: "r".to_owned(),
         thread: None,
         id: id.to_owned(),
         ts,

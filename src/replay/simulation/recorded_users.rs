@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_mention_is_of_the_user_who_has_the_name() {
         let message = |author: &str, name: Option<&str>| RecordedMessage {
-            room: "den".to_owned(),
+            channel: "den".to_owned(),
             thread: None,
             id: author.to_owned(),
             ts: 1.0,

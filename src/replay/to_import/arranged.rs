@@ -277,8 +277,8 @@ impl Destination {
         let user = User { workspace: workspace.clone(), id, name, kind, role: Role::Member };
         let channel = Channel {
             workspace: workspace.clone(),
-            id: ChannelId::new(message.room.as_str()),
-            name: message.room.as_str().into(),
+            id: ChannelId::new(message.channel.as_str()),
+            name: message.channel.as_str().into(),
             visibility: Visibility::Private,
         };
         let message = Message {
@@ -309,8 +309,8 @@ impl Destination {
         };
         let channel = Channel {
             workspace: workspace.clone(),
-            id: line.room.clone(),
-            name: line.room_name.clone().unwrap_or_else(|| line.room.0.clone()),
+            id: line.channel.clone(),
+            name: line.channel_name.clone().unwrap_or_else(|| line.channel.0.clone()),
             visibility: line.visibility.unwrap_or(Visibility::Private),
         };
         let user = User {
@@ -346,7 +346,7 @@ fn reactions(line: &MessageLine, workspace: &WorkspaceId) -> Vec<Reaction> {
             order += 1;
             reactions.push(Reaction {
                 workspace: workspace.clone(),
-                channel: line.room.clone(),
+                channel: line.channel.clone(),
                 message: line.id.clone(),
                 user: user.id.clone(),
                 kind: user.is,

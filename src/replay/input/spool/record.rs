@@ -120,7 +120,7 @@ impl SpooledRecord<'_> {
             return None;
         };
         Some(RecordedMessage {
-            room: channel.to_owned(),
+            channel: channel.to_owned(),
             thread: thread.map(Cow::into_owned),
             id: id.into_owned(),
             ts: f64::from_bits(ts_bits),
