@@ -94,7 +94,7 @@ const MIN_COARSE_QUESTIONS: u64 = 12;
 const NO_ADVICE: u8 = 2;
 
 /// The result of the search.
-struct Outcome {
+struct TuneOutcome {
     split: DaySplit,
     learned: TuneFigures,
     tried: usize,
@@ -144,7 +144,7 @@ impl TuneArgs {
         split: DaySplit,
         answers: Option<&Arc<RecordedAnswers>>,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<TuneOutcome> {
         let settings = self.settings();
         let DaySplit { begin, coarse, middle, end } = split;
         let part = |begin: UtcDay, end: UtcDay| Part { channels: recording, begin, end };
@@ -168,7 +168,7 @@ impl TuneArgs {
         let learned = TuneFigures::sum(measure_learned(base, Fidelity::Whole)?.values());
         let before = measure_checked(base)?;
         let refused =
-            |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
+            |tried, why| TuneOutcome { split: split.clone(), learned, tried, advice: Err(why) };
         if let Some(why) = lack(&learned, &TuneFigures::sum(before.values())) {
             return Ok(refused(0, format!("The history is too short to tell: {why}.")));
         }
@@ -206,7 +206,7 @@ impl TuneArgs {
         }
         let (before, after) = (TuneFigures::sum(before.values()), TuneFigures::sum(after.values()));
         let advice = Advice { policy: found.policy, changed: found.changed, before, after, gain };
-        Ok(Outcome { split, learned, tried: found.tried, advice: Ok(advice) })
+        Ok(TuneOutcome { split, learned, tried: found.tried, advice: Ok(advice) })
     }
 
     fn settings(&self) -> ReplaySettings {
@@ -219,7 +219,7 @@ impl TuneArgs {
     }
 
     /// The recommended part of a config, with the effects as comments.
-    fn describe(&self, outcome: &Outcome) -> String {
+    fn describe(&self, outcome: &TuneOutcome) -> String {
         let DaySplit { begin, middle, end, .. } = outcome.split;
         let goal =
             self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
@@ -261,7 +261,7 @@ impl TuneArgs {
         text.trim_end().to_owned()
     }
 
-    fn to_json(&self, outcome: &Outcome) -> anyhow::Result<String> {
+    fn to_json(&self, outcome: &TuneOutcome) -> anyhow::Result<String> {
         let DaySplit { begin, middle, end, .. } = outcome.split;
         let figures = |figures: &TuneFigures| {
             json!({
