@@ -1,4 +1,4 @@
-//! What it does besides posting unasked, as the page shows it beside the posts: it answers what it takes for calls, and reacts.
+//! The answers to mentions and the reactions of the persona, which the page shows beside its unasked posts.
 
 use jiff::tz::TimeZone;
 
@@ -13,9 +13,9 @@ use aizuchi_core::texts::report_posts as texts;
 
 pub struct BesideView {
     pub heading: &'static str,
-    /// How often it happens, and when.
+    /// How often the persona answers or reacts, and when.
     pub sentences: Vec<Vec<TextPart>>,
-    /// How many of them are shown.
+    /// How many of these are shown.
     pub shown: Option<String>,
     pub stories: Vec<StoryView>,
 }
@@ -55,7 +55,7 @@ pub fn besides(
     calls.into_iter().chain(reactions).collect()
 }
 
-/// How often it was called, how, and whether that needs a model.
+/// Says how often and how the persona was addressed, and whether these answers need a model.
 fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let (l, called) = (language, &policy.called);
     let times = |count: usize| words::times(count, l);

@@ -1,4 +1,4 @@
-//! Finds out what people did in a channel around a moment.
+//! Looks up what people did in a channel around a moment.
 
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use crate::replay::rows::{ChannelRows, IdHash, MessageRow, RowList};
 use crate::replay::score::open_questions;
 use aizuchi_core::store::open_questions::says_again;
 
-/// Without annotation, a message of another person at the same place counts as an answer within this time.
+/// Without annotation, a message of another person in the same conversation counts as an answer within this time.
 const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// A message of a person this close to a post was their answer.
+/// A post interrupts if a person answers within this time before or after it.
 const NEAR: SignedDuration = SignedDuration::from_secs(60);
-/// An exchange is going on if two people wrote within this time …
+/// A post also interrupts if at least two people wrote within this time before it …
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
-/// … and one of them goes on within this time.
+/// … and one of them goes on within this time after it.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Copy)]
 pub struct ChannelIndex<'a> {
     channel: &'a RecordedChannel,
     rows: &'a ChannelRows,
-    /// Whether it is known of every message what it answers. The replies of a platform say it of some.
+    /// Whether the recording says for every message what it answers. Platforms record it only for replies.
     pub is_annotated: bool,
 }
 
-/// What makes a post one that would have disturbed, and how close it was.
+/// Why a post would have interrupted.
 pub enum Disturbance {
-    /// A person's answer came this long after it, or before it where that is negative.
+    /// A person's answer came this long after the post. Negative if it came before the post.
     NearAnswer(MessageRow, SignedDuration),
     InExchange(MessageRow, SignedDuration),
 }
@@ -42,12 +42,12 @@ impl<'a> ChannelIndex<'a> {
         self.rows.find(IdHash::of(id))
     }
 
-    /// Whether a person's message says what it answers.
+    /// Whether any message by a person says what it answers.
     pub fn has_replies(&self) -> bool {
         self.rows.people().any(|row| row.is_reply())
     }
 
-    /// The first message of another person that answers this one, as far as can be told.
+    /// Returns the first answer to a message by another person, as far as the recording shows.
     pub fn first_answer(&self, asked: &MessageRow) -> Option<MessageRow> {
         let rows = self.rows;
         let is_others = |row: &MessageRow| row.author != asked.author && row.ts >= asked.ts;
@@ -68,7 +68,7 @@ impl<'a> ChannelIndex<'a> {
         said.into_iter().chain(in_thread).chain(beside).min_by_key(|row| row.at())
     }
 
-    /// Whether somebody else wrote at the same place within this time before a message.
+    /// Whether somebody else wrote in the same conversation within this time before a message.
     pub fn follows_another(&self, message: &MessageRow, within: SignedDuration) -> bool {
         let beside = self.rows.people_in(message.thread);
         let before = beside.until(beside.partition_point(|other| other.ts < message.ts));
@@ -77,7 +77,7 @@ impl<'a> ChannelIndex<'a> {
         close.any(|other| other.author != message.author)
     }
 
-    /// Whether a post at this time would have disturbed people.
+    /// Returns why a post at this time would have interrupted people, if it would have.
     pub fn disturbance(
         &self,
         thread: Option<&str>,
@@ -88,7 +88,7 @@ impl<'a> ChannelIndex<'a> {
         near.or_else(|| self.exchange(thread, at))
     }
 
-    /// Whether a post would have disturbed people if a message this close to it counted.
+    /// Whether a post would have interrupted people if answers within `near` counted.
     pub fn is_disturbing_within(
         &self,
         near: SignedDuration,
@@ -101,7 +101,7 @@ impl<'a> ChannelIndex<'a> {
         is_near || self.exchange(thread, at).is_some()
     }
 
-    /// The message of another person closest to the post that answers what it is about, at most this far away.
+    /// Returns the answer by another person that is closest to the post, within `near` before or after it.
     fn near_answer(
         &self,
         thread: Option<&str>,
@@ -125,7 +125,7 @@ impl<'a> ChannelIndex<'a> {
         Some(Disturbance::NearAnswer(closest, closest.at().duration_since(at)))
     }
 
-    /// The person who goes on with an exchange right after the post.
+    /// Returns the next message after the post, if it continues an exchange between people.
     fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance> {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
@@ -139,7 +139,7 @@ impl<'a> ChannelIndex<'a> {
         is_exchange.then_some(Disturbance::InExchange(next, gap))
     }
 
-    /// Whether who wrote what a post is about had also written last, and goes on right after the post.
+    /// Whether the author of the message that a post is about had also written last, and goes on right after the post.
     pub fn asker_goes_on(&self, thread: Option<&str>, about: &MessageRow, at: Timestamp) -> bool {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
@@ -150,7 +150,7 @@ impl<'a> ChannelIndex<'a> {
             && next.is_some_and(|row| row.at().duration_since(at) <= EXCHANGE_AFTER)
     }
 
-    /// The questions that certainly nobody answered, by time.
+    /// Returns the questions that certainly nobody answered, by time.
     pub fn unanswered(&self) -> Vec<MessageRow> {
         if self.is_annotated {
             let open = open_questions(self.channel);
@@ -169,8 +169,8 @@ impl<'a> ChannelIndex<'a> {
         found
     }
 
-    /// The messages that belong to a moment, from this long before what it is about until this long after it: its
-    /// conversation, what opened it, and the thread below what it is about.
+    /// Returns the messages around a moment, from `window` before the message that it is about until `window` after it:
+    /// its conversation, the thread's parent, and the thread below the message that it is about.
     pub fn around(
         &self,
         thread: Option<&str>,
@@ -195,13 +195,13 @@ impl<'a> ChannelIndex<'a> {
         found
     }
 
-    /// People's messages in a thread, or at the top level.
+    /// Returns the messages by people in a thread, or at the top level.
     pub fn in_place(&self, thread: Option<&str>) -> RowList<'a> {
         self.rows.people_at(IdHash::of_thread(thread))
     }
 
-    /// The times between two messages of different people at one place, within an hour. A thread follows the message that
-    /// it is about, which stands at another place.
+    /// Returns the delays of up to an hour between consecutive messages by different people in one conversation. The
+    /// first message of a thread counts as following the thread's parent, which is at the top level.
     pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
         let rows = self.rows;
         let pairs = rows.threads().flat_map(move |thread| rows.people_in(thread).pairs());

@@ -1,4 +1,5 @@
-//! The channels as the page shows them: how often it would have spoken in each, and how often that would have interrupted.
+//! The table of channels on the page: how often the persona would have spoken in each, and how often that would have
+//! interrupted.
 
 use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures};
 use crate::report::words;
@@ -6,7 +7,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
-/// More channels than this are summed up in one row.
+/// The maximum number of channels with a row of their own. The others share one row.
 const MAX_CHANNELS: usize = 16;
 
 pub struct ChannelFiguresRow {
@@ -14,17 +15,17 @@ pub struct ChannelFiguresRow {
     pub spoke: String,
     /// With their share.
     pub wrong: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
     pub messages: String,
-    /// The lengths of its bar, in hundredths.
+    /// The lengths of the parts of its bar, in percent.
     pub fine_width: f64,
     pub wrong_width: f64,
     pub label: String,
 }
 
-/// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
-/// above it.
+/// Returns the channels of a policy, the most posts first, and their sum. There is no table for a single channel, since
+/// the figures above it say the same.
 pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
     let table = Table { is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();

@@ -1,25 +1,25 @@
-//! The charts of the page: bars in drawings whose units are stretched to the place that they have.
+//! The bar charts of the page, as SVG drawings that are stretched to the available width.
 
 use crate::report::delays::{GROUP_ENDS, Timing};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
-/// The height of a chart, in the units of its drawing.
+/// The height of a chart, in units of the drawing.
 const CHART_HEIGHT: f64 = 60.0;
-/// The width of an hour.
+/// The width of the column of an hour, in units of the drawing.
 const COLUMN: f64 = 10.0;
-/// One hour of so many has its name below it.
+/// The interval of the labels on the axis of hours.
 const HOURS_OF_TICK: usize = 6;
 
-/// A chart of bars with a label for each.
+/// A bar chart.
 pub struct Chart {
     pub title: String,
     pub width: f64,
     pub bars: Vec<Bar>,
-    /// What the top of the chart stands for. Empty where no scale is drawn.
+    /// The value at the top of the chart. Empty if the chart has no scale.
     pub most: String,
-    /// What stands below each column; nothing below most.
+    /// The label below each column; most are empty.
     pub ticks: Vec<String>,
 }
 
@@ -35,19 +35,19 @@ pub struct Bar {
 pub struct TimingView {
     pub sentence: String,
     pub chart: Chart,
-    /// The end of each group and the shares of both.
+    /// The label of each group, the share of people's delays and that of the persona's.
     pub rows: Vec<(String, String, String)>,
 }
 
-/// What is drawn of an hour of the day.
+/// The bar of an hour of the day.
 pub struct HourBar {
-    /// Its parts from the bottom up: a class and a count.
+    /// Its segments from the bottom up: a CSS class and a count.
     pub parts: Vec<(&'static str, usize)>,
     pub label: String,
 }
 
 impl Chart {
-    /// One bar for each hour of the day.
+    /// Creates a chart with one bar for each hour of the day.
     pub fn of_hours(title: &str, hours: &[HourBar]) -> Self {
         let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
         let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
@@ -124,7 +124,7 @@ fn tick(hour: usize) -> String {
     if hour.is_multiple_of(HOURS_OF_TICK) { hour.to_string() } else { String::new() }
 }
 
-/// What each group of delays is called, in seconds up to a minute and in minutes from there.
+/// Returns the labels of the groups of delays: in seconds up to a minute, and then in minutes.
 fn group_labels(language: Language) -> Vec<String> {
     let begins = [0].into_iter().chain(GROUP_ENDS);
     let within = begins.zip(GROUP_ENDS).map(|(begin, end)| match (begin, end) {

@@ -1,4 +1,4 @@
-//! The costs as the page shows them.
+//! The costs on the page.
 
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::words;
@@ -7,7 +7,7 @@ use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 pub struct CostView {
-    /// The heads of the columns with a month's cost, one for each policy.
+    /// The heads of the columns with monthly costs, one for each policy.
     pub months: Vec<String>,
     pub rows: Vec<CostRow>,
     pub basis: String,
@@ -17,14 +17,14 @@ pub struct CostView {
 
 pub struct CostRow {
     pub model: String,
-    /// In the period, with the first policy.
+    /// The cost in the period, with the first policy.
     pub total: String,
-    /// In a month, with each policy.
+    /// The monthly cost, with each policy.
     pub months: Vec<String>,
 }
 
 impl CostView {
-    /// Shows the monthly cost of all policies of the report. All else is about `policy`.
+    /// Shows the monthly costs of all policies of the report. Everything else is about `policy`.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
         let view = Costs { report, policy, language };
         let months = match &report.policies[..] {
@@ -43,7 +43,7 @@ impl CostView {
     }
 }
 
-/// Why the cost of a month is not known.
+/// Says why the monthly cost is unknown.
 pub fn why_unknown(report: &Report, policy: &PolicyFigures, language: Language) -> &'static str {
     let (calls, l) = (policy.calls, language);
     match () {
@@ -136,7 +136,8 @@ impl Costs<'_> {
         }
     }
 
-    /// Says how the checks ended, where the built-in rules stand in for a model. `None` if the numbers do not add up.
+    /// Says how the judgments ended, in a replay where the built-in rules replace the model. `None` if the numbers do
+    /// not add up.
     fn checks(&self) -> Option<String> {
         let policy = self.policy;
         let moments = policy.spoke.filter(|_| self.report.has_stand_in())?;
@@ -147,7 +148,7 @@ impl Costs<'_> {
         Some(texts::cost_checks(self.language, &moments, &no_question, &rest))
     }
 
-    /// Says what the replies are for. Returns `None` where the numbers do not add up.
+    /// Says what the replies are for. `None` if the numbers do not add up.
     fn replies(&self) -> Option<String> {
         let (policy, l) = (self.policy, self.language);
         let (unasked, called) = (policy.spoke?, policy.answered_mentions);

@@ -1,4 +1,4 @@
-//! Whether another person wrote, as the page shows it.
+//! The section of the page on whether another person also answered.
 
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::words;
@@ -14,9 +14,9 @@ pub struct FirstView {
 }
 
 pub struct FirstPart {
-    /// With its share.
+    /// The count with its share.
     pub count: String,
-    /// In hundredths.
+    /// The width of the bar, in percent.
     pub width: f64,
     pub class: &'static str,
     pub text: String,
@@ -39,7 +39,7 @@ impl FirstView {
     }
 }
 
-/// What the parts are parts of.
+/// Formats what the parts are shares of.
 fn sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let taken_up = policy.first_answers.taken_up;

@@ -1,4 +1,4 @@
-//! The beginning of a report: one short sentence, and what belongs to it.
+//! The beginning of a report: a short headline and the paragraphs below it.
 
 use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
 use crate::report::months_view::trend_of;
@@ -13,13 +13,14 @@ pub struct Headline {
     pub title: String,
     /// The paragraphs below it.
     pub details: Vec<String>,
-    /// What counts as an interruption. `None` if nothing does, or if it was said before.
+    /// What counts as an interruption. `None` if nothing counts as one, or if the page said it before.
     pub interruption: Option<&'static str>,
-    /// Mode, model and cost in sentences, for a page without the table of ways.
+    /// The mode, the model and the cost in sentences, for a page without the table that compares the ways to run the
+    /// persona.
     pub ways: Vec<String>,
 }
 
-/// Says how often it would speak, how many posts would interrupt, and what it would cost.
+/// Says how often the persona would speak, how many of its posts would interrupt, and what it would cost.
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> Headline {
     let l = language;
     let stand_in = policy.posted_without_model.filter(|_| policy.spoke.is_some_and(|all| all > 0));
@@ -50,7 +51,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     }
 }
 
-/// Says how often it would have spoken in the period.
+/// Says how often the persona would have spoken in the period.
 fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let period = words::period(report.period.days, l);
@@ -80,7 +81,7 @@ fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String 
     }
 }
 
-/// Says how often it posts without a model, and how many of these posts would interrupt.
+/// Says how often the persona posts without a model, and how many of these posts would interrupt.
 fn title_of_posts(
     report: &Report,
     policy: &PolicyFigures,
@@ -109,7 +110,7 @@ fn title_of_posts(
     figure_texts::headline(l, name, &rate, &channels, &wrong_clause(posted, l))
 }
 
-/// Formats how often it posts a month.
+/// Formats how often the persona posts in a month.
 pub fn rate_of_posts(posted: PostedFigures, language: Language) -> String {
     match posted.per_month {
         Some(month) => words::monthly(month, language),
@@ -149,7 +150,7 @@ fn in_this_history(
     })
 }
 
-/// Says at how many posts another person wrote or answered, too.
+/// Says at how many posts another person also wrote or answered.
 fn people_too(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> Option<String> {
     let people = posted.it_first + posted.person_first;
     let posts = words::number_of(counted::posts, posted.spoke, language);
@@ -160,7 +161,7 @@ fn people_too(policy: &PolicyFigures, posted: PostedFigures, language: Language)
     (people > 0).then(|| told(language, &posts, &words::count(people)))
 }
 
-/// Says how often a model would be asked, and how many moments the built-in mind found in its place.
+/// Says how often a model would be asked, and how many moments the built-in mind found instead.
 fn with_model(policy: &PolicyFigures, language: Language) -> Option<String> {
     policy.posted_without_model?;
     let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;

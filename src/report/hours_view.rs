@@ -1,4 +1,4 @@
-//! The hours of the day as the page shows them: when people write, when it would have spoken, and when that would have
+//! The hours of the day on the page: when people write, when the persona would have spoken, and when that would have
 //! interrupted.
 
 use crate::report::charts::{Chart, HourBar};
@@ -18,19 +18,19 @@ const HOURS_OF_DAY: usize = 24;
 const MAX_MOST_HOURS: usize = 2;
 
 pub struct HoursView {
-    /// The chart that tells most: its posts, or what is nearest to them.
+    /// The most informative chart: of posts without a model, or else of moments or messages.
     pub chart: Option<Chart>,
-    /// The others, folded.
+    /// The other charts, folded.
     pub folded: Vec<Chart>,
-    /// Whether its own hours are drawn.
+    /// Whether a chart shows when the persona would have spoken.
     pub has_own: bool,
-    /// The hours in which it would have spoken.
+    /// A sentence on the hours in which the persona would have spoken.
     pub rows: Vec<HourRow>,
     /// The time zone.
     pub zone: String,
-    /// Where and when it would have interrupted most often, beyond chance.
+    /// Where and when the rate of interruptions is higher beyond chance.
     pub worst: Vec<String>,
-    /// What else there is to say, folded.
+    /// Further notes, folded.
     pub asides: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct HourRow {
     pub spoke: String,
     pub wrong: String,
     pub rate: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
 }
 
@@ -116,7 +116,7 @@ fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
 
-/// The busiest hour of people, and what may be chance.
+/// Says which hour has the most messages by people, and what may be due to chance.
 fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let hours = policy.by_hour.iter().enumerate();
@@ -134,7 +134,7 @@ fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<St
     busiest.into_iter().chain(most).chain(parts).chain(rule).collect()
 }
 
-/// The channel and the hour with the most interruptions, where chance does not explain that it is these.
+/// Says which channel and which hour have the most interruptions, if that is significant.
 fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let channel = policy.worst_channel().map(|one| {
@@ -155,10 +155,10 @@ fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Str
     channel.into_iter().chain(hour).chain(parts).chain(worse_hours(policy, l)).collect()
 }
 
-/// What is told of the parts of the day.
+/// The sentences on the parts of the day.
 struct DayPartsText {
     text: String,
-    /// Whether one is worse than the others, beyond chance.
+    /// Whether a part has a higher rate than the others, beyond chance.
     is_worse: bool,
 }
 
@@ -166,7 +166,7 @@ fn moments(count: usize, language: Language) -> String {
     words::number_of(counted::moments, count, language)
 }
 
-/// The hours with the most interruptions in number.
+/// Returns the hours with the largest numbers of interruptions.
 fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let hours = policy.by_hour.iter().enumerate().filter(|(_, one)| one.wrong > 1);
@@ -182,7 +182,7 @@ fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Op
     })
 }
 
-/// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.
+/// Compares the rates of interruptions in the four parts of the day, which are fixed before the data are seen.
 fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Option<DayPartsText> {
     let l = language;
     policy.wrong.filter(|wrong| *wrong > 0)?;
@@ -221,7 +221,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
     Some(DayPartsText { text: texts::two_sentences(l, &shares, &finding), is_worse })
 }
 
-/// The hours of parts of the day, from and to. Those that follow each other are one, also over midnight.
+/// Returns the first and the last hour of each part. Adjacent parts are merged, also across midnight.
 fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for place in places {
@@ -241,7 +241,7 @@ fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     ranges
 }
 
-/// The hours with a larger share of interruptions than the rest of the day, as far as chance does not explain it.
+/// Returns the hours with a higher rate of interruptions than the rest of the day, beyond chance.
 fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let (spoke, wrong) = policy.spoke.zip(policy.wrong).filter(|(_, wrong)| *wrong > 0)?;

@@ -1,4 +1,4 @@
-//! The months as the page shows them, where a history has several.
+//! The table of months on the page, for a history of several months.
 
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::months::{MonthFigures, Trend, trend};
@@ -12,20 +12,20 @@ const MIN_DAYS: f64 = 60.0;
 
 pub struct MonthsView {
     pub rows: Vec<MonthRow>,
-    /// Whether it grows.
+    /// Whether the number grows.
     pub trend: Option<String>,
 }
 
 pub struct MonthRow {
     pub month: String,
     pub messages: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
     pub spoke: String,
 }
 
 impl MonthsView {
-    /// `None` for a history that is too short.
+    /// Returns `None` for a history that is too short.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let l = language;
         let months = &policy.by_month;
@@ -43,7 +43,7 @@ impl MonthsView {
     }
 }
 
-/// How what it posts has changed: without a model, where that is known.
+/// Returns the trend of the number of posts: of those without a model, if it is known.
 pub fn trend_of(policy: &PolicyFigures) -> Option<Trend> {
     match policy.posted_without_model {
         Some(_) => trend(&policy.by_month, |one| one.posted_without_model),
@@ -59,7 +59,7 @@ fn told_month(figures: &MonthFigures, language: Language) -> String {
     }
 }
 
-/// Without a model it posts quotes, so it posts more as there is more to quote.
+/// Without a model the persona quotes earlier messages, so it posts more as the history grows.
 fn told_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let [first, last] = [trend.first, trend.last].map(words::count);

@@ -1,4 +1,4 @@
-//! What a reader can do after the report: lines to copy into the config, how to stop it, and commands to paste.
+//! The next steps of a reader: lines to copy into the config, ways to stop the persona, and commands to run.
 
 mod model;
 
@@ -18,25 +18,25 @@ use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
-/// The page proposes to listen for as many weeks as show about this many posts.
+/// The number of posts to wait for in observe mode. The page computes the number of weeks from it.
 const WORTH_LISTENING: f64 = 20.0;
-/// The longest time that it proposes to listen.
+/// The maximum number of weeks that the page proposes.
 const MAX_WEEKS: f64 = 8.0;
 const DAYS_OF_WEEK: f64 = 7.0;
 
 pub struct NextSteps {
     pub begin: Vec<TextPart>,
-    /// Where to write the lines of the settings.
+    /// The file in which the settings belong.
     pub place: Vec<TextPart>,
     /// The settings to choose from.
     pub settings: Vec<NextStep>,
-    /// Commands of the chat, and of the program.
+    /// Commands in the chat and on the command line.
     pub steps: Vec<NextStep>,
     /// How to set a model. `None` if a model was asked, or for the ledger.
     pub model: Option<NextStep>,
 }
 
-/// One thing to do, with the lines to copy for it.
+/// A step with the lines to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
     pub begin: Vec<TextPart>,
@@ -97,7 +97,7 @@ impl Steps<'_> {
         words::number_of(counted::posts, posts, self.language)
     }
 
-    /// Where several policies are compared, no quieter setting is offered: a mixture of both was never measured.
+    /// No quieter setting is proposed if several policies are compared, because a mixture of them was not measured.
     fn settings(&self) -> Vec<NextStep> {
         let quieter =
             || [self.cooldown(), self.quieter_channel()].into_iter().flatten().collect::<Vec<_>>();
@@ -130,8 +130,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Proposes to listen long enough to see something. It writes no texts while it listens, so its report cannot tell the
-    /// moments at which it would post nothing without a model from the others.
+    /// Proposes to observe for long enough to get some moments. Observe mode writes no texts, so its report cannot tell
+    /// moments without a post from the others.
     fn observe(&self) -> Vec<NextStep> {
         let l = self.language;
         let days = self.report.period.days;
@@ -167,7 +167,7 @@ impl Steps<'_> {
         ]
     }
 
-    /// Returns `None` where it posts nothing unasked, since nothing would change.
+    /// Returns `None` if there are no unasked posts, because nothing would change.
     fn mention_only(&self) -> Option<NextStep> {
         let l = self.language;
         let begin = match quieter::posts(self.policy) {
@@ -196,7 +196,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, lines))
     }
 
-    /// Returns `None` where it posts nothing in that channel, since nothing would change.
+    /// Returns `None` if there are no posts in that channel, because nothing would change.
     fn quieter_channel(&self) -> Option<NextStep> {
         let worst = self.policy.worst_channel()?;
         let (all, there) = (quieter::posts(self.policy)?, quieter::posts_in(worst));
@@ -228,7 +228,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, lines))
     }
 
-    /// After listening, proposes the channel in which it would have spoken most.
+    /// After observing, proposes the channel in which the persona would have spoken most.
     fn speak(&self) -> Option<NextStep> {
         let most = self.policy.by_channel.iter().max_by_key(|one| one.spoke);
         let channel = words::channel(&most.filter(|_| self.policy.observed > 0)?.name);
@@ -236,7 +236,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, channel_block(&channel, Mode::Companion)?))
     }
 
-    /// Formats these settings for the config. Without a model the default mode is another one, so the lines name it.
+    /// Formats settings for the config, including the mode, because its default is different without a model.
     fn block(&self, settings: &[PolicySetting]) -> String {
         match self.report.has_stand_in() {
             true => block_with_mode(settings, self.language),
@@ -244,7 +244,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the lines of each policy on offer whose settings are known. With a model, a lone policy with the default
+    /// Returns the lines of each offered policy whose settings are known. With a model, a lone policy with the default
     /// settings needs none.
     fn blocks(&self) -> Vec<NextStep> {
         let offered = self.report.on_offer();
@@ -268,7 +268,7 @@ impl Steps<'_> {
         Some(NextStep::new(&self.with_restart(&begin, settings), lines))
     }
 
-    /// Adds that these settings need a restart, if one of them does.
+    /// Adds a note that the settings need a restart, if any of them does.
     fn with_restart(&self, begin: &str, settings: &[PolicySetting]) -> String {
         match needs_restart(settings) {
             true => texts::two_sentences(self.language, step_texts::restart(self.language), begin),
@@ -276,7 +276,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Commands that use the same history again.
+    /// Proposes commands that use the same history again.
     fn commands(&self) -> Vec<NextStep> {
         let l = self.language;
         let unknown = ReplayCommand::unknown();

@@ -1,4 +1,4 @@
-//! What a report says of what was left out, and of how things were counted.
+//! Notes on what the report leaves out, and on how things were counted.
 
 use crate::report::figures::{
     FirstAnswers, LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
@@ -48,7 +48,7 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .collect()
 }
 
-/// Which messages of other people count for an interruption, by what the history says of answers.
+/// Says which messages of other people make a post an interruption, depending on what the recording says about answers.
 fn counted_wrong(first: FirstAnswers, language: Language) -> &'static str {
     match (first.is_annotated, first.has_replies) {
         (true, _) => texts::counted_wrong_annotated(language),
@@ -57,7 +57,7 @@ fn counted_wrong(first: FirstAnswers, language: Language) -> &'static str {
     }
 }
 
-/// That there may be more interruptions, and how many there are with those at which the asker was still typing.
+/// Says that the number of interruptions is a lower limit, and what it is with posts while the asker was still typing.
 fn lower_limit(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let went_on = policy.asker_went_on?;
@@ -73,7 +73,7 @@ fn lower_limit(report: &Report, policy: &PolicyFigures, language: Language) -> O
     })
 }
 
-/// What could be read and is in no figure, in one sentence.
+/// Says in one sentence which records could be read but are in no figure.
 fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String> {
     let counts: [(usize, Counted); 6] = [
         (records.private_messages, counted::private_messages),

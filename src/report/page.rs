@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else: its style is inside, it loads nothing, and no script runs.
+//! The report as one self-contained HTML page: its style is inline, it loads nothing, and it runs no script.
 
 use askama::Template;
 use jiff::tz::TimeZone;
@@ -48,37 +48,37 @@ struct ReportPage<'a> {
     /// What the persona is.
     what_it_is: String,
     headline: String,
-    /// What belongs to the headline, each a paragraph.
+    /// The paragraphs below the headline.
     details: Vec<String>,
     /// What counts as an interruption.
     interruption: Option<&'static str>,
-    /// What the moments are, where the built-in mind stands in for a model.
+    /// What a moment is, in a replay where the built-in mind replaces the model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
-    /// Says whether names were replaced, and that texts are as they were written.
+    /// Whether names were replaced, and that texts are quoted as they were written.
     names: &'static str,
-    /// The settings of the only policy.
+    /// The settings of a lone policy.
     settings: Option<Vec<TextPart>>,
     tiles: Vec<Tile>,
     ways: Option<WaysView>,
     shown_policy: Option<String>,
-    /// Whether it posts in channels or in threads.
+    /// Whether the persona posts in channels or in threads.
     places: Option<String>,
     spoken_label: &'static str,
-    /// Whether it is known what is posted without a model.
+    /// Whether the number of posts without a model is known.
     has_posts: bool,
     posts: Option<PostsView>,
     posted_label: &'static str,
-    /// What is counted of posts, and what of moments.
+    /// A sentence that compares the shares of interruptions among posts and among moments.
     two_bases: Option<String>,
     channels: Vec<ChannelFiguresRow>,
     months: Option<MonthsView>,
-    /// How much a new installation has to quote.
+    /// How little a new installation can quote at first.
     fresh_start: Option<&'static str>,
     hours: HoursView,
     moments_rule: String,
     groups: Vec<StoryGroup>,
-    /// That reasons are guesses of the rules.
+    /// That the reasons are guesses of the built-in rules.
     guesses: Option<&'static str>,
     first: FirstView,
     unanswered_title: &'static str,
@@ -91,14 +91,14 @@ struct ReportPage<'a> {
     after_questions: Option<String>,
     cost: CostView,
     policies: Option<PoliciesView>,
-    /// Whether it says which differences are clear.
+    /// Whether the page says which differences are significant.
     has_verdicts: bool,
     next: NextSteps,
     what_leaves: Vec<Vec<TextPart>>,
     notes: Vec<String>,
 }
 
-/// What is counted: times that it spoke, or moments where the built-in mind stands in for a model.
+/// Returns the unit that is counted: times, or moments where the built-in mind replaces the model.
 fn spoken_things(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::times }
 }
@@ -108,15 +108,15 @@ struct StoryGroup {
     stories: Vec<StoryView>,
 }
 
-/// What the page has around it where it is not alone.
+/// What surrounds the report on a page of the console.
 pub struct PageFrame {
-    /// The addresses of the styles, in place of a style inside.
+    /// The URLs of the style sheets, which replace the inline style.
     pub styles: Vec<&'static str>,
-    /// What stands above it, as HTML.
+    /// HTML above the report.
     pub head: String,
 }
 
-/// The style of a page in a frame, besides the inks.
+/// The style of a page in a frame. The colors are separate.
 pub const STYLE: &str = include_str!("templates/report.css");
 
 /// Renders the page.

@@ -1,4 +1,4 @@
-//! Several policies side by side, as the page shows them.
+//! The comparison of several policies on the page.
 
 use jiff::tz::TimeZone;
 
@@ -22,26 +22,26 @@ pub struct PoliciesView {
     pub names: Vec<String>,
     /// Why nothing is compared.
     pub not_compared: Vec<String>,
-    /// What each policy is, where it is not the default.
+    /// The settings of each policy that differ from the defaults.
     pub settings: Vec<SettingRow>,
-    /// The policies that have the default settings, where others have not.
+    /// The policies with the default settings, if others have different ones.
     pub defaults: Vec<String>,
-    /// That none differs from them.
+    /// Says that all policies have the default settings.
     pub settings_same: &'static str,
     pub rows: Vec<FigureRow>,
-    /// Whether it is known which differences are clear.
+    /// Whether the significance of differences is known.
     pub has_verdicts: bool,
     pub channels: Vec<PlaceRow>,
     pub hours: Vec<PlaceRow>,
     pub gives_up: Vec<String>,
     pub advice: Option<String>,
-    /// Which policies are on offer, if not all.
+    /// Says which policies are offered, unless all are.
     pub offered: Option<String>,
-    /// What each posts without a model.
+    /// Says what each policy posts without a model.
     pub posts: Vec<String>,
     pub by_channel: &'static str,
     pub by_hour: &'static str,
-    /// What policies have without a limit.
+    /// Says which default limits the policies turn off.
     pub cautions: Vec<String>,
     pub differences: String,
     pub sides: Vec<SideView>,
@@ -53,16 +53,16 @@ pub struct SideView {
     pub stories: Vec<StoryView>,
 }
 
-/// A figure, and what each policy has there.
+/// The values of one figure for all policies.
 pub struct FigureRow {
     pub name: String,
     pub values: Vec<String>,
-    /// Whether they differ by more than chance explains. Empty where that is not asked.
+    /// Whether they differ significantly. Empty for figures that are not compared.
     pub verdict: &'static str,
 }
 
 impl PoliciesView {
-    /// `None` if there is one policy only.
+    /// Returns `None` for a single policy.
     pub fn new(report: &Report, zone: &TimeZone, language: Language) -> Option<Self> {
         let l = language;
         let found = report.differences.as_ref()?;
@@ -105,7 +105,7 @@ impl PoliciesView {
     }
 }
 
-/// Those that change nothing, unless nobody does.
+/// Names the policies with the default settings, if any policy has other ones.
 fn defaults(report: &Report, language: Language) -> Vec<String> {
     let (same, others): (Vec<&PolicyFigures>, Vec<&PolicyFigures>) =
         report.policies.iter().partition(|policy| policy.has_default_settings());
@@ -119,7 +119,7 @@ fn defaults(report: &Report, language: Language) -> Vec<String> {
     }
 }
 
-/// Makes the rows of the figures.
+/// Builds the rows of the table of figures.
 struct Rows<'a> {
     report: &'a Report,
     language: Language,
@@ -141,7 +141,7 @@ impl Rows<'_> {
         }
     }
 
-    /// What of the row above is posted without a model.
+    /// Returns the row with the part of the previous row that is posted without a model.
     fn posted(&self, measure: Measure, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
         let name = moment_texts::row_posted(self.language);
         let value = |one: &PolicyFigures| one.posted_without_model.map(value);
@@ -165,7 +165,7 @@ impl Rows<'_> {
         self.report.comparison.iter().any(|one| !one.measures.is_empty())
     }
 
-    /// The difference between the policies on offer.
+    /// Says whether the offered policies differ.
     fn verdict(&self, measure: Measure) -> &'static str {
         let comparison = self.report.comparison.iter().filter(|_| self.has_verdicts());
         let mut measures = comparison.flat_map(|one| &one.measures);
@@ -209,7 +209,7 @@ impl Rows<'_> {
         }
     }
 
-    /// A month with the first model whose cost is known.
+    /// Returns the monthly cost with the first model whose cost is known.
     fn cost(&self) -> Option<FigureRow> {
         let (report, l) = (self.report, self.language);
         let (model, _) = report.policies.first().and_then(PolicyFigures::known_cost)?;

@@ -1,5 +1,5 @@
-//! What policies differ in, in sentences: which is ahead in what, what one gives up with each, and which to take. The page
-//! and the terminal show the same ones.
+//! Sentences that compare policies: which is ahead by which measure, what each one costs the reader, and which to take.
+//! The page and the terminal show the same sentences.
 
 use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
 use crate::report::figures::{PolicyFigures, Report};
@@ -12,11 +12,11 @@ use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as texts;
 use aizuchi_core::texts::report as report_texts;
 
-/// A delay or a cost that is larger by more than a quarter is something to give up. Both follow from the calls of this history and are no
-/// sample of cases, so the rule of chance does not fit them.
+/// A delay or a cost counts as a disadvantage if it is larger by more than a quarter. Both are computed from the calls
+/// of the history and are not samples of independent cases, so a significance test does not apply.
 const NOTABLE_FACTOR: f64 = 1.25;
 
-/// Why nothing is compared, for each policy whose judge did not always answer.
+/// Says why nothing is compared, for each policy whose judge left out answers.
 pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     if report.comparison.is_none() {
         return Vec::new();
@@ -29,7 +29,7 @@ pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     unknown.map(sentence).collect()
 }
 
-/// Which policy on offer is ahead in what, or that there is no clear difference.
+/// Says which offered policy is ahead by which measure, or that no difference is significant.
 pub fn findings(report: &Report, language: Language) -> Vec<String> {
     let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);
     measures.map(|measure| finding(report, measure, language)).collect()
@@ -76,7 +76,7 @@ fn names<'a>(report: &'a Report, places: &[usize]) -> Vec<&'a str> {
     policies.map(|policy| &*policy.name).collect()
 }
 
-/// Joins two names, or some with the last one.
+/// Joins two names, or several names and the last one.
 type Joining = fn(Language, &str, &str) -> String;
 
 fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining) -> String {
@@ -90,17 +90,17 @@ fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining)
     }
 }
 
-/// All of these policies, as the subject of a sentence.
+/// Formats names as "all of these".
 pub fn all_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::all_of_two, texts::all_of_many)
 }
 
-/// Any one of these policies, to be taken.
+/// Formats names as "any one of these".
 fn one_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::one_of_two, texts::one_of_many)
 }
 
-/// What a reader gives up with each policy on offer.
+/// Says what the disadvantages of each offered policy are.
 pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     let Some(comparison) = known(report) else { return Vec::new() };
     let sentence = |place: &usize| {
@@ -111,7 +111,7 @@ pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     comparison.offered.iter().filter_map(sentence).collect()
 }
 
-/// What a reader gives up with this policy, if it is anything.
+/// Says what the disadvantages of a policy are, if it has any.
 fn given_up_with(
     report: &Report,
     comparison: &Comparison,
@@ -126,18 +126,18 @@ fn given_up_with(
     (!parts.is_empty()).then(|| texts::gives_up(language, name, &told))
 }
 
-/// The comparison, if anything is known of how the policies speak.
+/// Returns the comparison, unless nothing is known about the posts of the policies.
 fn known(report: &Report) -> Option<&Comparison> {
     report.comparison.as_ref().filter(|comparison| comparison.advice.is_some())
 }
 
-/// A policy on offer beside the others on offer.
+/// An offered policy, to be compared with the other offered policies.
 struct Offered<'a> {
     report: &'a Report,
     comparison: &'a Comparison,
-    /// Its place among all policies.
+    /// Its index among all policies.
     policy: usize,
-    /// Its place among those on offer.
+    /// Its index among the offered policies.
     place: usize,
     language: Language,
 }
@@ -186,7 +186,7 @@ impl Offered<'_> {
         })
     }
 
-    /// What a month costs with each policy, with the first model whose cost is known.
+    /// Returns the monthly cost of each policy with the first model whose cost is known.
     fn month_costs(&self) -> Vec<Option<f64>> {
         let model = self.report.policies.first().and_then(PolicyFigures::known_cost);
         let of_model = |policy: &PolicyFigures| {
@@ -197,21 +197,21 @@ impl Offered<'_> {
     }
 }
 
-/// A policy's value and the smallest, if it is notably more than that.
+/// Returns a policy's value and the smallest one, if the former is notably larger.
 fn notably_more(values: &[Option<f64>], place: usize) -> Option<(f64, f64)> {
     let own = values.get(place).copied().flatten()?;
     let best = values.iter().flatten().copied().min_by(f64::total_cmp)?;
     (own > best * NOTABLE_FACTOR).then_some((own, best))
 }
 
-/// Which policies are on offer, where others stand on the page for comparison.
+/// Says which policies are offered, if the page also shows others for comparison.
 pub fn offered(report: &Report, language: Language) -> Option<String> {
     let offered = report.on_offer();
     let is_part = offered.len() < report.policies.len();
     is_part.then(|| texts::offered(language, &all_of(&names(report, &offered), language)))
 }
 
-/// What each policy on offer posts without a model, where the built-in mind stands in for one.
+/// Says what each offered policy posts without a model, in a replay where the built-in mind replaces it.
 pub fn posts(report: &Report, language: Language) -> Vec<String> {
     let l = language;
     let sentence = |place: usize| {
@@ -230,7 +230,7 @@ pub fn posts(report: &Report, language: Language) -> Vec<String> {
     [moment_texts::advice_of_moments(l).to_owned()].into_iter().chain(told).collect()
 }
 
-/// Which policy to take, as far as the history can tell.
+/// Recommends a policy, as far as the history allows it.
 pub fn advice(report: &Report, language: Language) -> Option<String> {
     let l = language;
     let comparison = known(report)?;
@@ -423,7 +423,7 @@ mod tests {
         }
     }
 
-    /// With the third policy in the comparison the difference between the other two would have to be larger.
+    /// With the third policy, the significance test of the other two is stricter (Bonferroni).
     #[test]
     fn only_what_is_on_offer_is_compared() {
         let wrong = (Measure::Wrong, &[6, 0][..]);

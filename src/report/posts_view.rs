@@ -1,4 +1,4 @@
-//! The posts as the page shows them: a few open, and all of them folded. A team reads them before it switches a policy on.
+//! The posts on the page: some unfolded, and all of them folded. A team reads them before it enables a policy.
 
 use jiff::tz::TimeZone;
 
@@ -18,28 +18,28 @@ use aizuchi_core::texts::moments as texts;
 use aizuchi_core::texts::report as report_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// How many posts stand open.
+/// How many posts are unfolded.
 const SAMPLE: usize = 5;
-/// How many of those at messages that nobody else followed up stand open besides.
+/// How many posts about messages that nobody else followed up are unfolded in addition.
 const LEFT_OPEN: usize = 10;
 
 pub struct PostsView {
     pub title: &'static str,
     /// What the posts are, and that the page cannot say whether they help. `None` if none is listed.
     pub quality: Option<&'static str>,
-    /// What the tags of the posts mean, and that long texts and quotes are cut.
+    /// What the labels of the posts mean, and that long texts and quotes are cut.
     pub rules: Vec<String>,
-    /// Some posts of the first list, picked without a look at what they say.
+    /// Some posts of the first list, picked without regard to their texts.
     pub sample: Option<PostSample>,
     pub left_open_title: &'static str,
-    /// The posts of the first list at messages that nobody else followed up, if there are any.
+    /// The posts of the first list about messages that nobody else followed up, if there are any.
     pub left_open: Option<PostSample>,
     pub lists: Vec<PostListView>,
-    /// Answers to calls, and reactions.
+    /// Answers to mentions, and reactions.
     pub beside: Vec<BesideView>,
 }
 
-/// Posts that stand open.
+/// Posts that are unfolded.
 pub struct PostSample {
     /// How many there are, and how they were picked.
     pub rules: Vec<String>,
@@ -65,8 +65,8 @@ pub struct PostView {
 }
 
 impl PostsView {
-    /// Lists the posts of the policies on offer and of the first policy, with the calls and reactions of the first one.
-    /// Returns `None` if there is nothing to list.
+    /// Lists the posts of the offered policies and of the first policy, with the answers to mentions and the reactions
+    /// of the first one. Returns `None` if there is nothing to list.
     pub fn new(report: &Report, zone: &TimeZone, language: Language) -> Option<Self> {
         let l = language;
         let offered = report.on_offer();
@@ -139,8 +139,8 @@ fn sample(
     })
 }
 
-/// Returns some posts at messages that nobody else followed up, besides those of the sample. `None` if there are no such
-/// posts.
+/// Returns some posts about messages that nobody else followed up, besides those of the sample. `None` if there are
+/// none.
 fn left_open(
     posts: &PostList,
     report: &Report,
@@ -170,13 +170,14 @@ fn left_open(
     })
 }
 
-/// Whether the history says what answers what, so that a question counts as open however many people wrote after it.
+/// Whether the recording says which message answers which. If so, a question counts as open even if people wrote after
+/// it.
 fn is_annotated(report: &Report) -> bool {
     let unanswered = report.policies.first().and_then(|policy| policy.unanswered);
     unanswered.is_some_and(|found| found.is_annotated)
 }
 
-/// Formats how many posts are listed, and that there are more of them.
+/// Formats the number of listed posts, and whether there are more of them.
 fn listed_posts(posts: &PostList, language: Language) -> String {
     let listed = words::number_of(counted::posts, posts.listed.len(), language);
     match posts.more {
@@ -185,8 +186,8 @@ fn listed_posts(posts: &PostList, language: Language) -> String {
     }
 }
 
-/// Returns places that are evenly spread over so many: of each of `parts` equal parts the one in the middle. All of them if
-/// there are no more.
+/// Returns indexes that are evenly spread over `0..all`: the middle of each of `parts` equal parts. If `all` is at most
+/// `parts`, these are all indexes.
 fn evenly(all: usize, parts: usize) -> Vec<usize> {
     let parts = parts.min(all);
     (0..parts).map(|part| (2 * part + 1) * all / (2 * parts)).collect()
@@ -241,8 +242,8 @@ impl PostView {
     }
 }
 
-/// Returns the tags of a post: whether it would interrupt, goes to a question that was left open, comes late, or repeats a
-/// quote. `left_open` is the text for a question that was left open.
+/// Returns the labels of a post: whether it would interrupt, answers a question that was left open, comes late, or
+/// repeats a quote. `left_open` is the text for a question that was left open.
 fn badges(post: &ListedPost, left_open: &'static str, language: Language) -> Vec<Badge> {
     let l = language;
     let warning = |text| Badge { class: "interrupts", text };

@@ -1,4 +1,5 @@
-//! Why it did what it did. What the built-in rules say of people is what they took them for, and the report says no more.
+//! The reasons for decisions. What the built-in rules say about people is an assumption, and the report presents it as
+//! one.
 
 use crate::replay::moments::Reason;
 use crate::report::channel::silence::says_asked;

@@ -1,4 +1,4 @@
-//! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
+//! Sentences with the figures of a report. The page and the terminal show the same sentences.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -20,7 +20,7 @@ use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// That the figures may be too low, if they may.
+/// Says that the figures may be too low, if some verdicts are unknown.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
     let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
     is_partial.then(|| {
@@ -28,14 +28,14 @@ pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<St
     })
 }
 
-/// How often it would speak, behind the number. Empty if it is not known, or never.
+/// Formats how often the persona would speak, to follow the number. Empty if that is unknown or never.
 pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
     let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
     let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
     rate.unwrap_or_default()
 }
 
-/// How many posts that makes a month, behind their number. Empty if it is not known, or if there are none.
+/// Formats how many posts these are per month, to follow their number. Empty if that is unknown or none.
 pub fn per_month(posted: PostedFigures, language: Language) -> String {
     match posted.per_month {
         Some(month) if month >= 0.5 => {
@@ -46,7 +46,7 @@ pub fn per_month(posted: PostedFigures, language: Language) -> String {
     }
 }
 
-/// What the moments are, where the built-in mind stands in for a model.
+/// Says what a moment is, in a replay where the built-in mind replaces the model.
 pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let spoke = policy.spoke.filter(|spoke| report.has_stand_in() && *spoke > 0)?;
     let moments = words::number_of(counted::moments, spoke, language);
@@ -56,7 +56,7 @@ pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> 
     })
 }
 
-/// Which of several policies the figures are of.
+/// Says which of several policies the figures belong to.
 pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let others: Vec<&str> = report.policies.iter().skip(1).map(|one| &*one.name).collect();
     let others = others.join(list_separator(language));
@@ -67,8 +67,8 @@ pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language)
     })
 }
 
-/// Where its posts stand: in the channel itself, or in threads. Where the built-in mind stands in for a model, these are what is
-/// posted without one.
+/// Says whether the posts are at the top level or in threads. In a replay where the built-in mind replaces the model,
+/// these are the posts without a model.
 pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let counts = match (report.has_stand_in(), policy.posted_without_model) {
         (true, Some(posted)) => (posted.spoke, posted.in_threads),
@@ -94,7 +94,7 @@ pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Op
     })
 }
 
-/// What the moments of one kind have in common.
+/// Returns the heading for the stories of one kind.
 pub fn example(example: Example, language: Language) -> &'static str {
     match example {
         Example::Helps => moment_texts::examples_helping(language),
@@ -110,7 +110,7 @@ pub fn example(example: Example, language: Language) -> &'static str {
     }
 }
 
-/// What the moments at which it would speak are called, as the head of a column.
+/// Returns the name of the moments at which the persona would speak, as the head of a column.
 pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
     match source {
         ReportSource::Builtin => moment_texts::to_speak(language),
@@ -121,7 +121,7 @@ pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
     }
 }
 
-/// Why it is not known how often it would have spoken.
+/// Says why it is unknown how often the persona would have spoken.
 pub fn because_unknown(report: &Report, language: Language) -> &'static str {
     match report.source {
         ReportSource::AlwaysSilent => texts::because_silent_judge(language),
@@ -132,7 +132,7 @@ pub fn because_unknown(report: &Report, language: Language) -> &'static str {
     }
 }
 
-/// What that costs.
+/// Says what the calls cost.
 pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let money = |amount: f64| words::money(amount, &report.currency, language);
     let spent = policy.spent.filter(|spent| spent.total > 0.0);
@@ -183,7 +183,8 @@ fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: La
     }
 }
 
-/// What it would have done at a question that nobody answered: the built-in mind only finds the moment.
+/// Names what the persona would have done at a question that nobody answered. The built-in mind only notices the
+/// question.
 pub fn at_open_question(source: ReportSource, language: Language) -> &'static str {
     match source {
         ReportSource::Builtin => moment_texts::found_one(language),
@@ -194,8 +195,8 @@ pub fn at_open_question(source: ReportSource, language: Language) -> &'static st
     }
 }
 
-/// How many questions nobody answered, and about how many of them it would have said something. Where the built-in mind stands
-/// in for a model, how many of them it noticed, and at how many it posts something without one.
+/// Says how many questions nobody answered, and at how many of them the persona would have spoken. In a replay where
+/// the built-in mind replaces the model: how many it noticed, and how many would get a post without a model.
 pub fn unanswered(
     found: Unanswered,
     posted: Option<PostedFigures>,
@@ -230,7 +231,7 @@ fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> Stri
     counts(language, &questions, &noticed, &posted)
 }
 
-/// How soon after their questions the posts without a model come.
+/// Says how soon the posts without a model come after their questions.
 pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<String> {
     let delays = policy.posted_without_model?.answer_delays;
     let [soon, known, late] =
@@ -238,7 +239,7 @@ pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<Str
     (delays.known > 0).then(|| figure_texts::after_question(language, &soon, &known, &late))
 }
 
-/// The shares of interruptions of posts and of moments, where the page has both.
+/// Compares the shares of interruptions among posts and among moments, if the page shows both.
 pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
     let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
@@ -252,7 +253,7 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
     })
 }
 
-/// What people did at that moment. `None` for a reaction, of which the emoji says all.
+/// Says what people did at the moment of a story. `None` for a reaction, for which the emoji is enough.
 pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Option<String> {
     let is_annotated =
         report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
@@ -295,7 +296,7 @@ pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language)
     Some(told)
 }
 
-/// Formats a time so many seconds after another one, with its date unless both are on one day.
+/// Formats the time that is `seconds` after another one, with its date if the days differ.
 fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) -> String {
     let later = at + SignedDuration::from_millis((seconds * 1000.0) as i64);
     match zone.to_datetime(at).date() == zone.to_datetime(later).date() {
@@ -304,7 +305,7 @@ fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) 
     }
 }
 
-/// What one policy did with a message.
+/// Says how one policy treated a message.
 pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
     let policy = &*on.policy;
     match (on.spoke_after, &on.silent) {

@@ -1,4 +1,4 @@
-//! The settings of policies in plain words, beside their names in the config.
+//! Labels and values of settings for readers, beside their paths in the config.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, ReportSource};
@@ -10,20 +10,20 @@ use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::ledger as names;
 use aizuchi_core::texts::policies as texts;
 
-/// A wait of a year is one without an end.
+/// A wait of at least this length counts as unlimited.
 pub const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
 
 const COMPANION: SettingValue = SettingValue::Mode(Mode::Companion);
 
-/// A setting that differs, and what each policy has there.
+/// A setting that some policy changes, and its value in each policy.
 pub struct SettingRow {
     pub label: &'static str,
-    /// Its name in the config.
+    /// Its path in the config.
     pub key: Option<&'static str>,
     pub values: Vec<String>,
 }
 
-/// The settings that are not the default everywhere.
+/// Returns the settings that any policy changes.
 pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     let all: Option<Vec<&[PolicySetting]>> =
         policies.iter().map(|policy| policy.settings.as_deref()).collect();
@@ -43,7 +43,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     shown.filter(|row| row.values.iter().any(|value| value != words::UNKNOWN)).collect()
 }
 
-/// What the only policy of a replay is, beside what holds where nobody sets anything.
+/// Describes the settings of a lone policy of a replay, compared with the defaults in operation.
 pub fn of_one(
     settings: &[PolicySetting],
     source: ReportSource,
@@ -74,8 +74,8 @@ pub fn of_one(
     }
 }
 
-/// What a setting is if nobody sets it. The mode of the defaults is that with a model; on Slack and Discord it is another
-/// one where none judges.
+/// Returns the default of a setting in operation. Without a model, the default mode on Slack and Discord differs from
+/// that with one.
 fn usual(setting: &PolicySetting, source: ReportSource) -> SettingValue {
     match setting.key == SettingKey::Mode && source == ReportSource::Builtin {
         true => SettingValue::Mode(Mode::MentionOnly),
@@ -130,7 +130,7 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
     }
 }
 
-/// A length of time with all its units, so that two that differ never read the same.
+/// Formats a length of time with all its units, so that different lengths never read the same.
 fn exact_length(seconds: f64, language: Language) -> String {
     let l = language;
     let days = (86_400.0, names::days(l));
@@ -157,7 +157,7 @@ fn exact_length(seconds: f64, language: Language) -> String {
     parts.join(" ")
 }
 
-/// A share with the decimals that it has.
+/// Formats a share with all its decimals.
 fn exact_percent(share: f64) -> String {
     let percent = (share * 1e8).round() / 1e6;
     format!("{percent} %")
@@ -205,7 +205,8 @@ mod tests {
         parts.iter().map(|part| &*part.text).collect()
     }
 
-    /// Whoever keeps "the defaults" without a model gets one that says nothing unasked.
+    /// In a replay, the built-in mind replaces a model, so the mode is `companion`. In operation without a model, the
+    /// default mode says nothing unasked, and the report must say so.
     #[test]
     fn the_mode_of_a_replay_is_no_default_without_a_model() {
         assert_eq!(

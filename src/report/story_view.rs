@@ -1,4 +1,4 @@
-//! A moment as the page shows it.
+//! A moment on the page.
 
 use jiff::tz::TimeZone;
 
@@ -15,7 +15,7 @@ use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// How many colors tell authors apart.
+/// The number of colors that distinguish authors.
 const COLORS: u32 = 6;
 
 pub struct StoryView {
@@ -26,7 +26,7 @@ pub struct StoryView {
     pub before: Vec<StoryMessageView>,
     pub act_label: &'static str,
     pub act_time: String,
-    /// What it said or would have said.
+    /// The text that the persona posted or would have posted.
     pub said: Option<Vec<TextPart>>,
     pub is_silent: bool,
     pub persona: String,
@@ -34,15 +34,15 @@ pub struct StoryView {
     pub reason: Option<String>,
     /// What is known to be wrong about the reason.
     pub mistake: Option<String>,
-    /// What people did then. `None` if the story shows all that there is to say.
+    /// What people did at the moment. `None` if the story already shows it.
     pub note: Option<String>,
-    /// What each policy did, where policies differ.
+    /// What each policy did, if policies are compared.
     pub policies: Vec<String>,
-    /// Whether it is open before a reader opens it.
+    /// Whether the story is unfolded at first.
     pub is_open: bool,
 }
 
-/// A tag of a story or of a post.
+/// A label of a story or a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Badge {
     pub class: &'static str,
@@ -111,7 +111,7 @@ impl StoryView {
     }
 }
 
-/// Says whether it would be posted, and whether that would interrupt. A silence is neither.
+/// Returns labels that say whether the moment would be posted, and whether that would interrupt. A silence has neither.
 fn badges(story: &Story, language: Language) -> Vec<Badge> {
     let l = language;
     let calm = Badge { class: "calm", text: moment_texts::no_sign(l) };
@@ -135,7 +135,7 @@ fn badges(story: &Story, language: Language) -> Vec<Badge> {
     vec![act, disturbance]
 }
 
-/// These stories, of which the first is open.
+/// Shows stories, of which the first is unfolded.
 pub fn folded(stories: impl Iterator<Item = StoryView>) -> Vec<StoryView> {
     stories.enumerate().map(|(place, one)| StoryView { is_open: place == 0, ..one }).collect()
 }

@@ -1,4 +1,4 @@
-//! A report in a few lines, for the terminal.
+//! A report in a few lines for the terminal.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ use aizuchi_core::texts::report as texts;
 const MAX_CHANNELS: usize = 12;
 const MAX_WRONG: usize = 3;
 
-/// The headline of each policy with its channels, and where it would have been wrong. `has_page` says that a page was
+/// Formats the headline of each policy with its channels and its interruptions. `has_page` says whether a page was
 /// written.
 pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: bool) -> String {
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: b
     text.trim_end().to_owned()
 }
 
-/// Which policy is ahead in what, and which to take, or why nothing is compared.
+/// Adds which policy is ahead by which measure, and which to take, or why nothing is compared.
 fn add_comparison(text: &mut String, report: &Report, language: Language) {
     let mut sentences = policy_sentences::not_compared(report, language);
     sentences.extend(policy_sentences::findings(report, language));
@@ -110,12 +110,12 @@ fn add_policy(
     }
 }
 
-/// What is counted in a channel: times, or moments where the built-in mind stands in for a model.
+/// Returns the unit that is counted in a channel: times, or moments where the built-in mind replaces the model.
 fn spoken(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::times }
 }
 
-/// What some of which would have interrupted.
+/// Returns the unit of which some would have interrupted.
 fn spoken_of(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::posts }
 }
@@ -126,12 +126,12 @@ fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Languag
     shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
 }
 
-/// A name with spaces up to a width in columns. Japanese characters are two columns wide.
+/// Pads a name with spaces to a width in columns. Japanese characters are two columns wide.
 fn padded(name: &str, columns: usize) -> String {
     format!("{name}{}", " ".repeat(columns.saturating_sub(name.width())))
 }
 
-/// Names come from outside and must not control the terminal.
+/// Removes control characters: names come from outside and must not control the terminal.
 fn shown(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }

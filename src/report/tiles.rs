@@ -16,12 +16,12 @@ pub struct Tile {
     pub value: String,
     pub label: String,
     pub note: String,
-    /// What else belongs to it.
+    /// Further details.
     pub more: Option<String>,
     pub is_warning: bool,
 }
 
-/// The figures of one policy of a report, where nothing stands in for a model.
+/// The figures of one policy, in a report where a real mind judged.
 pub fn tiles(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Tile> {
     let figures = Figures { report, policy, language };
     vec![figures.spoke(), figures.wrong(), figures.picked_up(), figures.cost()]
@@ -133,7 +133,7 @@ impl Figures<'_> {
     }
 }
 
-/// How often, and how many there were on the day with the most.
+/// Says how often the persona posts, and how many posts there were on the day with the most.
 fn with_busiest(rate: String, most: Option<(usize, Date)>, language: Language) -> String {
     let l = language;
     match most.filter(|(most, _)| *most > 1) {

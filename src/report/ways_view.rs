@@ -1,4 +1,5 @@
-//! Compares the ways to run it, where the built-in rules stand in for a model: without one and with one, in several modes.
+//! The table of the ways to run the persona, in a replay where the built-in rules replace the model: without and with a
+//! model, in several modes.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::cost::DAYS_OF_MONTH;
@@ -16,9 +17,9 @@ pub struct WaysView {
     pub rows: Vec<WayRow>,
     /// What the words in the rows mean.
     pub words: String,
-    /// A warning that it speaks unasked as soon as the config names a model.
+    /// A warning that the persona speaks unasked as soon as the config names a model.
     pub model_speaks: Vec<TextPart>,
-    /// How many would interrupt with a wider limit, and if posts while the asker was still typing count, too.
+    /// How many posts would interrupt with a wider limit, and if posts while the asker was still typing counted, too.
     pub wider: Vec<String>,
 }
 
@@ -31,7 +32,7 @@ pub struct WayRow {
 }
 
 impl WaysView {
-    /// Returns `None` where nothing stands in for a model, or where the rules found no moment.
+    /// Returns `None` if the built-in rules did not replace a model, or if they found no moment.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
         let moments = policy.spoke.filter(|spoke| *spoke > 0)?;

@@ -1,4 +1,4 @@
-//! The calls that it answered in a channel, and its reactions.
+//! The mentions that the persona answered in a channel, and its reactions.
 
 use std::collections::HashMap;
 
@@ -14,17 +14,17 @@ use aizuchi_core::chat::Mention;
 use aizuchi_core::persona::spelling::spellings;
 use aizuchi_core::platform::local::mention::parse_mentions;
 
-/// Whether the newest thing that it said at a place is also said without a model.
+/// By conversation: whether the persona would also have posted its newest message there without a model.
 pub(super) type Said = HashMap<IdHash, bool>;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// Takes down that it posts unasked.
+    /// Records an unasked post.
     pub(super) fn say(&self, said: &mut Said, moment: &Moment) {
         let is_real = self.source != ReportSource::Builtin || is_posted(moment);
         said.insert(place(moment.thread.as_ref()), is_real);
     }
 
-    /// How it was called, where it answered. Fails if the message cannot be read.
+    /// Returns how a message addressed the persona, which answered it. Fails if the message cannot be read.
     pub(super) fn call(
         &self,
         moment: &Moment,
@@ -46,7 +46,7 @@ impl<'a> ChannelAnalysis<'a> {
         Ok(call)
     }
 
-    /// An answer to a call as an example, unless it answers what only stands in for a model.
+    /// Returns an answer as a candidate for a story. `None` if it answers a post that would not exist without a model.
     pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<Pending<'a>> {
         let note = match call {
             Call::ByName(name) => Note::Called { name: Some(name) },
@@ -58,14 +58,14 @@ impl<'a> ChannelAnalysis<'a> {
         Some(Pending { kind: StoryKind::Called, rank: (0, 0), moment: Some(moment), about, note })
     }
 
-    /// A reaction as an example.
+    /// Returns a reaction as a candidate for a story.
     pub(super) fn reaction(&self, moment: &'a Moment) -> Option<Pending<'a>> {
         let (about, note) = (self.about(moment)?, Note::Reacted);
         Some(Pending { kind: StoryKind::Reacted, rank: (0, 0), moment: Some(moment), about, note })
     }
 }
 
-/// The persona's name behind an `@`, as it is usually spelled, if a text holds it.
+/// Returns the spelling of the persona's name with which a text mentions it behind an `@`, if any.
 fn called_name(text: &str, persona: &str) -> Option<String> {
     if !parse_mentions(text, persona, &[]).contains(&Mention::Persona) {
         return None;

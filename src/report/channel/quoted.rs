@@ -9,12 +9,13 @@ use crate::replay::rows::IdHash;
 /// Within this time the same quote counts as a repetition.
 const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 
-/// When each quote was last posted.
+/// The time at which each quote was last posted.
 #[derive(Default)]
 pub(super) struct Quoted(HashMap<IdHash, Timestamp>);
 
 impl Quoted {
-    /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must come in the order of their time.
+    /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must be added in
+    /// chronological order.
     pub(super) fn is_again(&mut self, at: Timestamp, text: &str) -> bool {
         let Some(quote) = quote_in(text) else { return false };
         let before = self.0.insert(IdHash::of(quote), at);

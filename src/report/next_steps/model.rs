@@ -1,4 +1,4 @@
-//! How to ask a model what it would do in the same history, what that costs, and how to set one.
+//! Steps that involve a model: how to ask it about the same history, what that costs, and how to set one.
 
 use jiff::civil::Date;
 
@@ -14,19 +14,19 @@ use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
-/// The example model where the cost of none is known.
+/// The model in examples if no cost is known.
 const EXAMPLE_MODEL: &str = "anthropic/claude-haiku-4-5";
 
-/// It is not worth asking about the last days alone if they have fewer checks than these.
+/// The minimum number of judgments in the last days for a proposal to ask about these days only.
 const MIN_CHECKS_LATELY: f64 = 10.0;
 
-/// A limit of more than so many times the estimate is only told to be more.
+/// The maximum ratio of limit and estimate that is shown. A larger one is shown as more than this.
 const MAX_MARGIN: f64 = 100.0;
 
-/// What a policy costs with a model.
+/// The cost of a policy with a model.
 struct Cost {
     total: f64,
-    /// For the last [`LAST_DAYS`] days alone. `None` if nothing was judged.
+    /// For the last [`LAST_DAYS`] days only. `None` if nothing was judged.
     last_days: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, format!("{line}\n")))
     }
 
-    /// Says what the command that asks a model costs, and what it sends to whom.
+    /// Says what the command that asks a model costs, and which data it sends to which provider.
     pub(super) fn price_of_asking(&self) -> String {
         let l = self.language;
         let Some((model, costs)) = self.costs() else {
@@ -83,8 +83,8 @@ impl Steps<'_> {
         step_texts::begin_ask(l, &time, &money, model)
     }
 
-    /// Returns the lines that set a model, unless the config names one. They also keep it from speaking unasked, unless the
-    /// command reads its policy from that config.
+    /// Returns the lines that set a model, unless the config names one. They also set a mode in which the persona does
+    /// not speak unasked, unless the command reads its policy from that config.
     pub(super) fn set_model(&self) -> Option<NextStep> {
         match self.report.source {
             ReportSource::Model | ReportSource::Ledger => return None,
@@ -138,8 +138,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the date at which the last days of a long history begin, and what it costs to ask about them alone. `None` if
-    /// hardly anything was judged in them.
+    /// Returns the first day of the last days of a long history, and the cost of asking about these days only. `None`
+    /// if hardly anything was judged in them.
     fn last_days(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<(Date, f64)> {
         let period = self.report.period;
         let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
@@ -156,7 +156,7 @@ impl Steps<'_> {
     }
 }
 
-/// Returns the lines that set a model. Without a mode among them it speaks unasked, so its absence is told.
+/// Returns the lines that set a model. If they set no mode, they say so, because the persona then speaks unasked.
 fn lines_of_model(model: &str, mode: Option<Mode>, language: Language) -> NextStep {
     let l = language;
     let begin = match key_variable(model) {
@@ -187,13 +187,13 @@ fn key_variable(model: &str) -> Option<&'static str> {
     provider.and_then(Provider::key_variable)
 }
 
-/// Whether enough was judged in the last days of a history to ask about them alone.
+/// Whether enough was judged in the last days of a history to ask about them only.
 fn has_checks_lately(calls: CallFigures) -> bool {
     let share = calls.last_days_share.unwrap_or(0.0);
     share * calls.judge_calls as f64 >= MIN_CHECKS_LATELY
 }
 
-/// Says how the limit for an estimate is related to it.
+/// Formats the ratio of the limit and the estimate.
 fn margin(estimate: f64, language: Language) -> String {
     let times = allowance(estimate) / estimate;
     match times {
