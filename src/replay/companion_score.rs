@@ -47,7 +47,7 @@ impl CompanionScore {
             threads.entry(act.thread.as_ref().map(MessageId::as_str)).or_default().push(act);
         }
         for (thread, acts) in threads {
-            let written = channel.rows.people_at(IdHash::of_thread(thread)).iter();
+            let written = channel.rows.human_messages_at(IdHash::from_thread(thread)).iter();
             self.add_thread(&written.map(|row| row.at()).collect::<Vec<_>>(), &acts);
         }
     }
@@ -100,7 +100,7 @@ impl Replay<'_> {
     }
 
     fn companion_acts(&self, channel: &RecordedChannel, count: usize) -> anyhow::Result<Vec<Act>> {
-        let companions = Arc::new(Companions::of_several(count));
+        let companions = Arc::new(Companions::several(count));
         let new_recorder = |_| {
             let mut record = empty_record(channel, self.policy, None);
             record.stop = self.stop.clone();
@@ -152,7 +152,7 @@ mod tests {
     /// Returns the number of moments with one, several and no speakers, if users write at seconds 0 and 100.
     fn score(acts: &[Act]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
-        let channel = RecordedChannel::of("den".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("den".to_owned(), messages);
         let mut score = CompanionScore::default();
         score.add(&channel, acts);
         (score.exactly_one, score.more_than_one, score.none)

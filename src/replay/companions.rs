@@ -37,11 +37,11 @@ pub struct Act {
 }
 
 impl Companions {
-    pub fn of_one() -> Self {
+    pub fn single() -> Self {
         Self { users: vec![UserId::new("persona")], state: Mutex::default() }
     }
 
-    pub fn of_several(count: usize) -> Self {
+    pub fn several(count: usize) -> Self {
         let users = (1..=count).map(|number| UserId::new(format!("companion-{number}")));
         Self { users: users.collect(), state: Mutex::default() }
     }

@@ -93,7 +93,7 @@ impl GateTrial {
             let counts = |row: &MessageRow| {
                 answers.as_ref().is_none_or(|answers| answers.may_know(&channel.name, row.id))
             };
-            times.extend(channel.rows.people().filter(counts).map(|row| row.at()));
+            times.extend(channel.rows.human_messages().filter(counts).map(|row| row.at()));
             progress(channel.rows.len() as u64);
             Ok(())
         })?;

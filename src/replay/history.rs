@@ -212,7 +212,7 @@ impl History {
         })?;
         let channels = channels.into_iter().map(|(name, messages)| RecordedChannel {
             is_annotated,
-            ..RecordedChannel::of(name, messages)
+            ..RecordedChannel::from_messages(name, messages)
         });
         Ok(Self { channels: channels.collect(), bad_lines })
     }
@@ -225,7 +225,7 @@ impl History {
 impl RecordedChannel {
     /// Creates a channel from messages in memory, sorted by time. Messages with the same time keep their order. It is
     /// not annotated.
-    pub fn of(name: String, messages: Vec<RecordedMessage>) -> Self {
+    pub fn from_messages(name: String, messages: Vec<RecordedMessage>) -> Self {
         let mut rows = RowsBuilder::default();
         for (place, message) in messages.iter().enumerate() {
             rows.add(&message.row_source(place as u64));

@@ -48,7 +48,7 @@ pub fn run(
     setup: &Setup<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
-    let companions = Arc::new(Companions::of_one());
+    let companions = Arc::new(Companions::single());
     run_companions(channel, setup, std::slice::from_ref(recorder), &companions)
 }
 

@@ -10,10 +10,10 @@ use aizuchi_core::texts::policies as texts;
 /// Returns a sentence for each policy that turns off default limits, and one for each that asks its judge about
 /// everything.
 pub fn cautions(report: &Report, language: Language) -> Vec<String> {
-    report.policies.iter().flat_map(|policy| of_policy(report, policy, language)).collect()
+    report.policies.iter().flat_map(|policy| policy_cautions(report, policy, language)).collect()
 }
 
-fn of_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+fn policy_cautions(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let (l, name) = (language, &policy.name);
     let limited = report.with_default_limits(policy).map(|limited| &limited.name);
     let settings = policy.settings.as_deref().unwrap_or_default();

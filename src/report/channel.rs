@@ -181,7 +181,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
-        let owed = owed.map(|id| IdHash::of(id.as_str())).collect();
+        let owed = owed.map(|id| IdHash::new(id.as_str())).collect();
         Self { channel, index, moments, names, source, persona, looks, silent, owed, no_question }
     }
 
@@ -234,7 +234,7 @@ impl<'a> ChannelAnalysis<'a> {
             posted_picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
-        for message in self.channel.rows.people() {
+        for message in self.channel.rows.human_messages() {
             report.figures.messages += 1;
             let at = zone.to_datetime(message.at());
             report.hours[at.hour() as usize].messages += 1;
@@ -270,7 +270,7 @@ impl<'a> ChannelAnalysis<'a> {
                     let hour = &mut report.hours[hour(moment.at)];
                     hour.spoke += 1;
                     hour.wrong += usize::from(is_wrong);
-                    let posts = Some(PlacePosts::of_one(is_posted, is_wrong));
+                    let posts = Some(PlacePosts::from_post(is_posted, is_wrong));
                     for known in
                         [&mut hour.posted_without_model, &mut report.figures.posted_without_model]
                     {
@@ -300,7 +300,7 @@ impl<'a> ChannelAnalysis<'a> {
     fn messages_in_threads(&self) -> usize {
         let rows = &self.channel.rows;
         let is_thread = |thread: &u32| rows.thread_id(*thread) != place(None);
-        rows.threads().filter(is_thread).map(|thread| rows.people_in(thread).len()).sum()
+        rows.threads().filter(is_thread).map(|thread| rows.human_messages_in(thread).len()).sum()
     }
 
     /// Returns stories of those posts that are about one of these messages. The posts may be those of another policy.
@@ -378,12 +378,12 @@ impl<'a> ChannelAnalysis<'a> {
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
-        let spoken = report.taken_up.iter().map(|(about, _)| IdHash::of(about.as_str()));
+        let spoken = report.taken_up.iter().map(|(about, _)| IdHash::new(about.as_str()));
         let missed = unanswered.iter().map(|question| question.id);
         let others: HashSet<IdHash> =
             spoken.chain(missed).chain(self.owed.iter().copied()).collect();
         let is_told = |row: &MessageRow| row.asks() && !others.contains(&row.id);
-        let questions = self.channel.rows.people().filter(is_told);
+        let questions = self.channel.rows.human_messages().filter(is_told);
         let answered = questions.filter_map(|question| {
             let answer = self.index.first_answer(&question)?;
             let delay = answer.at().duration_since(question.at());
@@ -430,7 +430,7 @@ fn is_judged(moment: &Moment) -> bool {
 fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<IdHash, (Timestamp, &MessageId)> {
     let mut times: HashMap<IdHash, (Timestamp, &MessageId)> = HashMap::new();
     for (about, at) in taken_up {
-        let first = times.entry(IdHash::of(about.as_str())).or_insert((*at, about));
+        let first = times.entry(IdHash::new(about.as_str())).or_insert((*at, about));
         *first = (*first).min((*at, about));
     }
     times
@@ -451,5 +451,5 @@ fn is_soon_after(at: Timestamp, question: &MessageRow) -> bool {
 
 /// The key of a thread, or of the top level.
 fn place(thread: Option<&MessageId>) -> IdHash {
-    IdHash::of_thread(thread.map(MessageId::as_str))
+    IdHash::from_thread(thread.map(MessageId::as_str))
 }

@@ -39,12 +39,12 @@ impl<'a> ChannelIndex<'a> {
     }
 
     pub fn message(&self, id: &str) -> Option<MessageRow> {
-        self.rows.find(IdHash::of(id))
+        self.rows.find(IdHash::new(id))
     }
 
     /// Whether any message by a person says what it answers.
     pub fn has_replies(&self) -> bool {
-        self.rows.people().any(|row| row.is_reply())
+        self.rows.human_messages().any(|row| row.is_reply())
     }
 
     /// Returns the first answer to a message by another person, as far as the recording shows.
@@ -58,8 +58,8 @@ impl<'a> ChannelIndex<'a> {
         }
         let may_answer =
             |row: &MessageRow| is_others(row) && (!row.is_reply() || rows.is_answer(row, asked));
-        let in_thread = rows.people_at(asked.id).iter().find(may_answer);
-        let beside = rows.people_in(asked.thread);
+        let in_thread = rows.human_messages_at(asked.id).iter().find(may_answer);
+        let beside = rows.human_messages_in(asked.thread);
         let later = beside.from(beside.partition_point(|row| row.ts <= asked.ts));
         let beside = later
             .iter()
@@ -70,7 +70,7 @@ impl<'a> ChannelIndex<'a> {
 
     /// Whether somebody else wrote in the same conversation within this time before a message.
     pub fn follows_another(&self, message: &MessageRow, within: SignedDuration) -> bool {
-        let beside = self.rows.people_in(message.thread);
+        let beside = self.rows.human_messages_in(message.thread);
         let before = beside.until(beside.partition_point(|other| other.ts < message.ts));
         let close = before.iter().rev();
         let mut close = close.take_while(|other| message.at().duration_since(other.at()) <= within);
@@ -109,7 +109,7 @@ impl<'a> ChannelIndex<'a> {
         at: Timestamp,
         near: SignedDuration,
     ) -> Option<Disturbance> {
-        let places = [self.in_place(thread), self.rows.people_at(about.id)];
+        let places = [self.in_place(thread), self.rows.human_messages_at(about.id)];
         let close = places.into_iter().flat_map(|place| {
             let from = place.from(place.partition_point(|row| row.at() + near < at));
             from.iter().take_while(move |row| row.at() <= at + near)
@@ -184,7 +184,7 @@ impl<'a> ChannelIndex<'a> {
             let thread = self.rows.thread(thread);
             all.records().filter(move |row| Some(row.thread) == thread)
         };
-        let thread_id = IdHash::of_thread(thread);
+        let thread_id = IdHash::from_thread(thread);
         let root = thread.and_then(|root| self.message(root));
         let root = root.filter(|root| (from..=to).contains(&root.at()));
         let below = (thread_id != about.id).then(|| in_thread(about.id)).into_iter().flatten();
@@ -197,17 +197,17 @@ impl<'a> ChannelIndex<'a> {
 
     /// Returns the messages by people in a thread, or at the top level.
     pub fn in_place(&self, thread: Option<&str>) -> RowList<'a> {
-        self.rows.people_at(IdHash::of_thread(thread))
+        self.rows.human_messages_at(IdHash::from_thread(thread))
     }
 
     /// Returns the delays of up to an hour between consecutive messages by different people in one conversation. The
     /// first message of a thread counts as following the thread's parent, which is at the top level.
     pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
         let rows = self.rows;
-        let pairs = rows.threads().flat_map(move |thread| rows.people_in(thread).pairs());
+        let pairs = rows.threads().flat_map(move |thread| rows.human_messages_in(thread).pairs());
         let begun = rows.threads().filter_map(move |thread| {
             let root = rows.find(rows.thread_id(thread)).filter(|root| !root.is_bot())?;
-            Some((root, rows.people_in(thread).get(0)?))
+            Some((root, rows.human_messages_in(thread).get(0)?))
         });
         let others = pairs.chain(begun).filter(|(one, next)| one.author != next.author);
         others
@@ -250,19 +250,19 @@ mod tests {
             message("4", "dan", 7000.0, &["3"]),
             message("5", "eve", 20_000.0, &[]),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let answer = |id: &str| {
             let found = index.first_answer(&index.message(id).unwrap());
             found.map(|answer| answer.id)
         };
-        assert_eq!(answer("1"), Some(IdHash::of("2")));
+        assert_eq!(answer("1"), Some(IdHash::new("2")));
         // Nobody wrote within an hour, but somebody replied later.
-        assert_eq!(answer("3"), Some(IdHash::of("4")));
+        assert_eq!(answer("3"), Some(IdHash::new("4")));
         assert_eq!(answer("4"), None);
         assert!(index.has_replies() && !index.is_annotated);
         let unanswered: Vec<_> = index.unanswered().iter().map(|one| one.id).collect();
-        assert_eq!(unanswered, [IdHash::of("4")]);
+        assert_eq!(unanswered, [IdHash::new("4")]);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
             message("3", "ben", 400.0, &[]),
             message("4", "ann", 430.0, &[]),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let goes_on = |second: i64| {
             let at = Timestamp::from_second(second).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_message_disturbs_only_within_the_limit() {
         let messages = vec![message("1", "ann", 0.0, &[]), message("2", "ben", 250.0, &[])];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let asked = index.message("1").unwrap();
         let at = Timestamp::from_second(100).unwrap();
@@ -313,7 +313,7 @@ mod tests {
             within("4", message("5", "ben", 110.0, &[])),
             within("gone", message("6", "cat", 120.0, &[])),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let mut delays: Vec<i64> =
             ChannelIndex::new(&channel).delays().map(|delay| delay.as_secs()).collect();
         delays.sort_unstable();
@@ -324,7 +324,7 @@ mod tests {
     fn a_question_mark_in_an_address_or_in_code_asks_nothing() {
         let asks = |text: &str| {
             let asked = RecordedMessage { text: text.to_owned(), ..message("1", "ann", 0.0, &[]) };
-            RecordedChannel::of("r".to_owned(), vec![asked]).rows.first().unwrap().asks()
+            RecordedChannel::from_messages("r".to_owned(), vec![asked]).rows.first().unwrap().asks()
         };
         for text in ["who has it?", "really?! yes", "(is it?)", "どこですか？教えて", "what? no"]
         {

@@ -48,7 +48,7 @@ pub struct HourBar {
 
 impl Chart {
     /// Creates a chart with one bar for each hour of the day.
-    pub fn of_hours(title: &str, hours: &[HourBar]) -> Self {
+    pub fn from_hours(title: &str, hours: &[HourBar]) -> Self {
         let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
         let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
         let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
@@ -144,7 +144,7 @@ mod tests {
     fn hours_stand_below_their_own_bars() {
         let hour = |hour: usize| HourBar { parts: vec![("own", hour + 1)], label: String::new() };
         let hours: Vec<HourBar> = (0..24).map(hour).collect();
-        let chart = Chart::of_hours("spoken", &hours);
+        let chart = Chart::from_hours("spoken", &hours);
         let column = chart.width / chart.ticks.len() as f64;
         for (hour, bar) in chart.bars.iter().enumerate() {
             let (begin, end) = (hour as f64 * column, (hour + 1) as f64 * column);

@@ -107,7 +107,7 @@ impl MeasureComparison {
     }
 
     /// Creates a comparison from counts for which the shared cases are unknown.
-    pub fn of_counts(measure: Measure, values: Vec<usize>) -> Self {
+    pub fn from_counts(measure: Measure, values: Vec<usize>) -> Self {
         let counts = values.clone();
         Self::new(measure, values, |one, other| (counts[one], counts[other]))
     }
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn counts(measure: Measure, values: &[usize]) -> MeasureComparison {
-        MeasureComparison::of_counts(measure, values.to_vec())
+        MeasureComparison::from_counts(measure, values.to_vec())
     }
 
     #[test]

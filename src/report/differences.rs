@@ -84,11 +84,11 @@ impl Decided {
             self.taken_up.entry(key(channel, message.as_str())).or_insert(*at);
         }
         let name = channel;
-        let channel = IdHash::of(name);
+        let channel = IdHash::new(name);
         for moment in moments {
             match moment.kind {
                 MomentKind::Silent | MomentKind::Dropped => {
-                    let thread = IdHash::of_thread(moment.thread.as_ref().map(MessageId::as_str));
+                    let thread = IdHash::from_thread(moment.thread.as_ref().map(MessageId::as_str));
                     let reason = self.shorten(&moment.reason);
                     self.silent.push(SilentDecision { channel, thread, at: moment.at, reason });
                 }
@@ -156,8 +156,8 @@ impl Decided {
     /// Returns how long after that time, in seconds, the policy first looked and stayed silent in the conversation of
     /// the message or in its thread, and why.
     fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<(f64, ShortReason)> {
-        let channel = IdHash::of(&story.channel);
-        let threads = [IdHash::of_thread(story.thread.as_deref()), IdHash::of(&story.anchor)];
+        let channel = IdHash::new(&story.channel);
+        let threads = [IdHash::from_thread(story.thread.as_deref()), IdHash::new(&story.anchor)];
         let first = threads.into_iter().filter_map(|thread| {
             let mut here =
                 self.silent.iter().filter(|one| (one.channel, one.thread) == (channel, thread));
@@ -169,7 +169,7 @@ impl Decided {
 }
 
 fn key(channel: &str, message: &str) -> MessageKey {
-    (IdHash::of(channel), IdHash::of(message))
+    (IdHash::new(channel), IdHash::new(message))
 }
 
 /// Computes the differences between policies. `candidates` are stories of messages that any of them takes up.
@@ -247,7 +247,7 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
     let advice = advise(&measures).map(|advice| advice.among_all(&offered));
     let posted = |policy: &PolicyFigures| Some(policy.posted_without_model?.picked_up);
     let posted = offered.iter().map(|place| posted(&policies[*place])).collect();
-    let posted = of_questions(decided, &offered, posted, |one| &one.posted_picked_up);
+    let posted = compare_reached(decided, &offered, posted, |one| &one.posted_picked_up);
     let among_all = |measure: MeasureComparison| measure.among_all(&offered);
     Some(Comparison {
         measures: measures.into_iter().map(among_all).collect(),
@@ -270,11 +270,11 @@ fn measures_of(
     let counts = |measure: Measure, count: &dyn Fn(&PolicyFigures) -> Option<usize>| {
         let values: Option<Vec<usize>> =
             places.iter().map(|place| count(&policies[*place])).collect();
-        Some(MeasureComparison::of_counts(measure, values?))
+        Some(MeasureComparison::from_counts(measure, values?))
     };
     let picked_up: Option<Vec<usize>> =
         places.iter().map(|place| Some(policies[*place].unanswered?.picked_up)).collect();
-    let picked_up = of_questions(decided, places, picked_up, |one| &one.picked_up);
+    let picked_up = compare_reached(decided, places, picked_up, |one| &one.picked_up);
     // To be early with a question that is asked again is no gain.
     let first = |policy: &PolicyFigures| match policy.posted_without_model {
         Some(posted) => Some(posted.it_first_undisturbed),
@@ -291,7 +291,7 @@ fn measures_of(
 
 /// Compares the unanswered questions that each policy reaches. Which questions these are is known, so those that both
 /// reach are ignored. `None` if a count is unknown.
-fn of_questions(
+fn compare_reached(
     decided: &[Decided],
     places: &[usize],
     counts: Option<Vec<usize>>,

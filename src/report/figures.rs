@@ -377,7 +377,7 @@ impl PostedFigures {
 
 impl PlacePosts {
     /// Counts one post, if it is posted without a model.
-    pub fn of_one(is_posted: bool, is_wrong: bool) -> Self {
+    pub fn from_post(is_posted: bool, is_wrong: bool) -> Self {
         Self { spoke: usize::from(is_posted), wrong: usize::from(is_posted && is_wrong) }
     }
 

@@ -79,7 +79,7 @@ impl ChannelLedger {
         }
         moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
         moments.moments.sort_by_key(|moment| moment.at);
-        let channel = RecordedChannel::of(channel.name.to_string(), messages);
+        let channel = RecordedChannel::from_messages(channel.name.to_string(), messages);
         builder.add(&channel, &moments)?;
         builder.add_spent(micros);
         Ok(decisions.len())

@@ -54,7 +54,7 @@ impl HoursView {
             label: texts::hour_label(l, hour, &words::count(figures.messages)),
         });
         let chart = |title: &str, bars: &[HourBar]| {
-            Chart::of_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
+            Chart::from_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
         };
         let people = chart(texts::hours_people(l), &people.collect::<Vec<_>>());
         let own = policy.spoke.filter(|spoke| *spoke > 0).map(|_| {
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn what_would_have_interrupted_is_the_lower_part_of_a_bar() {
         let bars = [own_bar(0, PlacePosts { spoke: 4, wrong: 1 }, Language::En)];
-        let chart = Chart::of_hours("spoken", &bars);
+        let chart = Chart::from_hours("spoken", &bars);
         let drawn: Vec<_> =
             chart.bars.iter().map(|bar| (bar.class, bar.y, bar.y + bar.height)).collect();
         assert_eq!(drawn, [("wrong", 45.0, 60.0), ("own", 0.0, 45.0)]);

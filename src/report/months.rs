@@ -42,7 +42,7 @@ pub struct Trend {
 impl MonthSums<'_> {
     /// Returns the months in which anything was written or posted, for a history between these days.
     pub fn figures(&self, from: Date, to: Date) -> Vec<MonthFigures> {
-        let [spoken, posted] = [self.spoken, self.posted].map(|days| days.map(of_months));
+        let [spoken, posted] = [self.spoken, self.posted].map(|days| days.map(sum_by_month));
         let in_month = |months: Option<&BTreeMap<Date, usize>>, month: Date| {
             months.map(|months| months.get(&month).copied().unwrap_or(0))
         };
@@ -61,7 +61,7 @@ impl MonthSums<'_> {
     }
 }
 
-fn of_months(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
+fn sum_by_month(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
     let mut months: BTreeMap<Date, usize> = BTreeMap::new();
     for (day, count) in days {
         *months.entry(day.first_of_month()).or_default() += count;

@@ -190,7 +190,13 @@ impl<'a> View<'a> {
                 false => moment_texts::names_as_they_are(l),
             },
             settings: (report.policies.len() == 1)
-                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, report.source, l)))
+                .then(|| {
+                    Some(setting_words::describe_settings(
+                        policy.settings.as_deref()?,
+                        report.source,
+                        l,
+                    ))
+                })
                 .flatten(),
             // The ways side by side say the same, and more.
             tiles: if ways.is_some() { Vec::new() } else { tiles(report, policy, l) },
@@ -266,10 +272,12 @@ impl<'a> View<'a> {
         let posted = self.policy.posted_without_model;
         let has_sample = posted.is_some_and(|posted| posted.spoke > 0);
         let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
-        let groups =
-            self.policy.stories.chunk_by(|one, other| Example::of(one) == Example::of(other));
+        let groups = self
+            .policy
+            .stories
+            .chunk_by(|one, other| Example::from_story(one) == Example::from_story(other));
         let groups = groups.filter_map(|stories| {
-            let heading = sentences::example(Example::of(stories.first()?), l);
+            let heading = sentences::example(Example::from_story(stories.first()?), l);
             let told = stories.iter().map(tell);
             // Where posts stand open above, mere moments need not.
             let stories = if has_sample { told.collect() } else { folded(told) };

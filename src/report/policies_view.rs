@@ -149,7 +149,7 @@ impl Rows<'_> {
         let of_counts = || {
             let offered = self.report.on_offer().into_iter();
             let values = offered.map(|place| value(self.report.policies.get(place)?));
-            Some(MeasureComparison::of_counts(measure, values.collect::<Option<Vec<usize>>>()?))
+            Some(MeasureComparison::from_counts(measure, values.collect::<Option<Vec<usize>>>()?))
         };
         let compared = comparison.and_then(|one| match measure {
             // As in the row above, it is known which ones each reaches.

@@ -307,7 +307,7 @@ mod tests {
     /// A report on policies with these counts.
     fn report(policies: &[(&str, f64)], counts: &[(Measure, &[usize])]) -> Report {
         let of_measure = |(measure, values): &(Measure, &[usize])| {
-            MeasureComparison::of_counts(*measure, values.to_vec())
+            MeasureComparison::from_counts(*measure, values.to_vec())
         };
         let measures: Vec<MeasureComparison> = counts.iter().map(of_measure).collect();
         let advice = advise(&measures);

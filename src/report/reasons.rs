@@ -29,7 +29,7 @@ const SEEN: [(Sentence, Sentence); 6] = [
 const LANGUAGES: [Language; 2] = [Language::En, Language::Ja];
 
 /// The reason of a story, and how many messages stand between what it is about and the moment.
-pub fn of_story(story: &Story, language: Language) -> Option<String> {
+pub fn story_reason(story: &Story, language: Language) -> Option<String> {
     let l = language;
     let found = story.reason.as_ref()?;
     let about = story.before.iter().find(|message| message.is_about);

@@ -44,7 +44,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
 }
 
 /// Describes the settings of a lone policy of a replay, compared with the defaults in operation.
-pub fn of_one(
+pub fn describe_settings(
     settings: &[PolicySetting],
     source: ReportSource,
     language: Language,
@@ -201,7 +201,7 @@ mod tests {
     fn told_of(config: &str, source: ReportSource, language: Language) -> String {
         let config = Config::parse(config).unwrap();
         let policy = Policy { config, ..Policy::default_settings() };
-        let parts = of_one(&settings_of(&policy), source, language);
+        let parts = describe_settings(&settings_of(&policy), source, language);
         parts.iter().map(|part| &*part.text).collect()
     }
 

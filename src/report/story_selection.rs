@@ -53,7 +53,7 @@ impl Example {
         }
     }
 
-    pub fn of(story: &Story) -> Self {
+    pub fn from_story(story: &Story) -> Self {
         Self::new(story.kind, &story.note, story.helps())
     }
 }
@@ -80,7 +80,8 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
     let mut pools: Vec<Vec<&Candidate>> = SHARES
         .iter()
         .map(|(example, _)| {
-            let of_kind = candidates.iter().filter(|one| Example::of(&one.story) == *example);
+            let of_kind =
+                candidates.iter().filter(|one| Example::from_story(&one.story) == *example);
             let mut of_kind: Vec<&Candidate> = of_kind.collect();
             of_kind.sort_by_key(|one| (one.rank, one.story.at));
             of_kind.retain(|one| told.insert((&one.story.channel, &one.story.anchor)));
@@ -101,18 +102,20 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
         let rest = MAX_STORIES - chosen.len();
         chosen.extend(spread(pool, rest, &mut used));
     }
-    chosen.sort_by_key(|one| (Example::of(&one.story), one.story.at, one.story.channel.clone()));
+    chosen.sort_by_key(|one| {
+        (Example::from_story(&one.story), one.story.at, one.story.channel.clone())
+    });
     chosen.into_iter().map(|one| one.story.clone()).collect()
 }
 
 fn count_of(chosen: &[&Candidate], example: Example) -> usize {
-    chosen.iter().filter(|one| Example::of(&one.story) == example).count()
+    chosen.iter().filter(|one| Example::from_story(&one.story) == example).count()
 }
 
 /// Selects `count` stories of one kind, by time. Each message has at most one story.
 pub fn choose_of(candidates: &[Candidate], example: Example, count: usize) -> Vec<Story> {
     let mut told = HashSet::new();
-    let pool = candidates.iter().filter(|one| Example::of(&one.story) == example);
+    let pool = candidates.iter().filter(|one| Example::from_story(&one.story) == example);
     let pool = pool.filter(|one| told.insert((&one.story.channel, &one.story.anchor)));
     let pool: Vec<&Candidate> = pool.collect();
     spread(pool, count, &mut HashMap::new()).into_iter().map(|one| one.story.clone()).collect()

@@ -102,7 +102,7 @@ impl StoryView {
             is_silent,
             persona: report.persona.clone(),
             after: story.after.iter().map(message).collect(),
-            reason: reasons::of_story(story, l),
+            reason: reasons::story_reason(story, l),
             mistake: story.mistake.as_ref().map(|mistake| reasons::mistake(mistake, l)),
             note: sentences::note(story, report, zone, l),
             policies: Vec::new(),

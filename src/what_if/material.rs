@@ -63,7 +63,7 @@ impl Material {
         Ok(Self {
             decisions: about.collect(),
             verdicts,
-            channel: RecordedChannel::of(name, recorded),
+            channel: RecordedChannel::from_messages(name, recorded),
             messages,
             since,
             is_cut,

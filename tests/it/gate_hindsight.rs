@@ -75,7 +75,7 @@ fn read(lines: &str) -> History {
 /// Whether the hindsight judge knows the outcome after each of these messages.
 fn known(history: &History, channel: &str, ids: &[String]) -> Vec<bool> {
     let judge = hindsight(history).unwrap();
-    ids.iter().map(|id| judge.may_know(channel, IdHash::of(id))).collect()
+    ids.iter().map(|id| judge.may_know(channel, IdHash::new(id))).collect()
 }
 
 fn tried(history: &History) -> GateTrial {

@@ -172,8 +172,10 @@ fn every_message_is_judged_once_even_at_equal_times() {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
         }
         let is_annotated = channel.is_annotated;
-        *channel =
-            RecordedChannel { is_annotated, ..RecordedChannel::of("porch".to_owned(), messages) };
+        *channel = RecordedChannel {
+            is_annotated,
+            ..RecordedChannel::from_messages("porch".to_owned(), messages)
+        };
     }
     let (score, events, _) = run(&history, &policy("every-message"), ReplayJudge::Silent, 0, 1);
     assert_eq!(score.human_messages, 16);

@@ -117,11 +117,11 @@ proptest! {
             prop_assert_eq!(found.is_annotated, expected.is_annotated);
             // The rows match the messages.
             for (row, message) in found.rows.all().zip(&told) {
-                prop_assert_eq!(row.id, IdHash::of(&message.id));
+                prop_assert_eq!(row.id, IdHash::new(&message.id));
                 prop_assert_eq!(&**found.rows.author(&row), &message.author);
                 prop_assert_eq!(
                     found.rows.thread_id(row.thread),
-                    IdHash::of_thread(message.thread.as_deref())
+                    IdHash::from_thread(message.thread.as_deref())
                 );
                 prop_assert_eq!((row.ts, row.is_bot()), (message.ts, message.bot));
                 prop_assert_eq!(row.is_reply(), !message.reply_to.is_empty());

@@ -54,16 +54,16 @@ struct Page {
 impl PagedFile {
     /// Creates a file whose pages hold whole records.
     pub fn new(page_bytes: usize, failure: Failure) -> io::Result<Self> {
-        Ok(Self::of(tempfile::tempfile()?, page_bytes, failure))
+        Ok(Self::from_file(tempfile::tempfile()?, page_bytes, failure))
     }
 
     /// Creates a file whose reads and writes all fail.
     #[cfg(test)]
     pub fn lost(page_bytes: usize, failure: Failure) -> io::Result<Self> {
-        Ok(Self::of(File::open("/dev/null")?, page_bytes, failure))
+        Ok(Self::from_file(File::open("/dev/null")?, page_bytes, failure))
     }
 
-    fn of(file: File, page_bytes: usize, failure: Failure) -> Self {
+    fn from_file(file: File, page_bytes: usize, failure: Failure) -> Self {
         let pages = vec![Page::default(); PAGES];
         let cache = Mutex::new(PageCache { pages, has_changes: false });
         Self { file, page_bytes, cache, failure }

@@ -344,7 +344,7 @@ impl Spool {
         let mut seen = HashSet::new();
         self.read(index, &mut |_, number, record| {
             if let SpooledRecord::Message { id, .. } = record
-                && suspects.binary_search(&IdHash::of(&id).0).is_ok()
+                && suspects.binary_search(&IdHash::new(&id).0).is_ok()
                 && !seen.insert(id.into_owned())
             {
                 duplicates.push(number);
@@ -383,7 +383,7 @@ impl ChannelSource for Spool {
             if channel.duplicates.binary_search(&number).is_ok() {
                 return Ok(());
             }
-            match changes.get(&IdHash::of(&message.id)) {
+            match changes.get(&IdHash::new(&message.id)) {
                 Some(Change::Deleted) => return Ok(()),
                 Some(Change::Edited(edit)) => {
                     messages.edits.insert(place, *edit);

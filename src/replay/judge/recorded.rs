@@ -116,7 +116,7 @@ impl RecordedAnswers {
 
     /// Creates answers that say yes where one of `questions` is open, by the channel and the newest message that was
     /// judged, and no elsewhere, except for what is `unknown`.
-    pub fn of_questions(
+    pub fn from_questions(
         questions: HashMap<(String, String), String>,
         unknown: UnknownMessages,
     ) -> Self {
@@ -147,7 +147,7 @@ impl RecordedAnswers {
 
     /// Creates answers from the verdicts of a ledger, by the newest message that each was about. All other judgments
     /// are unknown.
-    pub fn of_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
+    pub fn from_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
         let verdict = |(message, judgment): (MessageId, Judgment)| {
             let key = (channel.to_owned(), message.to_string());
             (key, RecordedJudgment::new(channel, &message, judgment))
@@ -197,7 +197,7 @@ impl RecordedAnswers {
             MissingAnswer::No { .. } => {
                 let channel = prompt.context.conversation.channel.as_str();
                 let human = prompt.context.newest_human_message();
-                human.is_none_or(|human| self.may_know(channel, IdHash::of(human.id.as_str())))
+                human.is_none_or(|human| self.may_know(channel, IdHash::new(human.id.as_str())))
             }
         }
     }

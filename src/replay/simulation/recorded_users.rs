@@ -87,7 +87,7 @@ mod tests {
             message("U3", Some("Lea")),
             message("U4", Some("lea")),
         ];
-        let users = RecordedUsers::new(&RecordedChannel::of("den".to_owned(), messages));
+        let users = RecordedUsers::new(&RecordedChannel::from_messages("den".to_owned(), messages));
         for (text, expected) in [
             ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
             ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),

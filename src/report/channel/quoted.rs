@@ -18,7 +18,7 @@ impl Quoted {
     /// chronological order.
     pub(super) fn is_again(&mut self, at: Timestamp, text: &str) -> bool {
         let Some(quote) = quote_in(text) else { return false };
-        let before = self.0.insert(IdHash::of(quote), at);
+        let before = self.0.insert(IdHash::new(quote), at);
         before.is_some_and(|before| at.duration_since(before) <= AGAIN)
     }
 }

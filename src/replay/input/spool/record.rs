@@ -100,7 +100,7 @@ impl SpooledRecord<'_> {
             SpooledRecord::Edit { id, .. } => (RecordKind::Edit, id),
             SpooledRecord::Delete { id } => (RecordKind::Delete, id),
         };
-        RecordHeader { kind, hash: IdHash::of(id).0, length: 0 }
+        RecordHeader { kind, hash: IdHash::new(id).0, length: 0 }
     }
 
     /// Returns the message, or `None` if the record is an edit or a deletion.
