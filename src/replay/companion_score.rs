@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tracing::subscriber::{NoSubscriber, with_default};
 
-use crate::replay::companions::{Act, Companions};
+use crate::replay::companions::{CompanionAct, Companions};
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Recorder;
 use crate::replay::rows::IdHash;
@@ -41,8 +41,8 @@ impl CompanionScore {
     }
 
     /// Adds the acts of the companions in a channel.
-    fn add(&mut self, channel: &RecordedChannel, acts: &[Act]) {
-        let mut threads: BTreeMap<Option<&str>, Vec<&Act>> = BTreeMap::new();
+    fn add(&mut self, channel: &RecordedChannel, acts: &[CompanionAct]) {
+        let mut threads: BTreeMap<Option<&str>, Vec<&CompanionAct>> = BTreeMap::new();
         for act in acts {
             threads.entry(act.thread.as_ref().map(MessageId::as_str)).or_default().push(act);
         }
@@ -53,7 +53,7 @@ impl CompanionScore {
     }
 
     /// Adds the acts in a thread. `written` are the times of its messages by users, in order.
-    fn add_thread(&mut self, written: &[Timestamp], acts: &[&Act]) {
+    fn add_thread(&mut self, written: &[Timestamp], acts: &[&CompanionAct]) {
         let mut moments: Vec<SpokenMoment<'_>> = Vec::new();
         for act in acts.iter().filter(|act| act.has_spoken) {
             let count = |until: Timestamp| written.partition_point(|at| *at <= until);
@@ -99,7 +99,11 @@ impl Replay<'_> {
         Ok(score)
     }
 
-    fn companion_acts(&self, channel: &RecordedChannel, count: usize) -> anyhow::Result<Vec<Act>> {
+    fn companion_acts(
+        &self,
+        channel: &RecordedChannel,
+        count: usize,
+    ) -> anyhow::Result<Vec<CompanionAct>> {
         let companions = Arc::new(Companions::several(count));
         let new_recorder = |_| {
             let mut record = empty_record(channel, self.policy, None);
@@ -144,13 +148,13 @@ mod tests {
         }
     }
 
-    fn act(second: i64, companion: usize, about: &str, has_spoken: bool) -> Act {
+    fn act(second: i64, companion: usize, about: &str, has_spoken: bool) -> CompanionAct {
         let at = Timestamp::from_second(second).unwrap();
-        Act { at, thread: None, about: MessageId::new(about), companion, has_spoken }
+        CompanionAct { at, thread: None, about: MessageId::new(about), companion, has_spoken }
     }
 
     /// Returns the number of moments with one, several and no speakers, if users write at seconds 0 and 100.
-    fn score(acts: &[Act]) -> (usize, usize, usize) {
+    fn score(acts: &[CompanionAct]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
         let channel = RecordedChannel::from_messages("den".to_owned(), messages);
         let mut score = CompanionScore::default();

@@ -162,9 +162,9 @@ impl DelayRuns {
     }
 
     /// Iterates in ascending order. Equal delays come in the order in which they were added.
-    pub fn sorted(&self) -> Merged<'_> {
+    pub fn sorted(&self) -> MergedRuns<'_> {
         let piece = (MAX_READ / self.runs.len().max(1)).max(16);
-        Merged {
+        MergedRuns {
             readers: self.runs.iter().map(|run| RunReader::new(run, piece)).collect(),
             next: BinaryHeap::new(),
             is_begun: false,
@@ -224,12 +224,12 @@ impl Iterator for RunReader<'_> {
 
 /// The head of a run, in reverse order for a max-heap: the smallest delay is the greatest entry, and of equal delays,
 /// that of the earliest run.
-struct Head {
+struct RunHead {
     weighted: Weighted,
     run: usize,
 }
 
-impl Head {
+impl RunHead {
     fn key(&self) -> (Reverse<TotalOrder>, Reverse<usize>) {
         (Reverse(TotalOrder(self.weighted.0)), Reverse(self.run))
     }
@@ -258,43 +258,43 @@ impl PartialEq for TotalOrder {
 
 impl Eq for TotalOrder {}
 
-impl Ord for Head {
+impl Ord for RunHead {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Head {
+impl PartialOrd for RunHead {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Head {
+impl PartialEq for RunHead {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Head {}
+impl Eq for RunHead {}
 
 /// Iterates over all runs, merged.
-pub struct Merged<'a> {
+pub struct MergedRuns<'a> {
     readers: Vec<RunReader<'a>>,
-    next: BinaryHeap<Head>,
+    next: BinaryHeap<RunHead>,
     is_begun: bool,
 }
 
-impl Merged<'_> {
+impl MergedRuns<'_> {
     fn advance(&mut self, run: usize) -> io::Result<()> {
         if let Some(weighted) = self.readers[run].next().transpose()? {
-            self.next.push(Head { weighted, run });
+            self.next.push(RunHead { weighted, run });
         }
         Ok(())
     }
 }
 
-impl Iterator for Merged<'_> {
+impl Iterator for MergedRuns<'_> {
     type Item = io::Result<Weighted>;
 
     fn next(&mut self) -> Option<io::Result<Weighted>> {
@@ -305,7 +305,7 @@ impl Iterator for Merged<'_> {
                 return Some(Err(error));
             }
         }
-        let Head { weighted, run } = self.next.pop()?;
+        let RunHead { weighted, run } = self.next.pop()?;
         Some(self.advance(run).map(|()| weighted))
     }
 }

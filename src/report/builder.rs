@@ -18,8 +18,8 @@ use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel, begin_of_last_d
 use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
-    CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
-    PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
+    ActualCost, CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts,
+    Period, PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Unanswered,
 };
 use crate::report::interruptions::per_100;
 use crate::report::months::{MonthFigures, MonthSums};
@@ -461,7 +461,7 @@ impl PolicySums {
                 last_days_share: span.and_then(|(_, end)| self.last_days_share(end)),
             },
             costs: options.costs.costs(self.judge_calls, self.reply_calls, days),
-            spent: self.spent(options).map(|total| Spent {
+            spent: self.spent(options).map(|total| ActualCost {
                 total,
                 per_month: per_day(total).map(|daily| daily * DAYS_OF_MONTH),
             }),

@@ -142,7 +142,7 @@ pub struct ChannelAnalysis<'a> {
 }
 
 /// A candidate for a story. The transcript is read only if the moment is selected.
-struct Pending<'a> {
+struct PendingStory<'a> {
     kind: StoryKind,
     rank: (u8, i64),
     /// `None` if the persona made no decision about the message.
@@ -151,7 +151,7 @@ struct Pending<'a> {
     note: Note,
 }
 
-impl Pending<'_> {
+impl PendingStory<'_> {
     fn at(&self) -> Timestamp {
         self.moment.map_or(self.about.at(), |moment| moment.at)
     }
@@ -330,7 +330,7 @@ impl<'a> ChannelAnalysis<'a> {
         &self,
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
-    ) -> Vec<Pending<'a>> {
+    ) -> Vec<PendingStory<'a>> {
         report.unanswered.questions = unanswered.len();
         let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
@@ -345,20 +345,20 @@ impl<'a> ChannelAnalysis<'a> {
         report.posted.picked_up = report.posted_picked_up.len();
         report.unanswered.missed = missed.len();
         let told = missed.into_iter().filter_map(|question| self.missed(question));
-        let told: Vec<Pending<'a>> = told.collect();
+        let told: Vec<PendingStory<'a>> = told.collect();
         report.moments.silent += told.len();
         told
     }
 
     /// Returns a question that the persona missed as a candidate. `None` if it decided about something else at the
     /// time, or if its reason contradicts what people did.
-    fn missed(&self, question: &MessageRow) -> Option<Pending<'a>> {
+    fn missed(&self, question: &MessageRow) -> Option<PendingStory<'a>> {
         let moment = self.silence_about(question);
         let is_telling = match moment {
             Some(moment) => moment.kind == MomentKind::Silent && !says_answered(&moment.reason),
             None => !self.looked_after(question),
         };
-        is_telling.then_some(Pending {
+        is_telling.then_some(PendingStory {
             kind: StoryKind::Silent,
             rank: (self.doubts(question), 0),
             moment,
@@ -377,7 +377,7 @@ impl<'a> ChannelAnalysis<'a> {
         &self,
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
-    ) -> Vec<Pending<'a>> {
+    ) -> Vec<PendingStory<'a>> {
         let spoken = report.taken_up.iter().map(|(about, _)| IdHash::new(about.as_str()));
         let missed = unanswered.iter().map(|question| question.id);
         let others: HashSet<IdHash> =
@@ -389,7 +389,7 @@ impl<'a> ChannelAnalysis<'a> {
             let delay = answer.at().duration_since(question.at());
             let note =
                 Note::Answered { person: self.author(&answer), seconds: delay.as_secs_f64() };
-            (delay <= SOON).then_some(Pending {
+            (delay <= SOON).then_some(PendingStory {
                 kind: StoryKind::Silent,
                 rank: (u8::from(question.is_short()), delay.as_millis() as i64),
                 moment: Some(self.silence_about(&question)?),
@@ -397,7 +397,7 @@ impl<'a> ChannelAnalysis<'a> {
                 note,
             })
         });
-        let answered: Vec<Pending<'a>> = answered.collect();
+        let answered: Vec<PendingStory<'a>> = answered.collect();
         report.moments.silent += answered.len();
         answered
     }

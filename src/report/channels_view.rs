@@ -27,7 +27,7 @@ pub struct ChannelFiguresRow {
 /// Returns the channels of a policy, the most posts first, and their sum. There is no table for a single channel, since
 /// the figures above it say the same.
 pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
-    let table = Table { is_known: policy.spoke.is_some(), language };
+    let table = ChannelTable { is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
     sorted.sort_by_key(|channel| {
         (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
@@ -50,12 +50,12 @@ pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow
     rows
 }
 
-struct Table {
+struct ChannelTable {
     is_known: bool,
     language: Language,
 }
 
-impl Table {
+impl ChannelTable {
     fn row(
         &self,
         channel: &ChannelFigures,

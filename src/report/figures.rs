@@ -83,7 +83,7 @@ impl ReportSource {
     }
 
     /// Returns a reason, unless a scripted judge gave it.
-    pub fn told_reason(self, reason: &Reason) -> Option<Reason> {
+    pub fn shown_reason(self, reason: &Reason) -> Option<Reason> {
         let is_told = match reason {
             Reason::Gate(_) => true,
             Reason::Written(text) => !(text.is_empty() || self.is_scripted() && text == "scripted"),
@@ -147,7 +147,7 @@ pub struct PolicyFigures {
     pub costs: Vec<ModelCost>,
     /// What the models cost according to the ledger. In a replay with a model, the cost of the judge's answers,
     /// including cached ones.
-    pub spent: Option<Spent>,
+    pub spent: Option<ActualCost>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,
     /// Some of its answers to calls.
@@ -263,7 +263,7 @@ pub struct ModelCost {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spent {
+pub struct ActualCost {
     pub total: f64,
     pub per_month: Option<f64>,
 }

@@ -30,7 +30,7 @@ impl MonthsView {
         let l = language;
         let months = &policy.by_month;
         let row = |one: &MonthFigures| MonthRow {
-            month: told_month(one, l),
+            month: format_month(one, l),
             messages: words::count(one.messages),
             posted: one.posted_without_model.map(words::count),
             spoke: one.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
@@ -38,7 +38,7 @@ impl MonthsView {
         let is_long = months.len() >= MIN_MONTHS && report.period.days >= MIN_DAYS;
         is_long.then(|| Self {
             rows: months.iter().map(row).collect(),
-            trend: trend_of(policy).map(|trend| told_trend(trend, policy, l)),
+            trend: trend_of(policy).map(|trend| format_trend(trend, policy, l)),
         })
     }
 }
@@ -51,7 +51,7 @@ pub fn trend_of(policy: &PolicyFigures) -> Option<Trend> {
     }
 }
 
-fn told_month(figures: &MonthFigures, language: Language) -> String {
+fn format_month(figures: &MonthFigures, language: Language) -> String {
     let month = figures.month.strftime(texts::month_format(language)).to_string();
     match figures.is_whole {
         true => month,
@@ -60,7 +60,7 @@ fn told_month(figures: &MonthFigures, language: Language) -> String {
 }
 
 /// Without a model the persona quotes earlier messages, so it posts more as the history grows.
-fn told_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
+fn format_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let [first, last] = [trend.first, trend.last].map(words::count);
     match (trend.last > trend.first, policy.posted_without_model) {

@@ -52,7 +52,7 @@ impl NextStep {
 
 impl NextSteps {
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
-        let steps = Steps { report, policy, language };
+        let steps = StepsBuilder { report, policy, language };
         let l = language;
         let begin = match report.source {
             ReportSource::Ledger => texts::next_begin_ledger(l).to_owned(),
@@ -78,13 +78,13 @@ impl NextSteps {
     }
 }
 
-struct Steps<'a> {
+struct StepsBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     language: Language,
 }
 
-impl Steps<'_> {
+impl StepsBuilder<'_> {
     fn is_compared(&self) -> bool {
         self.report.policies.len() > 1
     }

@@ -124,7 +124,7 @@ pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Res
     let Some(policy) = report.policies.first() else {
         anyhow::bail!("there is nothing to report");
     };
-    let view = View { report, policy, zone, language };
+    let view = PageBuilder { report, policy, zone, language };
     Ok(view.page().render()?)
 }
 
@@ -138,19 +138,19 @@ pub fn page_within(
     let Some(policy) = report.policies.first() else {
         anyhow::bail!("there is nothing to report");
     };
-    let view = View { report, policy, zone, language };
+    let view = PageBuilder { report, policy, zone, language };
     let names = moment_texts::names_on_console(language);
     Ok(ReportPage { frame: Some(frame), names, ..view.page() }.render()?)
 }
 
-struct View<'a> {
+struct PageBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     zone: &'a TimeZone,
     language: Language,
 }
 
-impl<'a> View<'a> {
+impl<'a> PageBuilder<'a> {
     fn is_ledger(&self) -> bool {
         self.report.source == ReportSource::Ledger
     }

@@ -77,7 +77,7 @@ impl PoliciesView {
                 false => policy_texts::settings_same(l),
             },
             rows: figure_rows(report, l),
-            has_verdicts: Rows { report, language }.has_verdicts(),
+            has_verdicts: FigureRows { report, language }.has_verdicts(),
             channels: places_view::channels(policies, l),
             hours: places_view::hours(policies, l),
             gives_up: policy_sentences::gives_up(report, l),
@@ -120,12 +120,12 @@ fn defaults(report: &Report, language: Language) -> Vec<String> {
 }
 
 /// Builds the rows of the table of figures.
-struct Rows<'a> {
+struct FigureRows<'a> {
     report: &'a Report,
     language: Language,
 }
 
-impl Rows<'_> {
+impl FigureRows<'_> {
     fn row(
         &self,
         name: &str,
@@ -222,7 +222,7 @@ impl Rows<'_> {
 
 fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     let l = language;
-    let rows = Rows { report, language };
+    let rows = FigureRows { report, language };
     let done = sentences::at_open_question(report.source, l);
     let spoke = sentences::spoken_label(report.source, l);
     let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(words::count));

@@ -120,7 +120,7 @@ fn given_up_with(
 ) -> Option<String> {
     let name = &report.policies.get(policy)?.name;
     let place = comparison.offered.iter().position(|one| *one == policy)?;
-    let offered = Offered { report, comparison, policy, place, language };
+    let offered = OfferedPolicy { report, comparison, policy, place, language };
     let parts = offered.parts_given_up();
     let told = parts.join(texts::part_separator(language));
     (!parts.is_empty()).then(|| texts::gives_up(language, name, &told))
@@ -132,7 +132,7 @@ fn known(report: &Report) -> Option<&Comparison> {
 }
 
 /// An offered policy, to be compared with the other offered policies.
-struct Offered<'a> {
+struct OfferedPolicy<'a> {
     report: &'a Report,
     comparison: &'a Comparison,
     /// Its index among all policies.
@@ -142,7 +142,7 @@ struct Offered<'a> {
     language: Language,
 }
 
-impl Offered<'_> {
+impl OfferedPolicy<'_> {
     fn policies(&self) -> impl Iterator<Item = &PolicyFigures> {
         self.comparison.offered.iter().filter_map(move |place| self.report.policies.get(*place))
     }

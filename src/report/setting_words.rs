@@ -35,7 +35,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     let is_shown = |key: &SettingKey| is_changed(*key) || key.comes_with().is_some_and(is_changed);
     let row = |key: SettingKey| SettingRow {
         label: label(key, language),
-        key: key.told_path(),
+        key: key.single_path(),
         values: all.iter().map(|settings| told(settings, key, language)).collect(),
     };
     let shown = SettingKey::ALL.into_iter().filter(is_shown).map(row);
@@ -62,7 +62,7 @@ pub fn describe_settings(
         let value = setting.value.as_ref().filter(|value| **value != default)?;
         let key = setting.key;
         let (own, default) = (value_text(key, value, l), value_text(key, &default, l));
-        Some(match key.told_path() {
+        Some(match key.single_path() {
             Some(path) => texts::setting_changed(l, label(key, l), path, &own, &default),
             None => texts::others_changed(l, label(key, l), &own),
         })

@@ -139,7 +139,7 @@ impl SettingKey {
     }
 
     /// Returns its path in the config. `None` for [`SettingKey::Others`], which is not a single setting.
-    pub fn told_path(self) -> Option<&'static str> {
+    pub fn single_path(self) -> Option<&'static str> {
         Some(self.path()).filter(|_| self != SettingKey::Others)
     }
 

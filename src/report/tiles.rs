@@ -23,17 +23,17 @@ pub struct Tile {
 
 /// The figures of one policy, in a report where a real mind judged.
 pub fn tiles(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Tile> {
-    let figures = Figures { report, policy, language };
+    let figures = TileBuilder { report, policy, language };
     vec![figures.spoke(), figures.wrong(), figures.picked_up(), figures.cost()]
 }
 
-struct Figures<'a> {
+struct TileBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     language: Language,
 }
 
-impl Figures<'_> {
+impl TileBuilder<'_> {
     fn spoke(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
         let rate = policy.per_day.map(|per_day| {
@@ -138,12 +138,12 @@ fn with_busiest(rate: String, most: Option<(usize, Date)>, language: Language) -
     let l = language;
     match most.filter(|(most, _)| *most > 1) {
         Some((most, date)) => {
-            moment_texts::busiest_day(l, &rate, &words::count(most), &told_date(date, l))
+            moment_texts::busiest_day(l, &rate, &words::count(most), &format_date(date, l))
         }
         None => rate,
     }
 }
 
-fn told_date(date: Date, language: Language) -> String {
+fn format_date(date: Date, language: Language) -> String {
     date.strftime(texts::date_format(language)).to_string()
 }

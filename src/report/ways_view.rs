@@ -36,7 +36,7 @@ impl WaysView {
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
         let moments = policy.spoke.filter(|spoke| *spoke > 0)?;
-        let ways = Ways { report, policy, posted, moments, language };
+        let ways = WaysBuilder { report, policy, posted, moments, language };
         Some(Self {
             reached: match policy.unanswered {
                 Some(found) if !found.is_annotated => figure_texts::ways_reached_in_hour(language),
@@ -56,7 +56,7 @@ impl WaysView {
     }
 }
 
-struct Ways<'a> {
+struct WaysBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     posted: PostedFigures,
@@ -64,7 +64,7 @@ struct Ways<'a> {
     language: Language,
 }
 
-impl Ways<'_> {
+impl WaysBuilder<'_> {
     fn as_shipped(&self) -> WayRow {
         let l = self.language;
         WayRow {

@@ -38,13 +38,13 @@ pub enum ExportError {
 }
 
 pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<(), ExportError> {
-    let mut state = State { reader, stop: None, elements: 0 };
+    let mut state = DocumentState { reader, stop: None, elements: 0 };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let result =
         deserializer.deserialize_any(Document(&mut state)).and_then(|()| deserializer.end());
     match (state.stop, result) {
-        (Some(Stop::Done), _) | (None, Ok(())) => Ok(()),
-        (Some(Stop::Failed(error)), _) => Err(ExportError::Failed(error)),
+        (Some(StopReason::Done), _) | (None, Ok(())) => Ok(()),
+        (Some(StopReason::Failed(error)), _) => Err(ExportError::Failed(error)),
         (None, Err(error)) if error.is_io() => Err(ExportError::Failed(error.into())),
         (None, Err(error)) => {
             let (line, column) = (error.line(), error.column());
@@ -54,29 +54,29 @@ pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<
     }
 }
 
-struct State<'a> {
+struct DocumentState<'a> {
     reader: &'a mut dyn ExportReader,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     elements: u64,
 }
 
-enum Stop {
+enum StopReason {
     Done,
     Failed(anyhow::Error),
 }
 
-impl State<'_> {
+impl DocumentState<'_> {
     /// Stores the error that stops the reading; the parser only learns that it stops.
     fn check<T, E: Error>(&mut self, result: anyhow::Result<T>) -> Result<T, E> {
         result.map_err(|error| {
-            self.stop = Some(Stop::Failed(error));
+            self.stop = Some(StopReason::Failed(error));
             E::custom("stopped")
         })
     }
 }
 
 /// An array, or an object with one.
-struct Document<'s, 'r>(&'s mut State<'r>);
+struct Document<'s, 'r>(&'s mut DocumentState<'r>);
 
 impl<'de> Visitor<'de> for Document<'_, '_> {
     type Value = ();
@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let wanted = self.0.reader.begins_elements();
         if self.0.check::<_, A::Error>(wanted)? == ElementsWanted::No {
-            self.0.stop = Some(Stop::Done);
+            self.0.stop = Some(StopReason::Done);
             return Err(A::Error::custom("stopped"));
         }
         while let Some(value) = elements.next_element::<Value>()? {
@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     }
 }
 
-struct Elements<'s, 'r>(&'s mut State<'r>);
+struct Elements<'s, 'r>(&'s mut DocumentState<'r>);
 
 impl<'de> DeserializeSeed<'de> for Elements<'_, '_> {
     type Value = ();

@@ -41,7 +41,7 @@ pub struct ModelJudge {
     parameters: String,
     cache: Arc<AnswerCache>,
     limits: CallBudget,
-    asking: Asking,
+    asking: AskMode,
     bystander: ScriptedMind,
     clock: Clock,
     state: Mutex<CallState>,
@@ -53,7 +53,7 @@ pub struct ModelJudge {
     asks_until: Timestamp,
 }
 
-enum Asking {
+enum AskMode {
     /// Asks nothing. An answer that is not cached counts as a no.
     Dry,
     /// Asks nothing. An answer that is not cached is unknown.
@@ -96,7 +96,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Dry)
+        Self::new(llm, parameters, cache, limits, AskMode::Dry)
     }
 
     /// Creates a judge that answers from the cache, and counts the calls that it would make otherwise.
@@ -106,7 +106,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Never)
+        Self::new(llm, parameters, cache, limits, AskMode::Never)
     }
 
     /// Creates a judge that asks the model. The runtime must not be that of the caller.
@@ -117,7 +117,7 @@ impl ModelJudge {
         limits: CallBudget,
         runtime: Handle,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, Asking::Live(runtime))
+        Self::new(llm, parameters, cache, limits, AskMode::Live(runtime))
     }
 
     fn new(
@@ -125,7 +125,7 @@ impl ModelJudge {
         parameters: String,
         cache: Arc<AnswerCache>,
         limits: CallBudget,
-        asking: Asking,
+        asking: AskMode,
     ) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());
         Self {
@@ -152,8 +152,8 @@ impl ModelJudge {
     /// Whether the judge only counts the calls that it would make.
     pub fn is_pricing(&self) -> bool {
         match self.asking {
-            Asking::Dry | Asking::Never => true,
-            Asking::Live(_) => false,
+            AskMode::Dry | AskMode::Never => true,
+            AskMode::Live(_) => false,
         }
     }
 
@@ -228,12 +228,12 @@ impl ModelJudge {
             return Ok(LlmResponse::new(answer, usage));
         }
         match &self.asking {
-            Asking::Live(_) => {}
-            Asking::Dry => {
+            AskMode::Live(_) => {}
+            AskMode::Dry => {
                 self.count_once(key, prompt);
                 return self.bystander.ask(prompt).await;
             }
-            Asking::Never => {
+            AskMode::Never => {
                 self.count_once(key, prompt);
                 return Err(LlmError::Refused("there is no answer on record".to_owned()));
             }
@@ -300,8 +300,8 @@ impl Llm for ModelJudge {
             }
         }
         match &self.asking {
-            Asking::Live(runtime) => runtime.block_on(self.answer(prompt)),
-            Asking::Dry | Asking::Never => self.answer(prompt).await,
+            AskMode::Live(runtime) => runtime.block_on(self.answer(prompt)),
+            AskMode::Dry | AskMode::Never => self.answer(prompt).await,
         }
     }
 }

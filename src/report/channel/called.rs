@@ -7,7 +7,7 @@ use crate::replay::moments::Moment;
 use crate::replay::rows::IdHash;
 use crate::report::called::Call;
 use crate::report::channel::post::is_posted;
-use crate::report::channel::{ChannelAnalysis, Pending, place};
+use crate::report::channel::{ChannelAnalysis, PendingStory, place};
 use crate::report::figures::ReportSource;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::Mention;
@@ -47,7 +47,7 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// Returns an answer as a candidate for a story. `None` if it answers a post that would not exist without a model.
-    pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<Pending<'a>> {
+    pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<PendingStory<'a>> {
         let note = match call {
             Call::ByName(name) => Note::Called { name: Some(name) },
             Call::AnswersIt { is_posted: true } => Note::AnsweredIt,
@@ -55,13 +55,25 @@ impl<'a> ChannelAnalysis<'a> {
             Call::Unknown => Note::Called { name: None },
         };
         let about = self.about(moment)?;
-        Some(Pending { kind: StoryKind::Called, rank: (0, 0), moment: Some(moment), about, note })
+        Some(PendingStory {
+            kind: StoryKind::Called,
+            rank: (0, 0),
+            moment: Some(moment),
+            about,
+            note,
+        })
     }
 
     /// Returns a reaction as a candidate for a story.
-    pub(super) fn reaction(&self, moment: &'a Moment) -> Option<Pending<'a>> {
+    pub(super) fn reaction(&self, moment: &'a Moment) -> Option<PendingStory<'a>> {
         let (about, note) = (self.about(moment)?, Note::Reacted);
-        Some(Pending { kind: StoryKind::Reacted, rank: (0, 0), moment: Some(moment), about, note })
+        Some(PendingStory {
+            kind: StoryKind::Reacted,
+            rank: (0, 0),
+            moment: Some(moment),
+            about,
+            note,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Pending};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, PendingStory};
 use crate::report::channel_index::Disturbance;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
@@ -14,7 +14,7 @@ use aizuchi_core::texts::builtin as texts;
 const CLOSE: SignedDuration = SignedDuration::from_secs(180);
 
 /// A post, and what people did around it.
-pub(super) struct Spoken<'a> {
+pub(super) struct AnalyzedPost<'a> {
     moment: &'a Moment,
     about: Option<MessageRow>,
     answer: Option<MessageRow>,
@@ -30,10 +30,10 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// Collects what people did around a post.
-    pub(super) fn spoken(&self, moment: &'a Moment) -> Spoken<'a> {
+    pub(super) fn spoken(&self, moment: &'a Moment) -> AnalyzedPost<'a> {
         let about = self.about(moment);
         let thread = moment.thread.as_ref().map(MessageId::as_str);
-        Spoken {
+        AnalyzedPost {
             moment,
             about,
             answer: about.and_then(|about| self.index.first_answer(&about)),
@@ -42,7 +42,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    pub(super) fn add_spoken(&self, spoken: &Spoken<'a>, report: &mut ChannelReport) {
+    pub(super) fn add_spoken(&self, spoken: &AnalyzedPost<'a>, report: &mut ChannelReport) {
         let (moment, is_wrong) = (spoken.moment, spoken.disturbance.is_some());
         let is_posted = is_posted(moment);
         report.figures.spoke += 1;
@@ -79,8 +79,8 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// Returns a post as a candidate for a story. `None` if the message that it is about is not known.
-    pub(super) fn tellable(&self, spoken: Spoken<'a>) -> Option<Pending<'a>> {
-        let Spoken { moment, about, answer, disturbance, is_close: _ } = spoken;
+    pub(super) fn tellable(&self, spoken: AnalyzedPost<'a>) -> Option<PendingStory<'a>> {
+        let AnalyzedPost { moment, about, answer, disturbance, is_close: _ } = spoken;
         let about = about?;
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {
@@ -98,7 +98,7 @@ impl<'a> ChannelAnalysis<'a> {
                 (StoryKind::Spoke, note, (u8::from(about.is_short()), 0))
             }
         };
-        Some(Pending { kind, rank, moment: Some(moment), about, note })
+        Some(PendingStory { kind, rank, moment: Some(moment), about, note })
     }
 
     /// Returns whether the persona or another person answered first.
@@ -129,7 +129,7 @@ pub fn is_unasked(moment: &Moment) -> bool {
 }
 
 /// Counts who answered a message first: the persona, another person or nobody.
-fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
+fn add_first_answer(spoken: &AnalyzedPost<'_>, report: &mut ChannelReport) {
     let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
     let answered = spoken.answer.map(|answer| answer.at());
     if is_posted {

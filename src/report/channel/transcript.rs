@@ -7,7 +7,7 @@ use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
-use crate::report::channel::{ChannelAnalysis, Pending};
+use crate::report::channel::{ChannelAnalysis, PendingStory};
 use crate::report::figures::ReportSource;
 use crate::report::story::{
     Mistake, Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text,
@@ -29,7 +29,7 @@ impl<'a> ChannelAnalysis<'a> {
     /// read.
     pub(super) fn select_stories(
         &self,
-        mut pending: Vec<Pending<'a>>,
+        mut pending: Vec<PendingStory<'a>>,
     ) -> anyhow::Result<Vec<Candidate>> {
         pending.sort_by_key(|one| (self.example(one), one.at()));
         let of_kinds = pending.chunk_by(|one, other| self.example(one) == self.example(other));
@@ -42,20 +42,20 @@ impl<'a> ChannelAnalysis<'a> {
         told.collect()
     }
 
-    fn example(&self, pending: &Pending<'a>) -> Example {
+    fn example(&self, pending: &PendingStory<'a>) -> Example {
         let helps = self.posted_without_model(pending) == Some(true);
         Example::new(pending.kind, &pending.note, helps)
     }
 
     /// Whether a moment would also be posted without a model. `None` if the source is not the built-in mind.
-    fn posted_without_model(&self, pending: &Pending<'a>) -> Option<bool> {
+    fn posted_without_model(&self, pending: &PendingStory<'a>) -> Option<bool> {
         let moment = pending.moment.filter(|moment| is_unasked(moment))?;
         (self.source == ReportSource::Builtin).then(|| is_posted(moment))
     }
 
     fn story(
         &self,
-        pending: &Pending<'a>,
+        pending: &PendingStory<'a>,
         reader: &mut MessageReader<'_>,
     ) -> anyhow::Result<Story> {
         let about = &pending.about;
@@ -82,7 +82,7 @@ impl<'a> ChannelAnalysis<'a> {
             before: self.messages_before(before, about, reader)?,
             act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
             after: shown_after,
-            reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
+            reason: pending.moment.and_then(|moment| self.source.shown_reason(&moment.reason)),
             mistake: pending.moment.and_then(|moment| self.mistake(moment, about)),
             note: pending.note.clone(),
             posted_without_model: self.posted_without_model(pending),

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use crate::report::config_block::mode_block;
 use crate::report::cost::{LAST_DAYS, begin_of_last_days};
 use crate::report::figures::{CallFigures, PolicyFigures, ReportSource};
-use crate::report::next_steps::{NextStep, Steps};
+use crate::report::next_steps::{NextStep, StepsBuilder};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::words;
 use aizuchi_core::llm::model::{ModelId, Provider};
@@ -24,13 +24,13 @@ const MIN_CHECKS_LATELY: f64 = 10.0;
 const MAX_MARGIN: f64 = 100.0;
 
 /// The cost of a policy with a model.
-struct Cost {
+struct AskingCost {
     total: f64,
     /// For the last [`LAST_DAYS`] days only. `None` if nothing was judged.
     last_days: Option<f64>,
 }
 
-impl Steps<'_> {
+impl StepsBuilder<'_> {
     /// Returns the command that asks a model, where none was asked, with an estimate for the first model whose cost is known.
     pub(super) fn ask_model(&self, command: &ReplayCommand) -> Option<NextStep> {
         let l = self.language;
@@ -100,16 +100,16 @@ impl Steps<'_> {
     }
 
     /// Returns the first model whose cost is known, and what each policy costs with it.
-    fn costs(&self) -> Option<(&str, Vec<Cost>)> {
+    fn costs(&self) -> Option<(&str, Vec<AskingCost>)> {
         let policies = &self.report.policies;
         let (model, _) = policies.first().and_then(PolicyFigures::known_cost)?;
         let costs = policies.iter().map(|policy| {
             let cost = policy.costs.iter().find(|cost| cost.model == model)?;
             let total = cost.total?;
             let last_days = policy.calls.last_days_share.map(|share| total * share);
-            Some(Cost { total, last_days })
+            Some(AskingCost { total, last_days })
         });
-        Some((model, costs.collect::<Option<Vec<Cost>>>()?))
+        Some((model, costs.collect::<Option<Vec<AskingCost>>>()?))
     }
 
     /// Formats an amount, and that it is for all policies where there are several.
@@ -121,7 +121,7 @@ impl Steps<'_> {
     }
 
     /// Says what the whole replay would cost, for all policies of the page.
-    fn estimate(&self, costs: &[Cost]) -> String {
+    fn estimate(&self, costs: &[AskingCost]) -> String {
         let (report, l) = (self.report, self.language);
         let period = words::period(report.period.days, l);
         let total = self.money(costs.iter().map(|cost| cost.total).sum());
@@ -140,7 +140,7 @@ impl Steps<'_> {
 
     /// Returns the first day of the last days of a long history, and the cost of asking about these days only. `None`
     /// if hardly anything was judged in them.
-    fn last_days(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<(Date, f64)> {
+    fn last_days(&self, command: &ReplayCommand, costs: &[AskingCost]) -> Option<(Date, f64)> {
         let period = self.report.period;
         let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
         let begin = begin_of_last_days(period.to.filter(|_| is_long)?);
