@@ -1,7 +1,7 @@
 //! Warnings about policies that turn off default limits or rules.
 
 use crate::report::figures::{PolicyFigures, Report};
-use crate::report::setting_words::NO_LIMIT_SECONDS;
+use crate::report::setting_labels::NO_LIMIT_SECONDS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;

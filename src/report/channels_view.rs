@@ -2,7 +2,7 @@
 //! interrupted.
 
 use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
@@ -40,7 +40,7 @@ pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow
     let mut rows: Vec<ChannelFiguresRow> =
         shown.iter().map(|channel| table.row(channel, most, None)).collect();
     if !rest.is_empty() {
-        let label = words::number_of(counted::more_channels, rest.len(), language);
+        let label = format::number_of(counted::more_channels, rest.len(), language);
         rows.push(table.row(&sum_up(rest), most, Some(label)));
     }
     let label = Some(texts::all_channels(language).to_owned());
@@ -63,22 +63,22 @@ impl ChannelTable {
         label: Option<String>,
     ) -> ChannelFiguresRow {
         let (l, is_known) = (self.language, self.is_known);
-        let known = |shown: String| if is_known { shown } else { words::UNKNOWN.to_owned() };
+        let known = |shown: String| if is_known { shown } else { format::UNKNOWN.to_owned() };
         let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
         ChannelFiguresRow {
-            name: label.unwrap_or_else(|| words::channel(&channel.name)),
-            spoke: known(words::count(channel.spoke)),
-            wrong: known(words::part(channel.wrong, channel.spoke, l)),
-            posted: channel.posted_without_model.map(|posts| words::posts(posts, l)),
-            messages: words::count(channel.messages),
+            name: label.unwrap_or_else(|| format::channel(&channel.name)),
+            spoke: known(format::count(channel.spoke)),
+            wrong: known(format::part(channel.wrong, channel.spoke, l)),
+            posted: channel.posted_without_model.map(|posts| format::posts(posts, l)),
+            messages: format::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
             label: match is_known {
                 true => {
                     let (spoke, wrong) = (channel.spoke, channel.wrong);
-                    texts::bar_label(l, &words::times(spoke, l), &words::times(wrong, l))
+                    texts::bar_label(l, &format::times(spoke, l), &format::times(wrong, l))
                 }
-                false => words::UNKNOWN.to_owned(),
+                false => format::UNKNOWN.to_owned(),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! The bar charts of the page, as SVG drawings that are stretched to the available width.
 
 use crate::report::delays::{GROUP_ENDS, Timing};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
@@ -67,7 +67,7 @@ impl Chart {
             })
         });
         let bars = bars.collect();
-        let most = words::count(most);
+        let most = format::count(most);
         let ticks = (0..hours.len()).map(tick).collect();
         let width = hours.len() as f64 * COLUMN;
         Self { title: title.to_owned(), width, bars, most, ticks }
@@ -78,7 +78,7 @@ impl TimingView {
     pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
         let l = language;
         let medians = [Some(timing.own_median), Some(timing.people_median)];
-        let medians = words::rough_durations(&medians, l);
+        let medians = format::rough_durations(&medians, l);
         // The last group is that of what no person waits for, so often nobody is in it.
         let is_used = timing.own.last().zip(timing.people.last());
         let is_used = is_used.is_some_and(|(own, people)| *own > 0.0 || *people > 0.0);
@@ -91,18 +91,18 @@ impl TimingView {
         let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
             let bar = |offset: f64, share: f64, class, name: &str| {
                 let height = share / most * CHART_HEIGHT;
-                let label = format!("{name}, {label}: {}", words::percent(share));
+                let label = format!("{name}, {label}: {}", format::percent(share));
                 let x = group as f64 * 30.0 + offset;
                 Bar { x, y: CHART_HEIGHT - height, width: 11.0, height, class, label }
             };
             [bar(3.0, people, "people", texts::timing_people(l)), bar(15.0, *own, "own", persona)]
         });
         let rows = shares().zip(&labels).map(|((own, people), label)| {
-            (label.clone(), words::percent(people), words::percent(*own))
+            (label.clone(), format::percent(people), format::percent(*own))
         });
         let usual = shares().zip(&labels).max_by(|(one, _), (other, _)| one.0.total_cmp(other.0));
         let usual = usual.map(|((own, people), label)| {
-            texts::timing_usual(l, &words::percent(*own), label, &words::percent(people))
+            texts::timing_usual(l, &format::percent(*own), label, &format::percent(people))
         });
         let sentence = texts::timing_sentence(l, &medians[0], &medians[1]);
         Self {

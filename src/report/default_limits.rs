@@ -9,7 +9,7 @@ use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::ModelSources;
 use crate::config::values::Seconds;
 use crate::replay::Policy;
-use crate::report::setting_words::NO_LIMIT_SECONDS;
+use crate::report::setting_labels::NO_LIMIT_SECONDS;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::policies as texts;

@@ -3,8 +3,8 @@
 
 use crate::report::charts::{Chart, HourBar};
 use crate::report::figures::{HourFigures, PlacePosts, PolicyFigures, Report};
+use crate::report::format;
 use crate::report::interruptions::{DayParts, MIN_POSTS, compare_day_parts, per_100, worse_places};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
@@ -51,7 +51,7 @@ impl HoursView {
         let hours = &policy.by_hour;
         let people = hours.iter().enumerate().map(|(hour, figures)| HourBar {
             parts: vec![("people", figures.messages)],
-            label: texts::hour_label(l, hour, &words::count(figures.messages)),
+            label: texts::hour_label(l, hour, &format::count(figures.messages)),
         });
         let chart = |title: &str, bars: &[HourBar]| {
             Chart::from_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
@@ -96,7 +96,7 @@ fn has_rare(policy: &PolicyFigures) -> bool {
 
 fn own_bar(hour: usize, counts: PlacePosts, language: Language) -> HourBar {
     let PlacePosts { spoke, wrong } = counts;
-    let times = |count| words::times(count, language);
+    let times = |count| format::times(count, language);
     let label = texts::bar_label(language, &times(spoke), &times(wrong));
     HourBar {
         parts: vec![("wrong", wrong), ("own", spoke.saturating_sub(wrong))],
@@ -107,11 +107,11 @@ fn own_bar(hour: usize, counts: PlacePosts, language: Language) -> HourBar {
 fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
     let row = |(hour, figures): (usize, &HourFigures)| HourRow {
         hour: texts::hour_of(language, hour),
-        messages: words::count(figures.messages),
-        spoke: words::count(figures.spoke),
-        wrong: words::count(figures.wrong),
-        rate: words::percent_of_100(figures.wrong_per_100),
-        posted: figures.posted_without_model.map(|posts| words::posts(posts, language)),
+        messages: format::count(figures.messages),
+        spoke: format::count(figures.spoke),
+        wrong: format::count(figures.wrong),
+        rate: format::percent_of_100(figures.wrong_per_100),
+        posted: figures.posted_without_model.map(|posts| format::posts(posts, language)),
     };
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
@@ -123,14 +123,14 @@ fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<St
     let busiest = hours.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
     let busiest = busiest.filter(|(_, one)| one.messages > 0).map(|(hour, one)| {
         let share = one.messages as f64 / report.messages.max(1) as f64;
-        texts::hours_busiest(l, &clock(hour), &words::percent(share))
+        texts::hours_busiest(l, &clock(hour), &format::percent(share))
     });
     let most = match policy.worst_hour() {
         None => most_hours(report, policy, l),
         Some(_) => None,
     };
     let parts = day_parts(report, policy, l).filter(|told| !told.is_worse).map(|told| told.text);
-    let rule = has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS)));
+    let rule = has_rare(policy).then(|| texts::per_100_rule(l, &format::count(MIN_POSTS)));
     busiest.into_iter().chain(most).chain(parts).chain(rule).collect()
 }
 
@@ -138,17 +138,17 @@ fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<St
 fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let channel = policy.worst_channel().map(|one| {
-        let (name, wrong) = (words::channel(&one.name), words::count(one.wrong));
+        let (name, wrong) = (format::channel(&one.name), format::count(one.wrong));
         match report.has_stand_in() {
             true => figure_texts::worst_channel(l, &name, &wrong, &moments(one.spoke, l)),
-            false => texts::worst_channel(l, &name, &wrong, &words::count(one.spoke)),
+            false => texts::worst_channel(l, &name, &wrong, &format::count(one.spoke)),
         }
     });
     let hour = policy.worst_hour().map(|(hour, one)| {
-        let (hour, wrong) = (clock(hour), words::count(one.wrong));
+        let (hour, wrong) = (clock(hour), format::count(one.wrong));
         match report.has_stand_in() {
             true => figure_texts::worst_hour(l, &hour, &wrong, &moments(one.spoke, l)),
-            false => texts::worst_hour(l, &hour, &wrong, &words::count(one.spoke)),
+            false => texts::worst_hour(l, &hour, &wrong, &format::count(one.spoke)),
         }
     });
     let parts = day_parts(report, policy, l).filter(|told| told.is_worse).map(|told| told.text);
@@ -163,7 +163,7 @@ struct DayPartsText {
 }
 
 fn moments(count: usize, language: Language) -> String {
-    words::number_of(counted::moments, count, language)
+    format::number_of(counted::moments, count, language)
 }
 
 /// Returns the hours with the largest numbers of interruptions.
@@ -173,7 +173,8 @@ fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Op
     let mut hours: Vec<(usize, usize)> = hours.map(|(hour, one)| (hour, one.wrong)).collect();
     hours.sort_by_key(|(hour, wrong)| (std::cmp::Reverse(*wrong), *hour));
     let told = hours.iter().take(MAX_MOST_HOURS);
-    let told = told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &words::count(*wrong)));
+    let told =
+        told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &format::count(*wrong)));
     let told: Vec<String> = told.collect();
     let hours = told.join(list_separator(l));
     (!told.is_empty()).then(|| match report.has_stand_in() {
@@ -197,7 +198,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         DayParts::TooFew => figure_texts::too_few_to_compare(l).to_owned(),
         DayParts::Alike => figure_texts::may_be_chance(l).to_owned(),
         DayParts::Worse { places, per_100, rest_per_100 } => {
-            let [share, rest] = [per_100, rest_per_100].map(|rate| words::percent(rate / 100.0));
+            let [share, rest] = [per_100, rest_per_100].map(|rate| format::percent(rate / 100.0));
             let times = ranges(&places).into_iter();
             let times = times.map(|(from, end)| figure_texts::between(l, from, end));
             let times: Vec<String> = times.collect();
@@ -209,7 +210,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         }
     };
     let parts = counts.iter().enumerate().filter_map(|(place, (spoke, wrong))| {
-        let share = words::percent(per_100(*wrong, *spoke)? / 100.0);
+        let share = format::percent(per_100(*wrong, *spoke)? / 100.0);
         let from = place * HOURS_OF_PART;
         Some(texts::quarter(l, from, from + HOURS_OF_PART, &share))
     });
@@ -251,7 +252,7 @@ fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
     if worse.is_empty() {
         return None;
     }
-    let share = |spoke: usize, wrong: usize| words::percent(wrong as f64 / spoke.max(1) as f64);
+    let share = |spoke: usize, wrong: usize| format::percent(wrong as f64 / spoke.max(1) as f64);
     let told = worse.iter().map(|hour| {
         let (spoke, wrong) = hours[*hour];
         texts::with_share(l, &clock(*hour), &share(spoke, wrong))

@@ -1,8 +1,8 @@
 //! The table of months on the page, for a history of several months.
 
 use crate::report::figures::{PolicyFigures, Report};
+use crate::report::format;
 use crate::report::months::{MonthFigures, Trend, trend};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report_figures as texts;
 
@@ -31,9 +31,9 @@ impl MonthsView {
         let months = &policy.by_month;
         let row = |one: &MonthFigures| MonthRow {
             month: format_month(one, l),
-            messages: words::count(one.messages),
-            posted: one.posted_without_model.map(words::count),
-            spoke: one.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
+            messages: format::count(one.messages),
+            posted: one.posted_without_model.map(format::count),
+            spoke: one.spoke.map_or(format::UNKNOWN.to_owned(), format::count),
         };
         let is_long = months.len() >= MIN_MONTHS && report.period.days >= MIN_DAYS;
         is_long.then(|| Self {
@@ -62,7 +62,7 @@ fn format_month(figures: &MonthFigures, language: Language) -> String {
 /// Without a model the persona quotes earlier messages, so it posts more as the history grows.
 fn format_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
-    let [first, last] = [trend.first, trend.last].map(words::count);
+    let [first, last] = [trend.first, trend.last].map(format::count);
     match (trend.last > trend.first, policy.posted_without_model) {
         (true, Some(_)) => texts::more_to_quote(l, &first, &last),
         (true, None) => texts::more_lately(l, &first, &last),

@@ -7,10 +7,10 @@ use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::counted;
@@ -94,7 +94,7 @@ impl StepsBuilder<'_> {
     }
 
     fn posts_text(&self, posts: usize) -> String {
-        words::number_of(counted::posts, posts, self.language)
+        format::number_of(counted::posts, posts, self.language)
     }
 
     /// No quieter setting is proposed if several policies are compared, because a mixture of them was not measured.
@@ -148,14 +148,14 @@ impl StepsBuilder<'_> {
             (None, _) => step_texts::observe_unknown(l).to_owned(),
             (Some(spoke), None) => {
                 let posts = self.posts_text(shown(spoke).max(1));
-                step_texts::observe(l, &length, &posts, &words::one_decimal(per_week(spoke)))
+                step_texts::observe(l, &length, &posts, &format::one_decimal(per_week(spoke)))
             }
             (Some(spoke), Some(posted)) => {
-                let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
+                let moments = format::number_of(counted::moments, shown(spoke).max(1), l);
                 match shown(posted.spoke) {
                     0 => step_texts::observe_no_posts(l, &length, &moments),
                     posts => {
-                        step_texts::observe_moments(l, &length, &moments, &words::count(posts))
+                        step_texts::observe_moments(l, &length, &moments, &format::count(posts))
                     }
                 }
             }
@@ -186,9 +186,9 @@ impl StepsBuilder<'_> {
         let is_posting = self.policy.spoke.is_some_and(|spoke| spoke > self.policy.observed);
         let Cooldown { seconds, left, listed } =
             quieter::cooldown(self.policy).filter(|_| is_posting)?;
-        let length = words::duration(seconds as f64, l);
+        let length = format::duration(seconds as f64, l);
         let listed = self.posts_text(listed);
-        let begin = step_texts::cooldown(l, &length, &words::count(left), &listed);
+        let begin = step_texts::cooldown(l, &length, &format::count(left), &listed);
         let lines = match self.policy.settings.as_deref() {
             Some(settings) => self.block(&quieter::with_cooldown(settings, seconds)),
             None => format!("response:\n  cooldown_seconds: {seconds}\n"),
@@ -201,7 +201,7 @@ impl StepsBuilder<'_> {
         let worst = self.policy.worst_channel()?;
         let (all, there) = (quieter::posts(self.policy)?, quieter::posts_in(worst));
         let left = all.checked_sub(there).filter(|_| there > 0)?;
-        let (channel, left) = (words::channel(&worst.name), words::count(left));
+        let (channel, left) = (format::channel(&worst.name), format::count(left));
         let all = self.posts_text(all);
         let begin = step_texts::quieter_channel(self.language, &channel, &left, &all);
         let settings = self.policy.settings.as_deref();
@@ -213,13 +213,13 @@ impl StepsBuilder<'_> {
     fn first_channel(&self) -> Option<NextStep> {
         let l = self.language;
         let first = quieter::first_channel(self.policy)?;
-        let channel = words::channel(&first.channel.name);
+        let channel = format::channel(&first.channel.name);
         let count = quieter::posts_in(first.channel);
         let begin = match first.reason {
             FirstReason::FewestInterruptions => {
-                let wrong = words::part(quieter::wrong_in(first.channel), count, l);
+                let wrong = format::part(quieter::wrong_in(first.channel), count, l);
                 let all = self.posts_text(quieter::posts(self.policy)?);
-                step_texts::calmest_channel(l, &channel, &words::count(count), &all, &wrong)
+                step_texts::calmest_channel(l, &channel, &format::count(count), &all, &wrong)
             }
             FirstReason::Example => step_texts::known_channel(l, &channel),
         };
@@ -231,7 +231,7 @@ impl StepsBuilder<'_> {
     /// After observing, proposes the channel in which the persona would have spoken most.
     fn speak(&self) -> Option<NextStep> {
         let most = self.policy.by_channel.iter().max_by_key(|one| one.spoke);
-        let channel = words::channel(&most.filter(|_| self.policy.observed > 0)?.name);
+        let channel = format::channel(&most.filter(|_| self.policy.observed > 0)?.name);
         let begin = step_texts::speak(self.language, &channel);
         Some(NextStep::new(&begin, channel_block(&channel, Mode::Companion)?))
     }

@@ -9,6 +9,7 @@ use crate::report::code::{TextPart, parts};
 use crate::report::cost_view::CostView;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::first_view::FirstView;
+use crate::report::format;
 use crate::report::headline::{Headline, headline};
 use crate::report::hours_view::HoursView;
 use crate::report::months_view::MonthsView;
@@ -17,14 +18,13 @@ use crate::report::notes::notes;
 use crate::report::policies_view::PoliciesView;
 use crate::report::posts_view::PostsView;
 use crate::report::sentences;
-use crate::report::setting_words;
+use crate::report::setting_labels;
 use crate::report::story::Story;
 use crate::report::story_selection::Example;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
 use crate::report::ways_view::WaysView;
 use crate::report::what_leaves;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
@@ -191,7 +191,7 @@ impl<'a> PageBuilder<'a> {
             },
             settings: (report.policies.len() == 1)
                 .then(|| {
-                    Some(setting_words::describe_settings(
+                    Some(setting_labels::describe_settings(
                         policy.settings.as_deref()?,
                         report.source,
                         l,
@@ -218,10 +218,10 @@ impl<'a> PageBuilder<'a> {
                 .then(|| figure_texts::fresh_start(l)),
             moments_rule: texts::moments_rule(
                 l,
-                &words::number_of(spoken_things(report), all_spoken, l),
-                &words::count(policy.moments.wrong),
-                &words::count(policy.moments.spoke),
-                &words::count(policy.moments.silent),
+                &format::number_of(spoken_things(report), all_spoken, l),
+                &format::count(policy.moments.wrong),
+                &format::count(policy.moments.spoke),
+                &format::count(policy.moments.silent),
             ),
             groups: self.groups(),
             guesses: report.has_stand_in().then(|| match policy.first_answers.is_annotated {
@@ -256,9 +256,9 @@ impl<'a> PageBuilder<'a> {
 
     fn intro(&self) -> String {
         let (report, l) = (self.report, self.language);
-        let messages = words::number_of(counted::messages, report.messages, l);
-        let people = words::number_of(counted::people, report.people, l);
-        let date = |at| words::date(at, self.zone, l);
+        let messages = format::number_of(counted::messages, report.messages, l);
+        let people = format::number_of(counted::people, report.people, l);
+        let date = |at| format::date(at, self.zone, l);
         let (from, to) = (date(report.period.from), date(report.period.to));
         let dates = if from == to { from } else { texts::dates(l, &from, &to) };
         match self.is_ledger() {

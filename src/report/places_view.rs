@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::report::figures::{PlacePosts, PolicyFigures};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
@@ -33,12 +33,12 @@ pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow>
     names.sort_by_key(|(name, counts)| (std::cmp::Reverse(*counts), *name));
     let cell = |policy: &PolicyFigures, name: &str| {
         let found = policy.by_channel.iter().find(|channel| channel.name == name);
-        found.map_or(words::UNKNOWN.to_owned(), |one| {
+        found.map_or(format::UNKNOWN.to_owned(), |one| {
             told((one.spoke, one.wrong), one.posted_without_model, language)
         })
     };
     let row = |(name, _): (&str, (usize, usize))| PlaceRow {
-        name: words::channel(name),
+        name: format::channel(name),
         values: policies.iter().map(|policy| cell(policy, name)).collect(),
     };
     names.into_iter().take(MAX_CHANNELS).map(row).collect()
@@ -72,9 +72,9 @@ fn are_known(policies: &[PolicyFigures]) -> bool {
 fn told(counts: (usize, usize), posted: Option<PlacePosts>, language: Language) -> String {
     let l = language;
     let (spoke, wrong) = counts;
-    let moments = words::with_wrong(spoke, wrong, l);
+    let moments = format::with_wrong(spoke, wrong, l);
     match posted {
-        Some(posts) => moment_texts::posts_of_moments(l, &words::posts(posts, l), &moments),
+        Some(posts) => moment_texts::posts_of_moments(l, &format::posts(posts, l), &moments),
         None => moments,
     }
 }

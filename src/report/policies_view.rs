@@ -5,13 +5,13 @@ use jiff::tz::TimeZone;
 use crate::report::cautions::cautions;
 use crate::report::comparison::{Measure, MeasureComparison};
 use crate::report::figures::{Difference, DifferenceSide, PolicyFigures, PostedFigures, Report};
+use crate::report::format;
 use crate::report::interruptions::{MIN_POSTS, per_100};
 use crate::report::places_view::{self, PlaceRow};
 use crate::report::policy_sentences;
 use crate::report::sentences;
-use crate::report::setting_words::{SettingRow, rows};
+use crate::report::setting_labels::{SettingRow, rows};
 use crate::report::story_view::{StoryView, folded};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
@@ -96,7 +96,7 @@ impl PoliciesView {
             differences: match found.messages {
                 0 => texts::differences_none(l).to_owned(),
                 count => {
-                    let messages = words::number_of(counted::messages, count, l);
+                    let messages = format::number_of(counted::messages, count, l);
                     texts::differences_rule(l, &messages)
                 }
             },
@@ -132,7 +132,7 @@ impl FigureRows<'_> {
         measure: Option<Measure>,
         value: impl Fn(&PolicyFigures) -> Option<String>,
     ) -> FigureRow {
-        let unknown = || words::UNKNOWN.to_owned();
+        let unknown = || format::UNKNOWN.to_owned();
         let values = self.report.policies.iter();
         FigureRow {
             name: name.to_owned(),
@@ -157,7 +157,7 @@ impl FigureRows<'_> {
             Measure::Spoke | Measure::Wrong | Measure::ItFirst => of_counts(),
         });
         let verdict = compared.map_or("", |compared| self.told(&compared));
-        let row = self.row(name, None, |one| value(one).map(words::count));
+        let row = self.row(name, None, |one| value(one).map(format::count));
         self.report.has_stand_in().then_some(FigureRow { verdict, ..row })
     }
 
@@ -195,7 +195,7 @@ impl FigureRows<'_> {
         self.row(name, Some(Measure::ItFirst), |one| {
             let first = one.first_answers.it_first_undisturbed;
             let count = one.posted_without_model.map_or(first, |it| it.it_first_undisturbed);
-            one.spoke.map(|_| words::count(count))
+            one.spoke.map(|_| format::count(count))
         })
     }
 
@@ -204,7 +204,7 @@ impl FigureRows<'_> {
         let delays: Vec<Option<f64>> = policies.map(|one| Some(one.timing?.own_median)).collect();
         FigureRow {
             name: texts::policy_delay(self.language).to_owned(),
-            values: words::rough_durations(&delays, self.language),
+            values: format::rough_durations(&delays, self.language),
             verdict: "",
         }
     }
@@ -215,7 +215,7 @@ impl FigureRows<'_> {
         let (model, _) = report.policies.first().and_then(PolicyFigures::known_cost)?;
         Some(self.row(&texts::policy_cost(l, model), None, |one| {
             let same = one.costs.iter().find(|cost| cost.model == model)?;
-            same.per_month.map(|month| words::money(month, &report.currency, l))
+            same.per_month.map(|month| format::money(month, &report.currency, l))
         }))
     }
 }
@@ -225,14 +225,14 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     let rows = FigureRows { report, language };
     let done = sentences::at_open_question(report.source, l);
     let spoke = sentences::spoken_label(report.source, l);
-    let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(words::count));
+    let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(format::count));
     let rate =
-        rows.row(texts::policy_rate(l), None, |one| one.per_day.map(|rate| words::rate(rate, l)));
+        rows.row(texts::policy_rate(l), None, |one| one.per_day.map(|rate| format::rate(rate, l)));
     let wrong = rows.row(texts::policy_wrong(l), Some(Measure::Wrong), |one| {
         let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-        let count = words::count(wrong);
+        let count = format::count(wrong);
         Some(match per_100(wrong, spoke) {
-            Some(rate) => texts::with_share(l, &count, &words::percent(rate / 100.0)),
+            Some(rate) => texts::with_share(l, &count, &format::percent(rate / 100.0)),
             None => count,
         })
     });
@@ -244,11 +244,11 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     };
     let picked_up = rows.row(&picked_up, Some(Measure::PickedUp), |one| {
         let found = one.unanswered?;
-        let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
+        let (part, whole) = (format::count(found.picked_up), format::count(found.questions));
         Some(texts::of_total(l, &part, &whole))
     });
     let calls = rows.row(texts::policy_calls(l), None, |one| {
-        one.calls.judge_calls_per_day.map(words::one_decimal)
+        one.calls.judge_calls_per_day.map(format::one_decimal)
     });
     [
         Some(spoke),
@@ -278,7 +278,7 @@ fn side_view(
     let l = language;
     let names = side.policies.iter().filter_map(|place| report.policies.get(*place));
     let names: Vec<&str> = names.map(|policy| &*policy.name).collect();
-    let messages = words::number_of(counted::messages, side.messages, l);
+    let messages = format::number_of(counted::messages, side.messages, l);
     let names = policy_sentences::all_of(&names, l);
     let shown = report.differences.iter().flat_map(|found| &found.shown);
     let shown = shown.filter(|one| one.taken_up_by == side.policies);

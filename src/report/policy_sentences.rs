@@ -3,8 +3,8 @@
 
 use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
 use crate::report::figures::{PolicyFigures, Report};
+use crate::report::format;
 use crate::report::sentences;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
@@ -23,7 +23,7 @@ pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     }
     let unknown = report.policies.iter().filter(|policy| policy.unknown_verdicts > 0);
     let sentence = |policy: &PolicyFigures| {
-        let times = words::times(policy.unknown_verdicts, language);
+        let times = format::times(policy.unknown_verdicts, language);
         texts::not_compared(language, &policy.name, &times)
     };
     unknown.map(sentence).collect()
@@ -40,7 +40,8 @@ fn finding(report: &Report, compared: &MeasureComparison, language: Language) ->
     let offered = report.on_offer();
     let offered = offered.iter().filter_map(|place| report.policies.get(*place));
     let pairs = offered.zip(&compared.values);
-    let values = pairs.map(|(one, value)| texts::policy_value(l, &one.name, &words::count(*value)));
+    let values =
+        pairs.map(|(one, value)| texts::policy_value(l, &one.name, &format::count(*value)));
     let values = values.collect::<Vec<_>>().join(list_separator(l));
     let ahead = all_of(&names(report, &compared.ahead), l);
     let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
@@ -151,7 +152,7 @@ impl OfferedPolicy<'_> {
         let (l, place) = (self.language, self.place);
         let behind = self.comparison.measures.iter().filter_map(|measure| {
             let own = measure.values.get(place).filter(|_| !measure.is_ahead(self.policy))?;
-            let (own, best) = (words::count(*own), words::count(measure.best()?));
+            let (own, best) = (format::count(*own), format::count(measure.best()?));
             match measure.measure {
                 // To speak more is no loss by itself.
                 Measure::Spoke => None,
@@ -165,7 +166,7 @@ impl OfferedPolicy<'_> {
         });
         let delays = self.policies().map(|one| one.timing.map(|timing| timing.own_median));
         let delay = notably_more(&delays.collect::<Vec<_>>(), place).map(|(own, best)| {
-            let told = words::rough_durations(&[Some(own), Some(best)], l);
+            let told = format::rough_durations(&[Some(own), Some(best)], l);
             texts::part_delay(l, &told[0], &told[1])
         });
         behind.chain(delay).chain(self.cost_given_up()).collect()
@@ -175,11 +176,11 @@ impl OfferedPolicy<'_> {
     fn cost_given_up(&self) -> Option<String> {
         let (l, place) = (self.language, self.place);
         let (own, best) = notably_more(&self.month_costs(), place)?;
-        let money = |amount: f64| words::money(amount, &self.report.currency, l);
+        let money = |amount: f64| format::money(amount, &self.report.currency, l);
         let calls = self.policies().map(|one| one.calls.judge_calls_per_day);
         Some(match notably_more(&calls.collect::<Vec<_>>(), place) {
             Some((calls, fewer)) => {
-                let [calls, fewer] = [calls, fewer].map(words::one_decimal);
+                let [calls, fewer] = [calls, fewer].map(format::one_decimal);
                 texts::part_cost_of_calls(l, &money(own), &money(best), &calls, &fewer)
             }
             None => texts::part_cost(l, &money(own), &money(best)),
@@ -217,10 +218,10 @@ pub fn posts(report: &Report, language: Language) -> Vec<String> {
     let sentence = |place: usize| {
         let policy = report.policies.get(place)?;
         let posted = policy.posted_without_model?;
-        let posts = words::number_of(counted::posts, posted.spoke, l);
+        let posts = format::number_of(counted::posts, posted.spoke, l);
         let month = sentences::per_month(posted, l);
-        let [reached, early] = [posted.picked_up, posted.it_first_undisturbed].map(words::count);
-        let wrong = words::part(posted.wrong, posted.spoke, l);
+        let [reached, early] = [posted.picked_up, posted.it_first_undisturbed].map(format::count);
+        let wrong = format::part(posted.wrong, posted.spoke, l);
         Some(moment_texts::policy_posts(l, &policy.name, &posts, &month, &wrong, &reached, &early))
     };
     let told: Vec<String> = report.on_offer().into_iter().filter_map(sentence).collect();

@@ -6,11 +6,11 @@ use crate::report::beside_view::{BesideView, besides};
 use crate::report::code::TextPart;
 use crate::report::delays::LATE;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::markup::chat_parts;
 use crate::report::posts::{ListedPost, PostList};
 use crate::report::story::MAX_TEXT_CHARS;
 use crate::report::story_view::{Badge, StoryMessageView};
-use crate::report::words;
 use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
@@ -90,10 +90,10 @@ impl PostsView {
                 (texts::posts(l), Some(texts::quality(l)))
             }
         };
-        let longest = words::count(MAX_TEXT_CHARS);
+        let longest = format::count(MAX_TEXT_CHARS);
         let cut = match report.source {
             ReportSource::Builtin => {
-                post_texts::quotes_cut(l, &words::count(MAX_QUOTE_CHARS), &longest)
+                post_texts::quotes_cut(l, &format::count(MAX_QUOTE_CHARS), &longest)
             }
             ReportSource::AlwaysSilent
             | ReportSource::AlwaysSpeak
@@ -128,7 +128,7 @@ fn sample(
 ) -> Option<PostSample> {
     let listed = &posts.listed;
     let picked = evenly(listed.len(), SAMPLE);
-    let shown = words::count(picked.len());
+    let shown = format::count(picked.len());
     let posts = listed_posts(posts, language);
     (!picked.is_empty()).then(|| PostSample {
         rules: vec![post_texts::sample_rule(language, &shown, &posts)],
@@ -156,10 +156,10 @@ fn left_open(
     let picked = evenly(others.len(), LEFT_OPEN);
     let posts = listed_posts(posts, l);
     let shown =
-        (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &words::count(picked.len())));
+        (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &format::count(picked.len())));
     let rule = match is_annotated(report) {
-        true => post_texts::left_open_rule_annotated(l, &words::count(count), &posts),
-        false => post_texts::left_open_rule(l, &words::count(count), &posts),
+        true => post_texts::left_open_rule_annotated(l, &format::count(count), &posts),
+        false => post_texts::left_open_rule(l, &format::count(count), &posts),
     };
     (count > 0).then(|| PostSample {
         rules: [rule].into_iter().chain(shown).collect(),
@@ -179,7 +179,7 @@ fn is_annotated(report: &Report) -> bool {
 
 /// Formats the number of listed posts, and whether there are more of them.
 fn listed_posts(posts: &PostList, language: Language) -> String {
-    let listed = words::number_of(counted::posts, posts.listed.len(), language);
+    let listed = format::number_of(counted::posts, posts.listed.len(), language);
     match posts.more {
         0 => listed,
         _ => post_texts::first_posts(language, &listed),
@@ -202,16 +202,16 @@ impl PostListView {
         language: Language,
     ) -> Self {
         let (l, name) = (language, &*policy.name);
-        let number = |count: usize| words::number_of(counted::posts, count, l);
+        let number = |count: usize| format::number_of(counted::posts, count, l);
         let (listed, all) = (posts.listed.len(), posts.listed.len() + posts.more);
-        let first = words::count(listed);
+        let first = format::count(listed);
         let mut sorted: Vec<&ListedPost> = posts.listed.iter().collect();
         sorted.sort_by_key(|post| !post.is_wrong);
         Self {
             same_quotes: posts
                 .same_quotes
                 .filter(|count| *count > 0)
-                .map(|count| post_texts::same_quote(l, &words::count(count))),
+                .map(|count| post_texts::same_quote(l, &format::count(count))),
             summary: match (report.policies.len() > 1, posts.more > 0) {
                 (false, false) => texts::list_of_posts(l, &number(all)),
                 (false, true) => texts::list_of_first(l, &first, &number(all)),
@@ -232,8 +232,8 @@ impl PostView {
             false => post_texts::badge_left_open(language),
         };
         Self {
-            channel: words::channel(&post.channel),
-            when: words::date_and_time(post.at, zone, language),
+            channel: format::channel(&post.channel),
+            when: format::date_and_time(post.at, zone, language),
             asked: message(&post.asked),
             said: post.said.as_deref().map(chat_parts),
             badges: badges(post, left_open, language),

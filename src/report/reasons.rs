@@ -3,8 +3,8 @@
 
 use crate::replay::moments::Reason;
 use crate::report::channel::silence::says_asked;
+use crate::report::format;
 use crate::report::story::{Mistake, Story};
-use crate::report::words;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;
@@ -40,7 +40,7 @@ pub fn story_reason(story: &Story, language: Language) -> Option<String> {
     Some(match story.between() {
         0 => told,
         count => {
-            let messages = words::number_of(counted::messages, count, l);
+            let messages = format::number_of(counted::messages, count, l);
             texts::with_between(l, &told, &messages)
         }
     })

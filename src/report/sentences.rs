@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
+use crate::report::format;
 use crate::report::reasons;
 use crate::report::story::{Note, Story};
 use crate::report::story_selection::Example;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;
 use aizuchi_core::texts::counted;
@@ -24,14 +24,14 @@ use aizuchi_core::texts::report_posts as post_texts;
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
     let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
     is_partial.then(|| {
-        texts::verdicts_unknown(language, &words::times(policy.unknown_verdicts, language))
+        texts::verdicts_unknown(language, &format::times(policy.unknown_verdicts, language))
     })
 }
 
 /// Formats how often the persona would speak, to follow the number. Empty if that is unknown or never.
 pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
     let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
-    let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
+    let rate = rate.map(|per_day| texts::rate_clause(language, &format::rate(per_day, language)));
     rate.unwrap_or_default()
 }
 
@@ -39,7 +39,7 @@ pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
 pub fn per_month(posted: PostedFigures, language: Language) -> String {
     match posted.per_month {
         Some(month) if month >= 0.5 => {
-            moment_texts::month_clause(language, &words::count(month.round() as usize))
+            moment_texts::month_clause(language, &format::count(month.round() as usize))
         }
         Some(month) if month > 0.0 => moment_texts::rare_clause(language).to_owned(),
         Some(_) | None => String::new(),
@@ -49,10 +49,10 @@ pub fn per_month(posted: PostedFigures, language: Language) -> String {
 /// Says what a moment is, in a replay where the built-in mind replaces the model.
 pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let spoke = policy.spoke.filter(|spoke| report.has_stand_in() && *spoke > 0)?;
-    let moments = words::number_of(counted::moments, spoke, language);
+    let moments = format::number_of(counted::moments, spoke, language);
     Some(match policy.only_asked_again {
         None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
-        Some(empty) => moment_texts::stand_in(language, &words::count(empty), &moments),
+        Some(empty) => moment_texts::stand_in(language, &format::count(empty), &moments),
     })
 }
 
@@ -84,7 +84,7 @@ pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Op
             .filter(|spoke| *spoke > 0)
             .map(|_| moment_texts::no_threads(language).to_owned());
     }
-    let [channel, threads] = [in_channel, in_threads].map(|count| words::times(count, language));
+    let [channel, threads] = [in_channel, in_threads].map(|count| format::times(count, language));
     (posts > 0).then(|| match report.source {
         ReportSource::Ledger => moment_texts::places_ledger(language, &channel, &threads),
         ReportSource::Builtin => figure_texts::places_posted(language, &channel, &threads),
@@ -134,10 +134,10 @@ pub fn because_unknown(report: &Report, language: Language) -> &'static str {
 
 /// Says what the calls cost.
 pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| words::money(amount, &report.currency, language);
+    let money = |amount: f64| format::money(amount, &report.currency, language);
     let spent = policy.spent.filter(|spent| spent.total > 0.0);
     let month = spent.and_then(|spent| spent.per_month);
-    let month = month.map_or(words::UNKNOWN.to_owned(), money);
+    let month = month.map_or(format::UNKNOWN.to_owned(), money);
     match (spent, report.source) {
         (None, _) => estimated_cost_sentence(report, policy, language),
         (Some(spent), ReportSource::Ledger) => {
@@ -158,7 +158,7 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
 }
 
 fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| words::estimated_money(amount, &report.currency, language);
+    let money = |amount: f64| format::estimated_money(amount, &report.currency, language);
     match (policy.known_cost(), report.source) {
         (None, ReportSource::Builtin) if report.period.days < 1.0 => {
             texts::cost_free_in_short_time(language).to_owned()
@@ -206,7 +206,7 @@ pub fn unanswered(
     if let Some(posted) = posted {
         return noticed(found, posted, language);
     }
-    let (picked_up, questions) = (words::count(found.picked_up), found.questions);
+    let (picked_up, questions) = (format::count(found.picked_up), found.questions);
     let which = match found.picked_up {
         0 => texts::which_none(language).to_owned(),
         1 if questions == 1 => texts::which_it(language).to_owned(),
@@ -217,7 +217,7 @@ pub fn unanswered(
         true => texts::unanswered_counts,
         false => texts::unanswered_in_hour,
     };
-    let questions = words::number_of(counted::questions, questions, language);
+    let questions = format::number_of(counted::questions, questions, language);
     counts(language, &questions, at_open_question(source, language), &which)
 }
 
@@ -227,7 +227,7 @@ fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> Stri
         false => figure_texts::noticed_in_hour,
     };
     let [questions, noticed, posted] =
-        [found.questions, found.picked_up, posted.picked_up].map(words::count);
+        [found.questions, found.picked_up, posted.picked_up].map(format::count);
     counts(language, &questions, &noticed, &posted)
 }
 
@@ -235,7 +235,7 @@ fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> Stri
 pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<String> {
     let delays = policy.posted_without_model?.answer_delays;
     let [soon, known, late] =
-        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(words::count);
+        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(format::count);
     (delays.known > 0).then(|| figure_texts::after_question(language, &soon, &known, &late))
 }
 
@@ -244,8 +244,8 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
     let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
     let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
     let told = |wrong: usize, whole: usize| {
-        let share = words::part(wrong, whole, language);
-        figure_texts::part_of(language, &share, &words::count(whole))
+        let share = format::part(wrong, whole, language);
+        figure_texts::part_of(language, &share, &format::count(whole))
     };
     (posted.spoke > 0).then(|| {
         let (posts, moments) = (told(posted.wrong, posted.spoke), told(wrong, spoke));
@@ -257,7 +257,7 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
 pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Option<String> {
     let is_annotated =
         report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
-    let after = |seconds: f64| words::duration(seconds, language);
+    let after = |seconds: f64| format::duration(seconds, language);
     let told = match &story.note {
         Note::Reacted => return None,
         Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
@@ -300,8 +300,8 @@ pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language)
 fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) -> String {
     let later = at + SignedDuration::from_millis((seconds * 1000.0) as i64);
     match zone.to_datetime(at).date() == zone.to_datetime(later).date() {
-        true => words::time(later, zone),
-        false => words::date_and_time(later, zone, language),
+        true => format::time(later, zone),
+        false => format::date_and_time(later, zone, language),
     }
 }
 
@@ -310,13 +310,13 @@ pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
     let policy = &*on.policy;
     match (on.spoke_after, &on.silent) {
         (Some(seconds), _) => {
-            texts::policy_spoke(language, policy, &words::duration(seconds, language))
+            texts::policy_spoke(language, policy, &format::duration(seconds, language))
         }
         (None, Some(silent)) => {
             let reason = reasons::reason(silent, language);
             match on.looked_after {
                 Some(after) => {
-                    let after = words::duration(after, language);
+                    let after = format::duration(after, language);
                     policy_texts::policy_looked(language, policy, &after, &reason)
                 }
                 None => texts::policy_silent(language, policy, &reason),

@@ -4,11 +4,11 @@ use jiff::tz::TimeZone;
 
 use crate::report::code::TextPart;
 use crate::report::figures::Report;
+use crate::report::format;
 use crate::report::markup::chat_parts;
 use crate::report::reasons;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
@@ -93,11 +93,11 @@ impl StoryView {
                 StoryKind::Silent => "silent",
             },
             badges: badges(story, l),
-            channel: words::channel(&story.channel),
-            when: words::date_and_time(story.at, zone, l),
+            channel: format::channel(&story.channel),
+            when: format::date_and_time(story.at, zone, l),
             before: story.before.iter().map(message).collect(),
             act_label,
-            act_time: words::time(story.at, zone),
+            act_time: format::time(story.at, zone),
             said: said.as_deref().map(chat_parts),
             is_silent,
             persona: report.persona.clone(),
@@ -160,18 +160,18 @@ impl StoryMessageView {
             .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         let more = message.left_out_after.saturating_sub(message.left_out.len());
         Self {
-            more: (more > 0).then(|| post_texts::more_left_out(language, &words::count(more))),
+            more: (more > 0).then(|| post_texts::more_left_out(language, &format::count(more))),
             initial: character
                 .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
             color: color % COLORS,
             name,
-            time: words::time(message.at, zone),
+            time: format::time(message.at, zone),
             text: chat_parts(&message.text),
             is_about: message.is_about,
             is_bot: message.is_bot,
             left_out: (message.left_out_after > 0).then(|| {
                 let messages =
-                    words::number_of(counted::messages, message.left_out_after, language);
+                    format::number_of(counted::messages, message.left_out_after, language);
                 texts::lines_left_out(language, &messages)
             }),
             between: message

@@ -5,9 +5,9 @@ use jiff::civil::Date;
 use crate::report::config_block::mode_block;
 use crate::report::cost::{LAST_DAYS, begin_of_last_days};
 use crate::report::figures::{CallFigures, PolicyFigures, ReportSource};
+use crate::report::format;
 use crate::report::next_steps::{NextStep, StepsBuilder};
 use crate::report::replay_command::ReplayCommand;
-use crate::report::words;
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
@@ -76,10 +76,10 @@ impl StepsBuilder<'_> {
             Some((_, money)) => (step_texts::last_days(l, &LAST_DAYS.to_string()), money),
             None => {
                 let all: f64 = costs.iter().map(|cost| cost.total).sum();
-                (words::period(self.report.period.days, l), all)
+                (format::period(self.report.period.days, l), all)
             }
         };
-        let money = words::estimated_money(money, &self.report.currency, l);
+        let money = format::estimated_money(money, &self.report.currency, l);
         step_texts::begin_ask(l, &time, &money, model)
     }
 
@@ -123,7 +123,7 @@ impl StepsBuilder<'_> {
     /// Says what the whole replay would cost, for all policies of the page.
     fn estimate(&self, costs: &[AskingCost]) -> String {
         let (report, l) = (self.report, self.language);
-        let period = words::period(report.period.days, l);
+        let period = format::period(report.period.days, l);
         let total = self.money(costs.iter().map(|cost| cost.total).sum());
         match (costs, report.policies.first()) {
             // A policy that turns limits off is always replayed with them, too, so it has no price of its own.
@@ -152,7 +152,7 @@ impl StepsBuilder<'_> {
     }
 
     fn money(&self, amount: f64) -> String {
-        words::money(amount, &self.report.currency, self.language)
+        format::money(amount, &self.report.currency, self.language)
     }
 }
 
@@ -197,9 +197,9 @@ fn has_checks_lately(calls: CallFigures) -> bool {
 fn margin(estimate: f64, language: Language) -> String {
     let times = allowance(estimate) / estimate;
     match times {
-        ..10.0 => step_texts::margin(language, &words::one_decimal(times)),
-        ..=MAX_MARGIN => step_texts::margin(language, &words::count(times.round() as usize)),
-        _ => step_texts::large_margin(language, &words::count(MAX_MARGIN as usize)),
+        ..10.0 => step_texts::margin(language, &format::one_decimal(times)),
+        ..=MAX_MARGIN => step_texts::margin(language, &format::count(times.round() as usize)),
+        _ => step_texts::large_margin(language, &format::count(MAX_MARGIN as usize)),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, ReportSource};
+use crate::report::format;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{Mode, PostTiming};
@@ -40,7 +40,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     };
     let shown = SettingKey::ALL.into_iter().filter(is_shown).map(row);
     // What has a part in none of them says nothing.
-    shown.filter(|row| row.values.iter().any(|value| value != words::UNKNOWN)).collect()
+    shown.filter(|row| row.values.iter().any(|value| value != format::UNKNOWN)).collect()
 }
 
 /// Describes the settings of a lone policy of a replay, compared with the defaults in operation.
@@ -85,9 +85,9 @@ fn usual(setting: &PolicySetting, source: ReportSource) -> SettingValue {
 
 fn told(settings: &[PolicySetting], key: SettingKey, language: Language) -> String {
     let Some(setting) = settings.iter().find(|setting| setting.key == key) else {
-        return words::UNKNOWN.to_owned();
+        return format::UNKNOWN.to_owned();
     };
-    let Some(value) = &setting.value else { return words::UNKNOWN.to_owned() };
+    let Some(value) = &setting.value else { return format::UNKNOWN.to_owned() };
     let text = value_text(key, value, language);
     let is_adaptive = settings.iter().any(|one| {
         one.key == SettingKey::Wait && one.value == Some(SettingValue::Wait(WaitStrategy::Adaptive))
@@ -113,7 +113,7 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
             texts::plus_minus(l, &exact_percent(*share))
         }
         SettingValue::Share(share) => exact_percent(*share),
-        SettingValue::Count(count) => words::count(usize::try_from(*count).unwrap_or(usize::MAX)),
+        SettingValue::Count(count) => format::count(usize::try_from(*count).unwrap_or(usize::MAX)),
         SettingValue::Off if key == SettingKey::LearnedGate => texts::off(l).to_owned(),
         SettingValue::Off if key == SettingKey::QuietHours => texts::nothing(l).to_owned(),
         SettingValue::Off => texts::no_limit(l).to_owned(),
