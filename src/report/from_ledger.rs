@@ -206,7 +206,7 @@ fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> 
     let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.clone());
     let why = decision.why.clone().unwrap_or_default();
     let is_limit = ended == DecisionResult::OverBudget;
-    // What it would have said stands in the judgment's reason alone.
+    // Only the reason of the judgment says what the persona would have posted.
     let wanted = decision.judgment.as_ref().map(|judgment| judgment.reason.clone());
     Some(Moment {
         at: posts.first().map_or(closed, |post| post.message.at),
@@ -241,7 +241,7 @@ fn kind(decision: &Decision, ended: DecisionResult) -> MomentKind {
             MomentKind::Silent
         }
         DecisionResult::Dropped => MomentKind::Dropped,
-        // Where it speaks, a failure was a silence. Where it observes, it only hides what it would have done.
+        // In other modes than observe, a failure was a silence. In observe mode, what it would have done is unknown.
         DecisionResult::Failed if is_observed => MomentKind::Failed,
         DecisionResult::Failed => MomentKind::Dropped,
     }

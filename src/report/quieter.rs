@@ -222,7 +222,7 @@ mod tests {
         let fewest = expected("a", FirstReason::FewestInterruptions);
         assert_eq!(first(None, &channels), fewest);
         assert_eq!(first(Some("b"), &channels), fewest);
-        // It posts so much there that it interrupts most often, although seldom for so many posts.
+        // It posts so much there that it interrupts most often, although a small share of its posts does.
         assert_eq!(first(Some("a"), &channels), expected("c", FirstReason::Example));
         let alike = [channel("a", 40, 4), channel("b", 5, 0), channel("c", 0, 0)];
         assert_eq!(first(None, &alike), expected("a", FirstReason::Example));
