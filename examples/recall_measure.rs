@@ -186,7 +186,7 @@ fn message(recorded: &RecordedMessage) -> Message {
     Message {
         conversation: ConversationId {
             workspace: workspace(),
-            channel: ChannelId::new(recorded.room.as_str()),
+            channel: ChannelId::new(recorded.channel.as_str()),
             thread: recorded.thread.as_deref().map(MessageId::new),
         },
         id: MessageId::new(recorded.id.as_str()),

@@ -315,10 +315,10 @@ impl<'a> Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn setup(&self) -> simulation::Setup<'_> {
+    fn setup(&self) -> simulation::SimulationSetup<'_> {
         let Self { policy, settings, mind, prompts, learning, kept_messages, .. } = self;
         let (settings, kept_messages) = (*settings, *kept_messages);
-        simulation::Setup { policy, settings, prompts, mind, learning, kept_messages }
+        simulation::SimulationSetup { policy, settings, prompts, mind, learning, kept_messages }
     }
 }
 

@@ -1,8 +1,8 @@
-//! What it did or would have done in a team's channels, for people who have never seen it: a page, a summary for the
-//! terminal and JSON, made from a replay or from the ledger.
+//! Reports what the persona did or would have done in the channels of a team, for readers who do not know it yet: a
+//! page, a summary for the terminal, and JSON, made from a replay or from the ledger.
 //!
 //! The figures come from messages and [moments](crate::replay::moments). Nothing here reads a clock, so the same
-//! input gives the same bytes. What is not known is `None`, never 0.
+//! input gives the same bytes. An unknown value is `None`, never 0.
 
 pub mod significance;
 pub mod interruptions;
@@ -22,7 +22,7 @@ pub mod differences;
 pub mod cost;
 pub mod builder;
 pub mod anonymous;
-pub mod words;
+pub mod format;
 pub mod code;
 pub mod markup;
 pub mod config_block;
@@ -34,7 +34,7 @@ pub mod reasons;
 pub mod months_view;
 pub mod sentences;
 pub mod headline;
-pub mod setting_words;
+pub mod setting_labels;
 pub mod default_limits;
 pub mod cautions;
 pub mod policy_sentences;

@@ -97,7 +97,7 @@ impl WhatIf {
         stop: &CancellationToken,
     ) -> anyhow::Result<Moments> {
         let Material { channel, verdicts, since, .. } = &*self.material;
-        let recorded = RecordedAnswers::of_verdicts(&channel.name, verdicts.clone());
+        let recorded = RecordedAnswers::from_verdicts(&channel.name, verdicts.clone());
         let judge = LedgerJudge::new(recorded, model.clone(), *since);
         // The prompts must be the same whether a model is asked or only priced, so that a cached answer is found again.
         let settings =
@@ -188,7 +188,7 @@ mod tests {
             edits: 0,
         };
         let recorded = RecordedMessage {
-            room: "C1".to_owned(),
+            channel: "C1".to_owned(),
             thread: None,
             id: "m1".to_owned(),
             ts: at.as_millisecond() as f64 / 1000.0,
@@ -213,7 +213,7 @@ mod tests {
         let reason = "nobody answers".to_owned();
         let verdict = Judgment { should_respond: true, reason, confidence, ..Judgment::default() };
         Material {
-            channel: RecordedChannel::of("C1".to_owned(), vec![recorded]),
+            channel: RecordedChannel::from_messages("C1".to_owned(), vec![recorded]),
             messages: vec![stored],
             since: at,
             is_cut: false,

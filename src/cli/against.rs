@@ -152,7 +152,7 @@ impl PresentReplay<'_> {
             let channel = self.recording.channel(index)?;
             let mut reader = channel.reader();
             for key in wanted.iter().filter(|key| key.channel == channel.name) {
-                if let Some(row) = channel.rows.find(IdHash::of(&key.message)) {
+                if let Some(row) = channel.rows.find(IdHash::new(&key.message)) {
                     found.insert((*key).clone(), reader.read(&row)?);
                 }
             }

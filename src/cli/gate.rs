@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{log, print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::replay::gate_trial::{GateSavings, GateTrial, Missable, NothingLearned, SavedCalls};
+use crate::replay::gate_trial::{GateSavings, GateTarget, GateTrial, NothingLearned, SavedCalls};
 use crate::replay::history::ChannelSource;
 use crate::replay::input::{InputOptions, PrivateChannels, Recording};
 use crate::replay::judge::recorded::RecordedAnswers;
@@ -136,7 +136,7 @@ impl GateArgs {
         let settings = ReplaySettings { judge, latency_ms: 4000, seed: 1 };
         let trial = GateTrial::new(&recording, &policy, settings, answers, &|_| {})?;
         let savings =
-            [Missable::Yes, Missable::Seen].map(|misses| trial.savings(misses, self.miss));
+            [GateTarget::Yes, GateTarget::Seen].map(|misses| trial.savings(misses, self.miss));
         if self.json {
             let savings = savings.map(|savings| savings_to_json(&savings));
             let trial = json!({ "savings": savings, "unknown": trial.unknown });
@@ -160,8 +160,8 @@ fn describe_savings(savings: &GateSavings, miss: f64) -> String {
         messages => format!("{:.1}", calls as f64 / messages as f64 * 1000.0),
     };
     let goal = match savings.misses {
-        Missable::Yes => "It must not miss a yes:",
-        Missable::Seen => "It must not miss a yes that had a visible effect:",
+        GateTarget::Yes => "It must not miss a yes:",
+        GateTarget::Seen => "It must not miss a yes that had a visible effect:",
     };
     let &GateSavings { calls, yes, seen, .. } = savings;
     let ceiling = savings.ceiling.map_or("–".to_owned(), percent);
@@ -194,10 +194,10 @@ fn describe_unknown(moments: u64) -> Option<String> {
     ))
 }
 
-fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) -> String {
+fn describe_nothing_learned(why: NothingLearned, misses: GateTarget, miss: f64) -> String {
     let what = match misses {
-        Missable::Yes => "a yes",
-        Missable::Seen => "a yes that had a visible effect",
+        GateTarget::Yes => "a yes",
+        GateTarget::Seen => "a yes that had a visible effect",
     };
     match why {
         NothingLearned::TooFew { verdicts, kept } => format!(

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::cli::status::running::{RunningWorkspace, Unknown};
+use crate::cli::status::running::{RunningWorkspace, UnknownConnections};
 use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
@@ -45,7 +45,7 @@ struct PrintedStatus {
     /// The version of the running program. `None` if it is unknown.
     running_version: Option<String>,
     /// Why the connections are unknown. `None` if they are known.
-    connection_unknown: Option<Unknown>,
+    connection_unknown: Option<UnknownConnections>,
 }
 
 impl StatusArgs {

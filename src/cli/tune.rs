@@ -94,15 +94,15 @@ const MIN_COARSE_QUESTIONS: u64 = 12;
 const NO_ADVICE: u8 = 2;
 
 /// The result of the search.
-struct Outcome {
+struct TuneOutcome {
     split: DaySplit,
     learned: TuneFigures,
     tried: usize,
-    advice: Result<ConfirmedPolicy, String>,
+    advice: Result<Advice, String>,
 }
 
 /// Settings that are confirmed by the days of the check.
-struct ConfirmedPolicy {
+struct Advice {
     policy: Policy,
     changed: Vec<TunedSetting>,
     before: TuneFigures,
@@ -144,7 +144,7 @@ impl TuneArgs {
         split: DaySplit,
         answers: Option<&Arc<RecordedAnswers>>,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<TuneOutcome> {
         let settings = self.settings();
         let DaySplit { begin, coarse, middle, end } = split;
         let part = |begin: UtcDay, end: UtcDay| Part { channels: recording, begin, end };
@@ -168,7 +168,7 @@ impl TuneArgs {
         let learned = TuneFigures::sum(measure_learned(base, Fidelity::Whole)?.values());
         let before = measure_checked(base)?;
         let refused =
-            |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
+            |tried, why| TuneOutcome { split: split.clone(), learned, tried, advice: Err(why) };
         if let Some(why) = lack(&learned, &TuneFigures::sum(before.values())) {
             return Ok(refused(0, format!("The history is too short to tell: {why}.")));
         }
@@ -205,9 +205,8 @@ impl TuneArgs {
             return Ok(refused(found.tried, why));
         }
         let (before, after) = (TuneFigures::sum(before.values()), TuneFigures::sum(after.values()));
-        let advice =
-            ConfirmedPolicy { policy: found.policy, changed: found.changed, before, after, gain };
-        Ok(Outcome { split, learned, tried: found.tried, advice: Ok(advice) })
+        let advice = Advice { policy: found.policy, changed: found.changed, before, after, gain };
+        Ok(TuneOutcome { split, learned, tried: found.tried, advice: Ok(advice) })
     }
 
     fn settings(&self) -> ReplaySettings {
@@ -220,7 +219,7 @@ impl TuneArgs {
     }
 
     /// The recommended part of a config, with the effects as comments.
-    fn describe(&self, outcome: &Outcome) -> String {
+    fn describe(&self, outcome: &TuneOutcome) -> String {
         let DaySplit { begin, middle, end, .. } = outcome.split;
         let goal =
             self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
@@ -243,7 +242,7 @@ impl TuneArgs {
             TuneJudge::Recorded(_) => "Judged by recorded answers.",
         };
         let mut text = format!("# Goal: {goal}. {period}\n# {judge}\n");
-        let ConfirmedPolicy { policy, changed, before, after, gain } = match &outcome.advice {
+        let Advice { policy, changed, before, after, gain } = match &outcome.advice {
             Ok(advice) => advice,
             Err(why) => return format!("{text}# No change is recommended. {why}"),
         };
@@ -262,7 +261,7 @@ impl TuneArgs {
         text.trim_end().to_owned()
     }
 
-    fn to_json(&self, outcome: &Outcome) -> anyhow::Result<String> {
+    fn to_json(&self, outcome: &TuneOutcome) -> anyhow::Result<String> {
         let DaySplit { begin, middle, end, .. } = outcome.split;
         let figures = |figures: &TuneFigures| {
             json!({

@@ -56,7 +56,7 @@ pub struct WhyArgs {
 
 /// The search result: messages with their decisions, or decisions alone.
 #[derive(Default)]
-struct FoundDecisions {
+struct WhyResult {
     messages: Vec<MessageDecisions>,
     decisions: Vec<DecisionDetails>,
 }
@@ -95,7 +95,7 @@ impl WhyArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn find(&self, address: &DatabaseLocation) -> anyhow::Result<FoundDecisions> {
+    async fn find(&self, address: &DatabaseLocation) -> anyhow::Result<WhyResult> {
         let reference = self.message.as_deref().map(|text| {
             let shown = strip_control_characters(text);
             Reference::parse(text).map_err(|problem| anyhow::anyhow!("{shown:?}: {problem}"))
@@ -123,7 +123,7 @@ impl WhyArgs {
         channels: Vec<(WorkspaceId, ChannelId)>,
         id: &MessageId,
         archive: &DatabaseStore,
-    ) -> anyhow::Result<FoundDecisions> {
+    ) -> anyhow::Result<WhyResult> {
         let mut messages = Vec::new();
         for (workspace, channel) in channels {
             if let Some(message) = archive.message(&workspace, &channel, id).await? {
@@ -141,7 +141,7 @@ impl WhyArgs {
             }
             None => anyhow::ensure!(!messages.is_empty(), "there is no message {shown:?}"),
         }
-        Ok(FoundDecisions { messages, decisions: Vec::new() })
+        Ok(WhyResult { messages, decisions: Vec::new() })
     }
 
     /// The most recent decisions of these channels, newest last.
@@ -149,7 +149,7 @@ impl WhyArgs {
         &self,
         channels: Vec<(WorkspaceId, ChannelId)>,
         archive: &DatabaseStore,
-    ) -> anyhow::Result<FoundDecisions> {
+    ) -> anyhow::Result<WhyResult> {
         let limit = self.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(1);
         let mut newest = Vec::new();
         for (workspace, channel) in channels {
@@ -168,7 +168,7 @@ impl WhyArgs {
         for decision in shown {
             decisions.push(DecisionDetails::load(archive, decision).await?);
         }
-        Ok(FoundDecisions { messages: Vec::new(), decisions })
+        Ok(WhyResult { messages: Vec::new(), decisions })
     }
 
     /// The channels to search for the message: on some platforms an id is unique only within its channel, which a link
@@ -216,7 +216,7 @@ async fn find_decision(
     workspaces: Vec<WorkspaceId>,
     id: DecisionId,
     archive: &DatabaseStore,
-) -> anyhow::Result<FoundDecisions> {
+) -> anyhow::Result<WhyResult> {
     let mut decisions = Vec::new();
     for workspace in workspaces {
         for decision in archive.decisions(DecisionQuery::One { workspace, id }).await? {
@@ -224,10 +224,10 @@ async fn find_decision(
         }
     }
     anyhow::ensure!(!decisions.is_empty(), "there is no decision {id}");
-    Ok(FoundDecisions { messages: Vec::new(), decisions })
+    Ok(WhyResult { messages: Vec::new(), decisions })
 }
 
-impl FoundDecisions {
+impl WhyResult {
     fn to_json(&self) -> Value {
         let messages = self.messages.iter();
         let decisions = messages.clone().flat_map(|found| &found.decisions).chain(&self.decisions);

@@ -63,5 +63,5 @@ impl ConversationSet {
 }
 
 fn key(conversation: &ConversationId) -> IdHash {
-    IdHash::of_thread(conversation.thread.as_ref().map(MessageId::as_str))
+    IdHash::from_thread(conversation.thread.as_ref().map(MessageId::as_str))
 }

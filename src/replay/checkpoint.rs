@@ -185,7 +185,7 @@ mod tests {
         let replayed = json!({ "seed": 1 });
         let policy = Policy::default_settings();
         let score = ReplayScore::new(&policy);
-        let channel = RecordedChannel::of("den".to_owned(), Vec::new());
+        let channel = RecordedChannel::from_messages("den".to_owned(), Vec::new());
         let mut begun = Checkpoint::open(&file, &replayed).unwrap();
         for (place, events_bytes, moments) in
             [((0, 0), 10, Some(moments(1))), ((0, 1), 20, None), ((1, 0), 30, Some(moments(3)))]

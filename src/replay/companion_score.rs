@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tracing::subscriber::{NoSubscriber, with_default};
 
-use crate::replay::companions::{Act, Companions};
+use crate::replay::companions::{CompanionAct, Companions};
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Recorder;
 use crate::replay::rows::IdHash;
@@ -41,19 +41,19 @@ impl CompanionScore {
     }
 
     /// Adds the acts of the companions in a channel.
-    fn add(&mut self, channel: &RecordedChannel, acts: &[Act]) {
-        let mut threads: BTreeMap<Option<&str>, Vec<&Act>> = BTreeMap::new();
+    fn add(&mut self, channel: &RecordedChannel, acts: &[CompanionAct]) {
+        let mut threads: BTreeMap<Option<&str>, Vec<&CompanionAct>> = BTreeMap::new();
         for act in acts {
             threads.entry(act.thread.as_ref().map(MessageId::as_str)).or_default().push(act);
         }
         for (thread, acts) in threads {
-            let written = channel.rows.people_at(IdHash::of_thread(thread)).iter();
+            let written = channel.rows.human_messages_at(IdHash::from_thread(thread)).iter();
             self.add_thread(&written.map(|row| row.at()).collect::<Vec<_>>(), &acts);
         }
     }
 
     /// Adds the acts in a thread. `written` are the times of its messages by users, in order.
-    fn add_thread(&mut self, written: &[Timestamp], acts: &[&Act]) {
+    fn add_thread(&mut self, written: &[Timestamp], acts: &[&CompanionAct]) {
         let mut moments: Vec<SpokenMoment<'_>> = Vec::new();
         for act in acts.iter().filter(|act| act.has_spoken) {
             let count = |until: Timestamp| written.partition_point(|at| *at <= until);
@@ -99,8 +99,12 @@ impl Replay<'_> {
         Ok(score)
     }
 
-    fn companion_acts(&self, channel: &RecordedChannel, count: usize) -> anyhow::Result<Vec<Act>> {
-        let companions = Arc::new(Companions::of_several(count));
+    fn companion_acts(
+        &self,
+        channel: &RecordedChannel,
+        count: usize,
+    ) -> anyhow::Result<Vec<CompanionAct>> {
+        let companions = Arc::new(Companions::several(count));
         let new_recorder = |_| {
             let mut record = empty_record(channel, self.policy, None);
             record.stop = self.stop.clone();
@@ -131,7 +135,7 @@ mod tests {
 
     fn person(second: i64) -> RecordedMessage {
         RecordedMessage {
-            room: "den".to_owned(),
+            channel: "den".to_owned(),
             thread: None,
             id: format!("m{second}"),
             ts: second as f64,
@@ -144,15 +148,15 @@ mod tests {
         }
     }
 
-    fn act(second: i64, companion: usize, about: &str, has_spoken: bool) -> Act {
+    fn act(second: i64, companion: usize, about: &str, has_spoken: bool) -> CompanionAct {
         let at = Timestamp::from_second(second).unwrap();
-        Act { at, thread: None, about: MessageId::new(about), companion, has_spoken }
+        CompanionAct { at, thread: None, about: MessageId::new(about), companion, has_spoken }
     }
 
     /// Returns the number of moments with one, several and no speakers, if users write at seconds 0 and 100.
-    fn score(acts: &[Act]) -> (usize, usize, usize) {
+    fn score(acts: &[CompanionAct]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
-        let channel = RecordedChannel::of("den".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("den".to_owned(), messages);
         let mut score = CompanionScore::default();
         score.add(&channel, acts);
         (score.exactly_one, score.more_than_one, score.none)

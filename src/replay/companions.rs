@@ -24,11 +24,11 @@ struct CompanionState {
     /// Posts that the others have not heard yet: when they will, and the number of the companion that posted.
     posts: VecDeque<(Timestamp, usize, Message)>,
     /// In chronological order.
-    acts: Vec<Act>,
+    acts: Vec<CompanionAct>,
 }
 
 /// A companion's wish to speak unasked, or its unasked post.
-pub struct Act {
+pub struct CompanionAct {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub about: MessageId,
@@ -37,11 +37,11 @@ pub struct Act {
 }
 
 impl Companions {
-    pub fn of_one() -> Self {
+    pub fn single() -> Self {
         Self { users: vec![UserId::new("persona")], state: Mutex::default() }
     }
 
-    pub fn of_several(count: usize) -> Self {
+    pub fn several(count: usize) -> Self {
         let users = (1..=count).map(|number| UserId::new(format!("companion-{number}")));
         Self { users: users.collect(), state: Mutex::default() }
     }
@@ -114,11 +114,11 @@ impl Companions {
         let has_spoken = said.is_some();
         let Some(about) = said.or(wanted) else { return };
         let thread = claim.event.conversation().thread.clone();
-        self.state.lock().acts.push(Act { at, thread, about, companion, has_spoken });
+        self.state.lock().acts.push(CompanionAct { at, thread, about, companion, has_spoken });
     }
 
     /// Takes the acts so far, in chronological order.
-    pub fn take_acts(&self) -> Vec<Act> {
+    pub fn take_acts(&self) -> Vec<CompanionAct> {
         std::mem::take(&mut self.state.lock().acts)
     }
 }

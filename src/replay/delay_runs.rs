@@ -158,14 +158,14 @@ impl DelayRuns {
 
     /// Iterates in the order in which the delays were added, for a checkpoint.
     pub fn each(&self) -> impl Iterator<Item = io::Result<Weighted>> {
-        self.runs.iter().flat_map(|run| Cursor::new(run, MAX_READ))
+        self.runs.iter().flat_map(|run| RunReader::new(run, MAX_READ))
     }
 
     /// Iterates in ascending order. Equal delays come in the order in which they were added.
-    pub fn sorted(&self) -> Merged<'_> {
+    pub fn sorted(&self) -> MergedRuns<'_> {
         let piece = (MAX_READ / self.runs.len().max(1)).max(16);
-        Merged {
-            cursors: self.runs.iter().map(|run| Cursor::new(run, piece)).collect(),
+        MergedRuns {
+            readers: self.runs.iter().map(|run| RunReader::new(run, piece)).collect(),
             next: BinaryHeap::new(),
             is_begun: false,
         }
@@ -184,7 +184,7 @@ impl PartialEq for DelayRuns {
 }
 
 /// Reads a run piece by piece.
-struct Cursor<'a> {
+struct RunReader<'a> {
     run: &'a Run,
     /// The index at which the next piece begins.
     next: usize,
@@ -192,13 +192,13 @@ struct Cursor<'a> {
     size: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> RunReader<'a> {
     fn new(run: &'a Run, size: usize) -> Self {
         Self { run, next: 0, piece: Vec::new().into_iter(), size }
     }
 }
 
-impl Iterator for Cursor<'_> {
+impl Iterator for RunReader<'_> {
     type Item = io::Result<Weighted>;
 
     fn next(&mut self) -> Option<io::Result<Weighted>> {
@@ -224,12 +224,12 @@ impl Iterator for Cursor<'_> {
 
 /// The head of a run, in reverse order for a max-heap: the smallest delay is the greatest entry, and of equal delays,
 /// that of the earliest run.
-struct Head {
+struct RunHead {
     weighted: Weighted,
     run: usize,
 }
 
-impl Head {
+impl RunHead {
     fn key(&self) -> (Reverse<TotalOrder>, Reverse<usize>) {
         (Reverse(TotalOrder(self.weighted.0)), Reverse(self.run))
     }
@@ -258,54 +258,54 @@ impl PartialEq for TotalOrder {
 
 impl Eq for TotalOrder {}
 
-impl Ord for Head {
+impl Ord for RunHead {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Head {
+impl PartialOrd for RunHead {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Head {
+impl PartialEq for RunHead {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Head {}
+impl Eq for RunHead {}
 
 /// Iterates over all runs, merged.
-pub struct Merged<'a> {
-    cursors: Vec<Cursor<'a>>,
-    next: BinaryHeap<Head>,
+pub struct MergedRuns<'a> {
+    readers: Vec<RunReader<'a>>,
+    next: BinaryHeap<RunHead>,
     is_begun: bool,
 }
 
-impl Merged<'_> {
+impl MergedRuns<'_> {
     fn advance(&mut self, run: usize) -> io::Result<()> {
-        if let Some(weighted) = self.cursors[run].next().transpose()? {
-            self.next.push(Head { weighted, run });
+        if let Some(weighted) = self.readers[run].next().transpose()? {
+            self.next.push(RunHead { weighted, run });
         }
         Ok(())
     }
 }
 
-impl Iterator for Merged<'_> {
+impl Iterator for MergedRuns<'_> {
     type Item = io::Result<Weighted>;
 
     fn next(&mut self) -> Option<io::Result<Weighted>> {
         if !self.is_begun {
             self.is_begun = true;
-            let begun = (0..self.cursors.len()).try_for_each(|run| self.advance(run));
+            let begun = (0..self.readers.len()).try_for_each(|run| self.advance(run));
             if let Err(error) = begun {
                 return Some(Err(error));
             }
         }
-        let Head { weighted, run } = self.next.pop()?;
+        let RunHead { weighted, run } = self.next.pop()?;
         Some(self.advance(run).map(|()| weighted))
     }
 }

@@ -68,7 +68,8 @@ impl TreatmentDifference {
 #[derive(Deserialize)]
 struct EventLine {
     kind: String,
-    room: String,
+    #[serde(rename = "room")]
+    channel: String,
     message: Option<String>,
     about: Option<String>,
     gate: Option<String>,
@@ -110,7 +111,7 @@ impl Write for TreatmentWriter {
 }
 
 fn add(treatments: &mut Treatments, event: EventLine) {
-    let EventLine { kind, room, message, about, gate, t } = event;
+    let EventLine { kind, channel, message, about, gate, t } = event;
     let outcome = match kind.as_str() {
         "speak" => MessageOutcome::SpokenTo,
         "react" => MessageOutcome::Reacted,
@@ -124,7 +125,7 @@ fn add(treatments: &mut Treatments, event: EventLine) {
         MessageOutcome::KeptSilent | MessageOutcome::Unknown => message,
     };
     let Some(message) = message else { return };
-    let key = ReplayedMessageKey { channel: room, message };
+    let key = ReplayedMessageKey { channel, message };
     let at = t.filter(|_| outcome == MessageOutcome::SpokenTo);
     let known = treatments.get(&key).map(|known| known.outcome);
     // Of several answers to one message, the first sets the time.

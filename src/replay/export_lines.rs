@@ -26,8 +26,10 @@ use aizuchi_core::store::stored_message::StoredMessage;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageLine {
     pub workspace: WorkspaceId,
-    pub room: ChannelId,
-    pub room_name: Option<Arc<str>>,
+    #[serde(rename = "room")]
+    pub channel: ChannelId,
+    #[serde(rename = "room_name")]
+    pub channel_name: Option<Arc<str>>,
     /// Who may read the channel now.
     pub visibility: Option<Visibility>,
     /// Who could read the channel when the message was posted, if that differs.
@@ -76,8 +78,10 @@ pub struct ReactingUser {
 pub enum OtherLine {
     Channel {
         workspace: WorkspaceId,
-        room: ChannelId,
-        room_name: Arc<str>,
+        #[serde(rename = "room")]
+        channel: ChannelId,
+        #[serde(rename = "room_name")]
+        channel_name: Arc<str>,
         visibility: Visibility,
     },
     User {
@@ -90,7 +94,8 @@ pub enum OtherLine {
     Memory {
         workspace: WorkspaceId,
         /// `None` for the whole workspace.
-        room: Option<ChannelId>,
+        #[serde(rename = "room")]
+        channel: Option<ChannelId>,
         thread: Option<MessageId>,
         term: MemoryTerm,
         newest: Timestamp,
@@ -107,20 +112,23 @@ pub enum OtherLine {
     Mute {
         workspace: WorkspaceId,
         /// `None` for all channels.
-        room: Option<ChannelId>,
+        #[serde(rename = "room")]
+        channel: Option<ChannelId>,
         until: Timestamp,
         by: Role,
     },
     Mode {
         workspace: WorkspaceId,
-        room: ChannelId,
+        #[serde(rename = "room")]
+        channel: ChannelId,
         mode: Mode,
     },
     /// A setting that a user has ordered.
     Setting {
         workspace: WorkspaceId,
         /// `None` for the whole workspace.
-        room: Option<ChannelId>,
+        #[serde(rename = "room")]
+        channel: Option<ChannelId>,
         thread: Option<MessageId>,
         setting: String,
         /// In the syntax of the config.
@@ -133,7 +141,8 @@ pub enum OtherLine {
     StandingOrder {
         workspace: WorkspaceId,
         /// `None` for the whole workspace.
-        room: Option<ChannelId>,
+        #[serde(rename = "room")]
+        channel: Option<ChannelId>,
         thread: Option<MessageId>,
         text: String,
         by: Arc<str>,
@@ -157,7 +166,8 @@ pub enum OtherLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionLine {
     pub decision: i64,
-    pub room: ChannelId,
+    #[serde(rename = "room")]
+    pub channel: ChannelId,
     pub thread: Option<MessageId>,
     pub opened: Timestamp,
     pub closed: Option<Timestamp>,
@@ -178,7 +188,7 @@ impl MessageLine {
     pub fn conversation(&self) -> ConversationId {
         ConversationId {
             workspace: self.workspace.clone(),
-            channel: self.room.clone(),
+            channel: self.channel.clone(),
             thread: self.thread.clone(),
         }
     }
@@ -197,8 +207,8 @@ impl MessageLine {
         });
         Self {
             workspace: message.conversation.workspace.clone(),
-            room: message.conversation.channel.clone(),
-            room_name: channel.map(|(name, _)| name.clone()),
+            channel: message.conversation.channel.clone(),
+            channel_name: channel.map(|(name, _)| name.clone()),
             visibility,
             said_in: Some(stored.visibility).filter(|said_in| Some(*said_in) != visibility),
             thread: message.conversation.thread.clone(),
@@ -224,14 +234,14 @@ fn without_address(attachment: &Attachment) -> Attachment {
 
 impl OtherLine {
     pub fn from_memory(memory: &Memory) -> Self {
-        let (room, thread) = match &memory.key.scope {
+        let (channel, thread) = match &memory.key.scope {
             MemoryScope::Workspace => (None, None),
             MemoryScope::Channel(channel) => (Some(channel.clone()), None),
             MemoryScope::Thread(channel, thread) => (Some(channel.clone()), Some(thread.clone())),
         };
         Self::Memory {
             workspace: memory.key.workspace.clone(),
-            room,
+            channel,
             thread,
             term: memory.key.term,
             newest: memory.newest_message_at,
@@ -240,10 +250,10 @@ impl OtherLine {
     }
 
     pub fn from_setting(workspace: &WorkspaceId, ordered: &SettingOverride) -> Self {
-        let (room, thread) = place(ordered.scope.columns());
+        let (channel, thread) = place(ordered.scope.columns());
         Self::Setting {
             workspace: workspace.clone(),
-            room,
+            channel,
             thread,
             setting: ordered.setting.kind().name().to_owned(),
             value: ordered.setting.to_string(),
@@ -254,10 +264,10 @@ impl OtherLine {
     }
 
     pub fn from_standing_order(workspace: &WorkspaceId, order: &StandingOrder) -> Self {
-        let (room, thread) = place(order.scope.columns());
+        let (channel, thread) = place(order.scope.columns());
         Self::StandingOrder {
             workspace: workspace.clone(),
-            room,
+            channel,
             thread,
             text: order.text.as_str().to_owned(),
             by: order.by.clone(),
@@ -273,7 +283,7 @@ impl OtherLine {
             workspace: conversation.workspace.clone(),
             decision: DecisionLine {
                 decision: decision.id.0,
-                room: conversation.channel.clone(),
+                channel: conversation.channel.clone(),
                 thread: conversation.thread.clone(),
                 opened: decision.opened,
                 closed: decision.closed,
@@ -303,27 +313,27 @@ impl OtherLine {
 
 /// Converts the columns of a scope to the fields of a line.
 fn place((channel, thread): (&str, &str)) -> (Option<ChannelId>, Option<MessageId>) {
-    let room = (!channel.is_empty()).then(|| ChannelId::new(channel));
-    (room, (!thread.is_empty()).then(|| MessageId::new(thread)))
+    let channel = (!channel.is_empty()).then(|| ChannelId::new(channel));
+    (channel, (!thread.is_empty()).then(|| MessageId::new(thread)))
 }
 
 /// Converts the fields of a line to the columns of a scope. `None` for a thread without a channel.
 pub fn scope_columns<'a>(
-    room: Option<&'a ChannelId>,
+    channel: Option<&'a ChannelId>,
     thread: Option<&'a MessageId>,
 ) -> Option<(&'a str, &'a str)> {
-    let columns = (room.map_or("", ChannelId::as_str), thread.map_or("", MessageId::as_str));
-    (room.is_some() || thread.is_none()).then_some(columns)
+    let columns = (channel.map_or("", ChannelId::as_str), thread.map_or("", MessageId::as_str));
+    (channel.is_some() || thread.is_none()).then_some(columns)
 }
 
 /// Returns the key of a memory. `None` for a thread without a channel.
 pub fn memory_key(
     workspace: WorkspaceId,
-    room: Option<ChannelId>,
+    channel: Option<ChannelId>,
     thread: Option<MessageId>,
     term: MemoryTerm,
 ) -> Option<MemoryKey> {
-    let scope = match (room, thread) {
+    let scope = match (channel, thread) {
         (None, None) => MemoryScope::Workspace,
         (Some(channel), None) => MemoryScope::Channel(channel),
         (Some(channel), Some(thread)) => MemoryScope::Thread(channel, thread),

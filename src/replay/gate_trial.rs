@@ -31,7 +31,7 @@ pub struct GateTrial {
 /// Which of the judge's verdicts the gate must not miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Missable {
+pub enum GateTarget {
     /// Every yes verdict.
     Yes,
     /// Only a yes that led to a post or a reaction. The others were superseded or dropped before anything was posted.
@@ -41,7 +41,7 @@ pub enum Missable {
 /// Sums over the second half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateSavings {
-    pub misses: Missable,
+    pub misses: GateTarget,
     pub messages: usize,
     /// The calls without a gate, how many of them ended in a yes, and how many led to a post or a reaction.
     pub calls: usize,
@@ -93,7 +93,7 @@ impl GateTrial {
             let counts = |row: &MessageRow| {
                 answers.as_ref().is_none_or(|answers| answers.may_know(&channel.name, row.id))
             };
-            times.extend(channel.rows.people().filter(counts).map(|row| row.at()));
+            times.extend(channel.rows.human_messages().filter(counts).map(|row| row.at()));
             progress(channel.rows.len() as u64);
             Ok(())
         })?;
@@ -108,7 +108,7 @@ impl GateTrial {
     }
 
     /// Simulates a gate that may miss the share `miss` of the verdicts that it must not miss.
-    pub fn savings(&self, misses: Missable, miss: f64) -> GateSavings {
+    pub fn savings(&self, misses: GateTarget, miss: f64) -> GateSavings {
         let mut saved = SavedCalls::default();
         let mut was_in_force = false;
         let mut known: Vec<JudgedMoment> = Vec::new();
@@ -117,8 +117,8 @@ impl GateTrial {
             let judged = &timed.judged;
             let is_counted = timed.at >= self.half;
             let is_yes = match misses {
-                Missable::Yes => judged.is_yes,
-                Missable::Seen => timed.was_seen,
+                GateTarget::Yes => judged.is_yes,
+                GateTarget::Seen => timed.was_seen,
             };
             let chance = seeded_random(self.seed, &[&number.to_string(), "explore"]);
             let (moment, check) = match &gate {
@@ -152,13 +152,13 @@ impl GateTrial {
         self.sum_up(misses, saved)
     }
 
-    fn sum_up(&self, misses: Missable, saved: Result<SavedCalls, NothingLearned>) -> GateSavings {
+    fn sum_up(&self, misses: GateTarget, saved: Result<SavedCalls, NothingLearned>) -> GateSavings {
         let second = || self.moments.iter().filter(|moment| moment.at >= self.half);
         let (calls, yes) = (second().count(), second().filter(|it| it.judged.is_yes).count());
         let seen = second().filter(|moment| moment.was_seen).count();
         let kept = match misses {
-            Missable::Yes => yes,
-            Missable::Seen => seen,
+            GateTarget::Yes => yes,
+            GateTarget::Seen => seen,
         };
         let ceiling = (calls > 0).then(|| (calls - kept) as f64 / calls as f64);
         GateSavings { misses, messages: self.messages, calls, yes, seen, saved, ceiling }

@@ -21,7 +21,8 @@ use crate::replay::rows::{ChannelRows, MessageRow, epoch_seconds};
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedMessage {
-    pub room: String,
+    #[serde(rename = "room")]
+    pub channel: String,
     #[serde(default)]
     pub thread: Option<String>,
     pub id: String,
@@ -64,7 +65,7 @@ impl RecordedMessage {
         if !(0.0..MAX_EPOCH_SECONDS).contains(&self.ts) {
             return Some("its ts is not a time in epoch seconds");
         }
-        let lacks_key = self.room.is_empty() || self.id.is_empty();
+        let lacks_key = self.channel.is_empty() || self.id.is_empty();
         lacks_key.then_some("its room or its id is empty")
     }
 
@@ -197,8 +198,8 @@ impl History {
                 }
             };
             is_annotated |= message.opener;
-            let index = *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
-                channels.push((message.room.clone(), Vec::new()));
+            let index = *channel_indexes.entry(message.channel.clone()).or_insert_with(|| {
+                channels.push((message.channel.clone(), Vec::new()));
                 channels.len() - 1
             });
             match seen_ids.insert((index, message.id.clone())) {
@@ -211,7 +212,7 @@ impl History {
         })?;
         let channels = channels.into_iter().map(|(name, messages)| RecordedChannel {
             is_annotated,
-            ..RecordedChannel::of(name, messages)
+            ..RecordedChannel::from_messages(name, messages)
         });
         Ok(Self { channels: channels.collect(), bad_lines })
     }
@@ -224,7 +225,7 @@ impl History {
 impl RecordedChannel {
     /// Creates a channel from messages in memory, sorted by time. Messages with the same time keep their order. It is
     /// not annotated.
-    pub fn of(name: String, messages: Vec<RecordedMessage>) -> Self {
+    pub fn from_messages(name: String, messages: Vec<RecordedMessage>) -> Self {
         let mut rows = RowsBuilder::default();
         for (place, message) in messages.iter().enumerate() {
             rows.add(&message.row_source(place as u64));

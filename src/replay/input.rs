@@ -139,7 +139,7 @@ struct InputWriter<'a> {
     left_out: LeftOutCounts,
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
-    rooms: ChannelNames,
+    channel_names: ChannelNames,
     /// The private channels of JSON Lines that were left out.
     left_out_channels: HashSet<String>,
     /// Whether any line said who may read it.
@@ -210,14 +210,14 @@ impl ChannelSource for Recording {
 impl<'a> InputWriter<'a> {
     fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let (spool, left_out) = (SpoolWriter::new()?, LeftOutCounts::default());
-        let rooms = ChannelNames::default();
+        let channel_names = ChannelNames::default();
         Ok(Self {
             options,
             spool,
             left_out,
             span: None,
             messages: 0,
-            rooms,
+            channel_names,
             left_out_channels: HashSet::new(),
             tells_audience: false,
             progress,
@@ -259,12 +259,12 @@ impl<'a> InputWriter<'a> {
         let takes_private = self.options.private == PrivateChannels::Taken;
         match line.audience {
             Audience::Everybody => true,
-            Audience::Unknown => !self.left_out_channels.contains(&line.message.room),
-            Audience::Channel if self.left_out_channels.contains(&line.message.room) => false,
+            Audience::Unknown => !self.left_out_channels.contains(&line.message.channel),
+            Audience::Channel if self.left_out_channels.contains(&line.message.channel) => false,
             Audience::Channel => {
                 let takes = self.takes_channel(true);
                 if !takes {
-                    self.left_out_channels.insert(line.message.room.clone());
+                    self.left_out_channels.insert(line.message.channel.clone());
                 }
                 takes
             }

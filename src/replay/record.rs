@@ -44,7 +44,8 @@ pub struct ReplayEvent {
     /// The recording's own epoch seconds.
     pub t: f64,
     pub kind: ReplayEventKind,
-    pub room: Arc<str>,
+    #[serde(rename = "room")]
+    pub channel: Arc<str>,
     pub thread: Option<MessageId>,
     /// The newest message that was considered.
     pub message: Option<MessageId>,
@@ -220,7 +221,7 @@ impl Record {
         ReplayEvent {
             t: self.now.as_millisecond() as f64 / 1000.0,
             kind,
-            room: self.channel.clone(),
+            channel: self.channel.clone(),
             thread: conversation.thread.clone(),
             message: self.considered.get(conversation).cloned().flatten(),
             about: None,

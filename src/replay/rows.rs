@@ -21,15 +21,15 @@ impl IdHash {
     /// The top level, which is the id of no thread.
     const TOP_LEVEL: Self = Self(0);
 
-    pub fn of(id: &str) -> Self {
+    pub fn new(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         Self(hasher.finish())
     }
 
     /// Returns the hash of a thread's parent, or the top level.
-    pub fn of_thread(thread: Option<&str>) -> Self {
-        thread.map_or(Self::TOP_LEVEL, Self::of)
+    pub fn from_thread(thread: Option<&str>) -> Self {
+        thread.map_or(Self::TOP_LEVEL, Self::new)
     }
 }
 
@@ -170,12 +170,12 @@ pub struct ChannelRows {
     answers: OnceLock<Column<(u32, u32)>>,
     /// The ids with their indexes in `rows`, sorted by id.
     by_id: OnceLock<Column<(IdHash, u32)>>,
-    people: OnceLock<PeopleByThread>,
+    human_messages: OnceLock<HumanMessagesByThread>,
 }
 
-/// The indexes of people's messages, grouped by thread.
+/// The indexes of messages by human authors, grouped by thread.
 #[derive(Clone, Debug)]
-struct PeopleByThread {
+struct HumanMessagesByThread {
     places: Column<u32>,
     /// The index at which each thread begins in `places`, and the one at which the last thread ends.
     begins: Column<u32>,
@@ -213,8 +213,8 @@ impl ChannelRows {
         later.part(0, later.partition_point(|row| row.at() <= to))
     }
 
-    /// Returns the rows of messages by people.
-    pub fn people(&self) -> impl Iterator<Item = MessageRow> {
+    /// Returns the rows of messages by human authors.
+    pub fn human_messages(&self) -> impl Iterator<Item = MessageRow> {
         self.all().filter(|row| !row.is_bot())
     }
 
@@ -229,11 +229,12 @@ impl ChannelRows {
         self.rows.check()
     }
 
-    /// Simulates that the file with the people's messages of each thread was lost.
+    /// Simulates that the file with the human messages of each thread was lost.
     #[cfg(test)]
-    pub fn lose_people(&mut self) -> std::io::Result<()> {
-        let PeopleByThread { places, begins } = self.group_people();
-        self.people = OnceLock::from(PeopleByThread { places: places.lost()?, begins });
+    pub fn lose_human_messages(&mut self) -> std::io::Result<()> {
+        let HumanMessagesByThread { places, begins } = self.group_human_messages();
+        self.human_messages =
+            OnceLock::from(HumanMessagesByThread { places: places.lost()?, begins });
         Ok(())
     }
 
@@ -282,21 +283,21 @@ impl ChannelRows {
         found.filter(|(known, _)| *known == id).map(|(_, thread)| thread)
     }
 
-    /// Returns the messages by people in a thread, or at the top level.
-    pub fn people_in(&self, thread: u32) -> RowList<'_> {
-        let people = self.people.get_or_init(|| self.group_people());
-        let begin = |thread: usize| people.begins.get(thread).map_or(0, |begin| begin as usize);
+    /// Returns the messages by human authors in a thread, or at the top level.
+    pub fn human_messages_in(&self, thread: u32) -> RowList<'_> {
+        let grouped = self.human_messages.get_or_init(|| self.group_human_messages());
+        let begin = |thread: usize| grouped.begins.get(thread).map_or(0, |begin| begin as usize);
         let (from, to) = (begin(thread as usize), begin(thread as usize + 1));
-        RowList { rows: &self.rows, places: people.places.part(from, to) }
+        RowList { rows: &self.rows, places: grouped.places.part(from, to) }
     }
 
-    /// Returns the messages by people in a thread that may not exist.
-    pub fn people_at(&self, id: IdHash) -> RowList<'_> {
+    /// Returns the messages by human authors in a thread that may not exist.
+    pub fn human_messages_at(&self, id: IdHash) -> RowList<'_> {
         // No thread has this number.
-        self.people_in(self.thread(id).unwrap_or(self.threads().end))
+        self.human_messages_in(self.thread(id).unwrap_or(self.threads().end))
     }
 
-    fn group_people(&self) -> PeopleByThread {
+    fn group_human_messages(&self) -> HumanMessagesByThread {
         let zeros = |count: usize| self.rows.derive(std::iter::repeat_n(0_u32, count));
         let mut begins: Column<u32> = zeros(self.threads.len() + 1);
         let add_one = |numbers: &mut Column<u32>, place: usize| {
@@ -304,7 +305,7 @@ impl ChannelRows {
             numbers.set(place, number + 1);
             number
         };
-        for row in self.people() {
+        for row in self.human_messages() {
             add_one(&mut begins, row.thread as usize + 1);
         }
         let sums = begins.iter().scan(0, |sum, begin| {
@@ -312,13 +313,13 @@ impl ChannelRows {
             Some(*sum)
         });
         let sums: Column<u32> = begins.derive(sums);
-        let mut places: Column<u32> = zeros(self.people().count());
+        let mut places: Column<u32> = zeros(self.human_messages().count());
         let mut next = sums.clone();
         for (row, place) in self.all().zip(0..).filter(|(row, _)| !row.is_bot()) {
             let thread = row.thread as usize;
             places.set(add_one(&mut next, thread) as usize, place);
         }
-        PeopleByThread { places, begins: sums }
+        HumanMessagesByThread { places, begins: sums }
     }
 
     /// Messages and the messages that they say they answer, by the time of the former.

@@ -91,7 +91,7 @@ impl ReplayScore {
     pub fn add(&mut self, channel: &RecordedChannel, record: &Record) {
         self.elapsed_seconds += record.elapsed_seconds;
         self.messages += channel.rows.len();
-        self.human_messages += channel.rows.people().count();
+        self.human_messages += channel.rows.human_messages().count();
         self.judge_calls += record.calls.len();
         let mut last_day = None;
         for call in record.calls.iter() {
@@ -122,7 +122,7 @@ impl ReplayScore {
             let id = channel.rows.thread_id(thread);
             let calls = in_thread(&calls, id, |call| call.thread);
             let posts = in_thread(&posts, id, |post| post.thread);
-            self.add_conversation(channel.rows.people_in(thread), &open, calls, posts);
+            self.add_conversation(channel.rows.human_messages_in(thread), &open, calls, posts);
         }
     }
 
@@ -295,7 +295,7 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
             && end.duration_since(row.at()) >= REACH_WINDOW
             && !is_answered(row)
     };
-    rows.people().filter(is_open).map(|row| row.id).collect()
+    rows.human_messages().filter(is_open).map(|row| row.id).collect()
 }
 
 /// Sorts records by thread, and those of a thread by time. The top level counts as a thread. If the records cannot be

@@ -24,7 +24,7 @@ const MAX_AHEAD: usize = 4;
 type ChannelResult = anyhow::Result<(RecordedChannel, Record, EventBuffer)>;
 
 /// The index of the next channel, and the number of channels that are taken.
-struct Turns {
+struct ChannelQueue {
     next: AtomicUsize,
     is_stopped: AtomicBool,
     taken: Mutex<usize>,
@@ -39,7 +39,7 @@ pub fn run(
     mut events: Option<EventOutput>,
     take: ChannelVisitor<'_>,
 ) -> anyhow::Result<Option<EventOutput>> {
-    let turns = Turns {
+    let queue = ChannelQueue {
         next: AtomicUsize::new(first),
         is_stopped: AtomicBool::new(false),
         taken: Mutex::new(first),
@@ -49,12 +49,12 @@ pub fn run(
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
         for _ in 0..threads {
-            let (sender, turns) = (sender.clone(), &turns);
-            scope.spawn(move || work(replay, threads, channels, has_events, turns, &sender));
+            let (sender, queue) = (sender.clone(), &queue);
+            scope.spawn(move || work(replay, threads, channels, has_events, queue, &sender));
         }
         drop(sender);
         // Releases the threads that wait for a turn, however this ends.
-        let _stop = StopGuard(&turns);
+        let _stop = StopGuard(&queue);
         let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
         let mut stopwatch = Stopwatch::start();
         for index in first..channels.channel_count() {
@@ -76,7 +76,7 @@ pub fn run(
             take(index, &channel, &mut record)?;
             record.check(&channel)?;
             events = record.output;
-            turns.advance(index + 1);
+            queue.advance(index + 1);
         }
         Ok(events)
     })
@@ -87,12 +87,12 @@ fn work(
     threads: usize,
     channels: &dyn ChannelSource,
     has_events: bool,
-    turns: &Turns,
+    queue: &ChannelQueue,
     sender: &Sender<(usize, ChannelResult)>,
 ) {
     loop {
-        let index = turns.next.fetch_add(1, Ordering::Relaxed);
-        if index >= channels.channel_count() || !turns.wait(index, threads * MAX_AHEAD) {
+        let index = queue.next.fetch_add(1, Ordering::Relaxed);
+        if index >= channels.channel_count() || !queue.wait(index, threads * MAX_AHEAD) {
             return;
         }
         let buffer = EventBuffer::default();
@@ -112,7 +112,7 @@ fn work(
     }
 }
 
-impl Turns {
+impl ChannelQueue {
     /// Waits until nearly all earlier channels are taken. Returns false if the replay has stopped.
     fn wait(&self, index: usize, ahead: usize) -> bool {
         let mut taken = self.taken.lock();
@@ -128,7 +128,7 @@ impl Turns {
     }
 }
 
-struct StopGuard<'a>(&'a Turns);
+struct StopGuard<'a>(&'a ChannelQueue);
 
 impl Drop for StopGuard<'_> {
     fn drop(&mut self) {

@@ -32,7 +32,7 @@ use aizuchi_core::llm::Llm;
 use aizuchi_core::prompt::builder::PromptBuilder;
 
 /// The setup that the channels of a replay share.
-pub struct Setup<'a> {
+pub struct SimulationSetup<'a> {
     pub policy: &'a Policy,
     pub settings: ReplaySettings,
     pub prompts: &'a Arc<PromptBuilder>,
@@ -45,17 +45,17 @@ pub struct Setup<'a> {
 /// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
     channel: &RecordedChannel,
-    setup: &Setup<'_>,
+    setup: &SimulationSetup<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
-    let companions = Arc::new(Companions::of_one());
+    let companions = Arc::new(Companions::single());
     run_companions(channel, setup, std::slice::from_ref(recorder), &companions)
 }
 
 /// Like [`run`], but with several companions that hear each other's posts, each with its own recorder.
 pub fn run_companions(
     channel: &RecordedChannel,
-    setup: &Setup<'_>,
+    setup: &SimulationSetup<'_>,
     recorders: &[Arc<Recorder>],
     companions: &Arc<Companions>,
 ) -> anyhow::Result<()> {

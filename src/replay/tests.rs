@@ -10,8 +10,8 @@ use crate::replay::timing::UnsolicitedPost;
 
 /// Two channels, each with a question that nobody answers.
 fn history() -> History {
-    let message = |room: &str, id: &str, ts: f64, author: &str, text: &str| RecordedMessage {
-        room: room.to_owned(),
+    let message = |channel: &str, id: &str, ts: f64, author: &str, text: &str| RecordedMessage {
+        channel: channel.to_owned(),
         thread: None,
         id: id.to_owned(),
         ts,
@@ -22,20 +22,23 @@ fn history() -> History {
         bot: false,
         opener: true,
     };
-    let channel = |room: &str| {
+    let channel = |name: &str| {
         let messages = vec![
-            message(room, "1", 0.0, "ann", "does anybody have the key to the shed?"),
-            message(room, "2", 2000.0, "ben", "the bus is late"),
+            message(name, "1", 0.0, "ann", "does anybody have the key to the shed?"),
+            message(name, "2", 2000.0, "ben", "the bus is late"),
         ];
-        RecordedChannel { is_annotated: true, ..RecordedChannel::of(room.to_owned(), messages) }
+        RecordedChannel {
+            is_annotated: true,
+            ..RecordedChannel::from_messages(name.to_owned(), messages)
+        }
     };
     History { channels: ["den", "attic"].map(channel).into(), ..History::default() }
 }
 
-/// Returns the same history, but the people's messages of each thread in the second channel cannot be read any more.
+/// Returns the same history, but the human messages of each thread in the second channel cannot be read any more.
 fn half_lost() -> History {
     let mut history = history();
-    history.channels[1].rows.lose_people().unwrap();
+    history.channels[1].rows.lose_human_messages().unwrap();
     history
 }
 
@@ -75,7 +78,7 @@ fn figures_of_a_channel_that_cannot_be_read_are_an_error() {
     assert_names_the_file(replayed(&half_lost()).err());
     // It does not matter which caller reads the column first.
     let lost = half_lost();
-    assert!(lost.channels[1].rows.people_in(0).get(0).is_some());
+    assert!(lost.channels[1].rows.human_messages_in(0).get(0).is_some());
     let replay = Replay::new(&policy, SILENT).unwrap();
     assert_names_the_file(replay.score_companions(&lost, 2, &|_| {}).err());
     let lost = &lost.channels[1];
@@ -89,7 +92,7 @@ fn a_record_fails_with_each_of_its_columns() {
     let history = history();
     let channel = &history.channels[0];
     let at = jiff::Timestamp::from_second(2000).unwrap();
-    let thread = IdHash::of_thread(None);
+    let thread = IdHash::from_thread(None);
     let record = || {
         let call = JudgeCall {
             at,

@@ -121,19 +121,19 @@ impl TimingScore {
         let late_posts = || posts.iter().filter(move |post| post.at >= half);
         let mut delays: Column<f64> = posts.derive([]);
         for thread in rows.threads() {
-            let people = rows.people_in(thread);
-            let people = people.from(people.partition_point(|row| row.at() < half));
-            self.human_messages += people.len();
-            for (one, next) in people.pairs().filter(|(one, next)| one.author != next.author) {
+            let messages = rows.human_messages_in(thread);
+            let messages = messages.from(messages.partition_point(|row| row.at() < half));
+            self.human_messages += messages.len();
+            for (one, next) in messages.pairs().filter(|(one, next)| one.author != next.author) {
                 let delay = next.ts - one.ts;
                 self.preempting_messages += usize::from(delay <= UNSEEN_SECONDS);
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
         for post in late_posts() {
-            let people = rows.people_at(post.thread);
-            let next = people.partition_point(|row| row.at() <= post.at);
-            let next = people.get(next).map(|next| next.at().duration_since(post.at));
+            let messages = rows.human_messages_at(post.thread);
+            let next = messages.partition_point(|row| row.at() <= post.at);
+            let next = messages.get(next).map(|next| next.at().duration_since(post.at));
             let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN_SECONDS);
             self.posts += 1;
             self.preempting_posts += usize::from(is_soon);
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn only_the_second_half_and_other_users_count() {
         let message = |id: &str, ts: f64, author: &str| RecordedMessage {
-            room: "r".to_owned(),
+            channel: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
             ts,
@@ -309,13 +309,13 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let post = |second, behind: &str| UnsolicitedPost {
             at: at(second),
-            thread: IdHash::of_thread(None),
-            newest_human: Some(IdHash::of(behind)),
+            thread: IdHash::from_thread(None),
+            newest_human: Some(IdHash::new(behind)),
             decided_at: at(second),
         };
         let mut timing = TimingScore::default();
         let posts: Column<UnsolicitedPost> = [post(50, "2"), post(103, "3")].into_iter().collect();
-        timing.add(&RecordedChannel::of("r".to_owned(), messages), &posts);
+        timing.add(&RecordedChannel::from_messages("r".to_owned(), messages), &posts);
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));
         assert_eq!((timing.human_messages, timing.preempting_messages), (2, 0));
     }

@@ -56,7 +56,7 @@ struct BadLines {
 
 /// The kind of a message's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecordedMessageKind {
+enum MessageKind {
     /// A message of a recording that is not an export.
     Recorded,
     /// A message of an export.
@@ -107,7 +107,7 @@ impl RecordedData {
     }
 
     /// Takes a line, and returns its kind and key if it is a message. The error says what is wrong with it.
-    fn take(&mut self, line: &[u8]) -> Result<Option<(RecordedMessageKind, Vec<u8>)>, String> {
+    fn take(&mut self, line: &[u8]) -> Result<Option<(MessageKind, Vec<u8>)>, String> {
         match LineKind::from_line(line) {
             LineKind::Other => {
                 self.take_other(line);
@@ -116,7 +116,7 @@ impl RecordedData {
             LineKind::Withheld => {
                 *self.left_out.entry("withheld messages").or_default() += 1;
                 let line = serde_json::from_slice::<MessageLine>(line).ok();
-                return Ok(line.map(|line| (RecordedMessageKind::Withheld, exported_key(&line))));
+                return Ok(line.map(|line| (MessageKind::Withheld, exported_key(&line))));
             }
             LineKind::Message => {}
         }
@@ -129,8 +129,8 @@ impl RecordedData {
         if !keys["workspace"].is_string() {
             let users = self.recorded.get_or_insert_default();
             users.insert(UserId::new(message.author.as_str()));
-            let key = key_of(&[&message.room, &message.id]);
-            return Ok(Some((RecordedMessageKind::Recorded, key)));
+            let key = key_of(&[&message.channel, &message.id]);
+            return Ok(Some((MessageKind::Recorded, key)));
         }
         let line: MessageLine = serde_json::from_slice(line)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
@@ -138,7 +138,7 @@ impl RecordedData {
         let users = &mut self.exported.entry(line.workspace).or_default().users;
         users.insert(line.author);
         users.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
-        Ok(Some((RecordedMessageKind::Exported, key)))
+        Ok(Some((MessageKind::Exported, key)))
     }
 
     fn take_other(&mut self, line: &[u8]) {
@@ -198,13 +198,13 @@ fn setting_change(setting: &str, value: &str) -> Option<SettingChange> {
 /// Returns the name under which an order counts as left out, if this version cannot use it.
 fn unusable_order(other: &OtherLine) -> Option<&'static str> {
     match other {
-        OtherLine::Setting { room, thread, setting, value, .. } => {
-            let is_place = scope_columns(room.as_ref(), thread.as_ref()).is_some();
+        OtherLine::Setting { channel, thread, setting, value, .. } => {
+            let is_place = scope_columns(channel.as_ref(), thread.as_ref()).is_some();
             let is_known = is_place && setting_change(setting, value).is_some();
             (!is_known).then_some("settings")
         }
-        OtherLine::StandingOrder { room, thread, text, .. } => {
-            let is_place = scope_columns(room.as_ref(), thread.as_ref()).is_some();
+        OtherLine::StandingOrder { channel, thread, text, .. } => {
+            let is_place = scope_columns(channel.as_ref(), thread.as_ref()).is_some();
             let is_known = is_place && StandingOrderText::parse(text).is_ok();
             (!is_known).then_some("standing orders")
         }
@@ -249,13 +249,13 @@ impl BadLines {
     }
 }
 
-impl RecordedMessageKind {
+impl MessageKind {
     /// Encodes a line and its number for sorting on disk.
     fn record(self, number: u64, line: &[u8]) -> Vec<u8> {
         let kind = match self {
-            RecordedMessageKind::Recorded => b'r',
-            RecordedMessageKind::Exported => b'e',
-            RecordedMessageKind::Withheld => b'w',
+            MessageKind::Recorded => b'r',
+            MessageKind::Exported => b'e',
+            MessageKind::Withheld => b'w',
         };
         [&[kind][..], &number.to_le_bytes(), line].concat()
     }
@@ -264,9 +264,9 @@ impl RecordedMessageKind {
     fn split(record: &[u8]) -> Option<(Self, u64, &[u8])> {
         let (kind, rest) = record.split_first()?;
         let kind = match kind {
-            b'r' => RecordedMessageKind::Recorded,
-            b'e' => RecordedMessageKind::Exported,
-            b'w' => RecordedMessageKind::Withheld,
+            b'r' => MessageKind::Recorded,
+            b'e' => MessageKind::Exported,
+            b'w' => MessageKind::Withheld,
             _ => return None,
         };
         let (number, line) = rest.split_first_chunk()?;
@@ -275,7 +275,7 @@ impl RecordedMessageKind {
 }
 
 fn exported_key(line: &MessageLine) -> Vec<u8> {
-    key_of(&[line.workspace.as_str(), line.room.as_str(), line.id.as_str()])
+    key_of(&[line.workspace.as_str(), line.channel.as_str(), line.id.as_str()])
 }
 
 /// Encodes parts as a key that differs for different parts, and for different numbers of parts.
@@ -295,35 +295,35 @@ fn take_other(
 ) {
     let workspace = workspace.clone();
     match other {
-        OtherLine::Channel { room: id, room_name: name, visibility, .. } => {
+        OtherLine::Channel { channel: id, channel_name: name, visibility, .. } => {
             channels.insert(id.clone(), Channel { workspace, id, name, visibility });
         }
         OtherLine::User { id, name, is: kind, role, .. } => {
             users.insert(id.clone(), User { workspace, id, name, kind, role });
         }
-        OtherLine::Memory { room, thread, term, newest, entries, .. } => {
-            if let Some(key) = memory_key(workspace, room, thread, term) {
+        OtherLine::Memory { channel, thread, term, newest, entries, .. } => {
+            if let Some(key) = memory_key(workspace, channel, thread, term) {
                 data.memories.push(ImportedMemory { key, entries, newest });
             }
         }
         OtherLine::Memo { memo, .. } => data.memos.push(memo),
         OtherLine::OptOut { user, .. } => data.orders.push(Order::OptOut { workspace, user }),
-        OtherLine::Mute { room: channel, until, by, .. } => {
+        OtherLine::Mute { channel, until, by, .. } => {
             data.orders.push(Order::Mute { workspace, channel, until, by });
         }
-        OtherLine::Mode { room: channel, mode, .. } => {
+        OtherLine::Mode { channel, mode, .. } => {
             data.orders.push(Order::Mode { workspace, channel, mode: Some(mode) });
         }
-        OtherLine::Setting { room, thread, setting, value, role, by, at, .. } => {
-            let columns = scope_columns(room.as_ref(), thread.as_ref());
+        OtherLine::Setting { channel, thread, setting, value, role, by, at, .. } => {
+            let columns = scope_columns(channel.as_ref(), thread.as_ref());
             if let Some(((channel, thread), change)) = columns.zip(setting_change(&setting, &value))
             {
                 let scope = SettingScope::from_columns(channel, thread);
                 data.orders.push(Order::ChangeSetting { workspace, scope, change, role, by, at });
             }
         }
-        OtherLine::StandingOrder { room, thread, text, by, .. } => {
-            let columns = scope_columns(room.as_ref(), thread.as_ref());
+        OtherLine::StandingOrder { channel, thread, text, by, .. } => {
+            let columns = scope_columns(channel.as_ref(), thread.as_ref());
             if let Some(((channel, thread), text)) =
                 columns.zip(StandingOrderText::parse(&text).ok())
             {

@@ -1,4 +1,4 @@
-//! Replaces names in a report: each person has one neutral name everywhere, also inside texts, and addresses are masked.
+//! Replaces names in a report: each person has one pseudonym everywhere, also inside texts, and URLs are masked.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,19 +13,19 @@ use crate::report::story::{Mistake, Story, StoryAct, StoryAuthor, StoryMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
-/// What is replaced.
+/// Which names are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anonymity {
     People,
-    /// Channels, too.
+    /// The names of channels, too.
     All,
 }
 
-/// A part of a name this short may be an ordinary word, so only the whole name is replaced.
+/// A part of a name with fewer characters may be an ordinary word. It is replaced only within the whole name.
 const MIN_PART_CHARACTERS: usize = 3;
 
-/// Parts of names that are ordinary English words as well: they are replaced only where they are written like names, with a
-/// capital letter or behind an `@`.
+/// Parts of names that are also ordinary English words. They are replaced only if they start with a capital letter or
+/// follow an `@`.
 const WORDS_AND_NAMES: &[&str] = &[
     "abbey",
     "amber",
@@ -80,11 +80,12 @@ const WORDS_AND_NAMES: &[&str] = &[
     "will",
 ];
 
-/// A name of one character may be an ordinary word, unless one of these follows it, or no other character stands beside it.
+/// Endings that mark a name of one character as a name. Without them, such a name may be an ordinary word, and is
+/// replaced only if it stands alone.
 const NAME_ENDINGS: [&str; 9] =
     ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
 
-/// An address, also one without its scheme, which what it would have said leaves out.
+/// Matches a URL, also without its scheme, which the built-in mind leaves out of its quotes.
 static URL: LazyLock<Regex> = LazyLock::new(|| {
     let with_scheme = r"(?:[a-z][a-z0-9+.\-]*://|www\.)";
     let bare = r"(?:[a-z0-9\-]+\.)+(?:com|co|org|net|io|dev|app|jp|ai|me|info|example)\b";
@@ -99,7 +100,7 @@ struct Replacements {
     language: Language,
     /// By user id.
     users: HashMap<String, String>,
-    /// What to look for in texts, the longest first.
+    /// The texts to search for, the longest first.
     patterns: Vec<Pattern>,
     channels: HashMap<String, String>,
 }
@@ -107,9 +108,9 @@ struct Replacements {
 struct Pattern {
     name: String,
     neutral: String,
-    /// Whether `Ann` also replaces `ann`.
+    /// Whether the search ignores case.
     ignores_case: bool,
-    /// Whether it is replaced only where no character of any script stands beside it.
+    /// Whether it is replaced only if no word character of any script is adjacent.
     stands_alone: bool,
 }
 
@@ -263,7 +264,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the text goes on with this name as a word of its own. Japanese has no spaces between words.
+    /// Whether the text goes on with this name as a whole word. Japanese has no spaces between words, so for Japanese
+    /// names only ASCII letters count as part of the same word.
     fn is_at(&self, before: &str, rest: &str) -> bool {
         let Some(found) = rest.get(..self.name.len()) else { return false };
         let is_same = match self.ignores_case {
@@ -284,7 +286,7 @@ impl Pattern {
     }
 }
 
-/// Where a word is a name.
+/// Returns the forms in which an ordinary word counts as a name.
 fn patterns_of_word(word: &str, neutral: &str) -> [Pattern; 3] {
     let mut characters = word.chars();
     let capital = characters
@@ -301,7 +303,7 @@ fn is_one_character(name: &str) -> bool {
     name.chars().count() == 1
 }
 
-/// Replaces the longest name at each place, once.
+/// Replaces the longest name at each place, in one pass.
 fn replace_all(text: &str, patterns: &[&Pattern]) -> String {
     let mut replaced = String::new();
     let mut at = 0;

@@ -1,21 +1,21 @@
-//! What it does besides posting unasked, as the page shows it beside the posts: it answers what it takes for calls, and reacts.
+//! The answers to mentions and the reactions of the persona, which the page shows beside its unasked posts.
 
 use jiff::tz::TimeZone;
 
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::report_posts as texts;
 
 pub struct BesideView {
     pub heading: &'static str,
-    /// How often it happens, and when.
+    /// How often the persona answers or reacts, and when.
     pub sentences: Vec<Vec<TextPart>>,
-    /// How many of them are shown.
+    /// How many of these are shown.
     pub shown: Option<String>,
     pub stories: Vec<StoryView>,
 }
@@ -30,7 +30,7 @@ pub fn besides(
     let l = language;
     let view = |heading, count: usize, sentences: Vec<String>, stories: &[Story]| {
         let told = stories.iter().map(|story| StoryView::new(story, report, zone, l));
-        let shown = texts::examples_shown(l, &words::count(stories.len()), &words::count(count));
+        let shown = texts::examples_shown(l, &format::count(stories.len()), &format::count(count));
         (count > 0).then(|| BesideView {
             heading,
             sentences: sentences.iter().map(|sentence| parts(sentence)).collect(),
@@ -41,7 +41,7 @@ pub fn besides(
     let (called, reacted) = (policy.called.real(), policy.reacted);
     let calls =
         view(texts::called(l), called, call_sentences(report, policy, l), &policy.answers_to_calls);
-    let times = words::times(reacted, l);
+    let times = format::times(reacted, l);
     let told = match report.source {
         ReportSource::Ledger => vec![texts::reacted_ledger(l, &times)],
         ReportSource::Builtin
@@ -55,10 +55,10 @@ pub fn besides(
     calls.into_iter().chain(reactions).collect()
 }
 
-/// How often it was called, how, and whether that needs a model.
+/// Says how often and how the persona was addressed, and whether these answers need a model.
 fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let (l, called) = (language, &policy.called);
-    let times = |count: usize| words::times(count, l);
+    let times = |count: usize| format::times(count, l);
     let all = times(called.real());
     if report.source == ReportSource::Ledger {
         return vec![texts::called_ledger(l, &all)];

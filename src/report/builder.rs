@@ -1,5 +1,5 @@
-//! Puts a report together: policy by policy, and in each channel by channel. Of a channel only its figures and its best
-//! moments are kept.
+//! Builds a report, policy by policy and channel by channel. Of a channel, only the figures and the best moments stay
+//! in memory.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,8 +18,8 @@ use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel, begin_of_last_d
 use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
-    CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
-    PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
+    ActualCost, CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts,
+    Period, PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Unanswered,
 };
 use crate::report::interruptions::per_100;
 use crate::report::months::{MonthFigures, MonthSums};
@@ -31,10 +31,10 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::LIST_DATE;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
-/// How many answers to calls are shown, and how many reactions.
+/// The maximum number of answers to mentions that are shown, and of reactions.
 const MAX_BESIDE: usize = 3;
 
-/// What a report is made with.
+/// The options of a report.
 #[derive(Clone, Debug)]
 pub struct ReportOptions {
     pub source: ReportSource,
@@ -43,7 +43,7 @@ pub struct ReportOptions {
     pub costs: CostBasis,
     /// The model that judged, in a replay with one.
     pub judge: Option<PricedModel>,
-    /// Whether the config names a model, whichever one the replay takes.
+    /// Whether the config names a model, even if the replay uses another one.
     pub names_model: bool,
     pub latency_ms: Option<u64>,
     /// The number of policies that will be compared.
@@ -78,12 +78,12 @@ impl ReportOptions {
 pub struct ReportBuilder {
     options: ReportOptions,
     names: Names,
-    /// Those who wrote, in the order in which they first appear.
+    /// The authors, in the order of their first messages.
     authors: Vec<String>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     policies: Vec<PolicySums>,
-    /// Stories of what one policy takes up and another does not.
+    /// Stories of messages that some policies take up and others do not.
     apart: Vec<Candidate>,
 }
 
@@ -128,10 +128,10 @@ struct PolicySums {
     spent: Option<f64>,
 }
 
-/// A finished report and who wrote in it, in the order of their first message, for replacing names.
+/// A finished report and its authors in the order of their first messages, which the replacement of names needs.
 pub struct BuiltReport {
     pub report: Report,
-    /// The people who wrote, by id and name. A bot is known by what it does, so it keeps its name.
+    /// The people who wrote, by id and name. Bots are left out, so that they keep their names.
     pub authors: Vec<(String, String)>,
 }
 
@@ -148,12 +148,12 @@ impl ReportBuilder {
         }
     }
 
-    /// What follows belongs to this policy.
+    /// Begins a policy. The channels that follow belong to it.
     pub fn begin_policy(&mut self, name: &str) {
         self.policies.push(PolicySums::new(name));
     }
 
-    /// What follows belongs to this policy of a replay.
+    /// Begins a policy of a replay. The channels that follow belong to it.
     pub fn begin_replay(&mut self, policy: &Policy) {
         let settings = Some(settings_of(policy));
         self.policies.push(PolicySums {
@@ -163,7 +163,7 @@ impl ReportBuilder {
         });
     }
 
-    /// Adds a channel to the policy that began last.
+    /// Adds a channel to the current policy.
     pub fn add(&mut self, channel: &RecordedChannel, moments: &Moments) -> anyhow::Result<()> {
         self.learn_names(channel);
         let (first, last) = (channel.rows.first(), channel.rows.last());
@@ -193,13 +193,13 @@ impl ReportBuilder {
         channel.rows.check()
     }
 
-    /// Makes the period at least this long.
+    /// Extends the period, if it is shorter than this.
     pub fn include(&mut self, from: Timestamp, to: Timestamp) {
         self.first = Some(self.first.map_or(from, |first| first.min(from)));
         self.last = Some(self.last.map_or(to, |last| last.max(to)));
     }
 
-    /// Adds what the models really cost.
+    /// Adds what the models cost.
     pub fn add_spent(&mut self, micros: u64) {
         if let Some(policy) = self.policies.last_mut() {
             *policy.spent.get_or_insert(0.0) += micros as f64 / 1e6;
@@ -265,8 +265,8 @@ impl ReportBuilder {
     }
 }
 
-/// Stories of what either of two policies takes up in a channel and the other does not: the one that was analyzed, and an
-/// earlier one.
+/// Returns stories of messages in a channel that one of two policies takes up and the other does not: the policy that
+/// was just analyzed, and an earlier one.
 fn apart<'a>(
     analysis: &ChannelAnalysis<'a>,
     report: &ChannelReport,
@@ -461,7 +461,7 @@ impl PolicySums {
                 last_days_share: span.and_then(|(_, end)| self.last_days_share(end)),
             },
             costs: options.costs.costs(self.judge_calls, self.reply_calls, days),
-            spent: self.spent(options).map(|total| Spent {
+            spent: self.spent(options).map(|total| ActualCost {
                 total,
                 per_month: per_day(total).map(|daily| daily * DAYS_OF_MONTH),
             }),
@@ -499,18 +499,18 @@ impl PolicySums {
         (all > 0).then(|| last as f64 / all as f64)
     }
 
-    /// What was spent: as the ledger has it, or for the answers of the model that judged.
+    /// Returns what was spent: according to the ledger, or on the answers of the replay's model.
     fn spent(&self, options: &ReportOptions) -> Option<f64> {
         self.spent.or_else(|| options.judge.as_ref()?.cost(self.judge_answers))
     }
 
-    /// A judge that always says no tells nothing about a silence that no gate explains.
+    /// Whether a silence that no gate explains is meaningless, because the judge always says no.
     fn is_silent_because_scripted(&self, candidate: &Candidate) -> bool {
         candidate.story.reason.is_none()
     }
 }
 
-/// The day with the most, the first of several, and how many there were.
+/// Returns the day with the highest count, of several the first, and its count.
 fn busiest(days: &BTreeMap<Date, usize>) -> Option<(Date, usize)> {
     let days = days.iter().map(|(date, count)| (*date, *count));
     days.max_by_key(|(date, count)| (*count, std::cmp::Reverse(*date)))

@@ -1,35 +1,36 @@
-//! How it was called, where it answered a message that it took for a call.
+//! How messages addressed the persona, which answered them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What a call was.
+/// How a message addressed the persona.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// One of its names, behind an `@`.
+    /// It contains this name of the persona behind an `@`.
     ByName(String),
-    /// A message was taken for an answer to what it had said.
+    /// It was taken for an answer to a post of the persona.
     AnswersIt {
-        /// Whether that is posted without a model, too.
+        /// Whether that post is made even without a model.
         is_posted: bool,
     },
     Unknown,
 }
 
-/// The calls that it answered, by what they were.
+/// The numbers of answered messages, by how they addressed the persona.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CalledFigures {
-    /// By the name that the message holds.
+    /// By the name in the message.
     pub by_name: BTreeMap<String, usize>,
     pub after_post: usize,
-    /// After words that stand in for a model. Without one they are not posted, and so nothing answers them.
+    /// Answers to posts that exist only in a replay with the built-in mind. Without a model there is no such post to
+    /// answer.
     pub after_moment: usize,
     pub unknown: usize,
 }
 
 impl Call {
-    /// Whether it is one without a model, too.
+    /// Whether the message would address the persona even without a model.
     pub fn is_real(&self) -> bool {
         match self {
             Call::AnswersIt { is_posted } => *is_posted,
@@ -57,12 +58,12 @@ impl CalledFigures {
         self.unknown += other.unknown;
     }
 
-    /// How many there are without a model, too.
+    /// Returns how many messages would address the persona even without a model.
     pub fn real(&self) -> usize {
         self.named() + self.after_post + self.unknown
     }
 
-    /// How many hold one of its names.
+    /// Returns how many messages contain a name of the persona.
     pub fn named(&self) -> usize {
         self.by_name.values().sum()
     }

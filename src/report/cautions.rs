@@ -1,18 +1,19 @@
-//! What policies have without a limit or a rule that the defaults have.
+//! Warnings about policies that turn off default limits or rules.
 
 use crate::report::figures::{PolicyFigures, Report};
-use crate::report::setting_words::NO_LIMIT_SECONDS;
+use crate::report::setting_labels::NO_LIMIT_SECONDS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::policies as texts;
 
-/// A sentence for each policy that turns off what the defaults limit, and one for each that asks its judge about everything.
+/// Returns a sentence for each policy that turns off default limits, and one for each that asks its judge about
+/// everything.
 pub fn cautions(report: &Report, language: Language) -> Vec<String> {
-    report.policies.iter().flat_map(|policy| of_policy(report, policy, language)).collect()
+    report.policies.iter().flat_map(|policy| policy_cautions(report, policy, language)).collect()
 }
 
-fn of_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+fn policy_cautions(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let (l, name) = (language, &policy.name);
     let limited = report.with_default_limits(policy).map(|limited| &limited.name);
     let settings = policy.settings.as_deref().unwrap_or_default();
@@ -35,7 +36,7 @@ fn of_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
     limits.into_iter().chain(gates).chain(offered).collect()
 }
 
-/// Whether the defaults have a limit there, and the policy has none.
+/// Whether a setting turns off a limit of the defaults.
 fn is_turned_off(setting: &PolicySetting) -> bool {
     let is_off = |value: &SettingValue| match value {
         SettingValue::Off => true,
@@ -56,7 +57,7 @@ fn has_no_gates(setting: &PolicySetting) -> bool {
     matches!(&setting.value, Some(SettingValue::Gates(gates)) if gates.is_empty())
 }
 
-/// What a limit is on. `None` for what is no limit.
+/// Returns what a setting limits. `None` for a setting that is no limit.
 fn limit_name(key: SettingKey, language: Language) -> Option<&'static str> {
     let name = match key {
         SettingKey::TokensPerDay => texts::limit_tokens,

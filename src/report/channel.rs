@@ -1,5 +1,5 @@
-//! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
-//! may be told.
+//! One channel under one policy: how often the persona would have spoken, how often that would have interrupted, and
+//! which moments may become stories.
 
 mod called;
 mod listed;
@@ -33,14 +33,14 @@ use aizuchi_core::chat::MessageId;
 
 /// An unanswered question counts as picked up if it gets a post within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// A person who answers later than this did not make its answer needless.
+/// If a person answers a question later than this, an answer by the persona would still have been useful.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
 
-/// What a channel adds to the figures of a policy.
+/// The part of a policy's figures that comes from one channel.
 pub struct ChannelReport {
     pub figures: ChannelFigures,
     pub observed: usize,
-    /// Posts that only say that it does not know, or ask everyone again.
+    /// Posts that only say that the persona does not know, or repeat the question to everyone.
     pub only_asked_again: usize,
     /// The posts of the built-in mind without a model.
     pub posted: PostedFigures,
@@ -53,14 +53,14 @@ pub struct ChannelReport {
     pub hours: [HourFigures; 24],
     /// Messages by people, by the first day of their month.
     pub months: BTreeMap<Date, usize>,
-    /// Its posts unasked by day.
+    /// Unasked posts by day.
     pub days: BTreeMap<Date, usize>,
-    /// Those of them that the built-in mind posts without a model.
+    /// Those of the unasked posts that the built-in mind posts without a model, by day.
     pub posted_days: BTreeMap<Date, usize>,
     /// Decisions for which the judge was asked, by day in UTC.
     pub judged_days: BTreeMap<Date, usize>,
     pub posts: PostList,
-    /// How many messages of people stand in threads.
+    /// The number of messages by people that are in threads.
     pub messages_in_threads: usize,
     pub first: FirstAnswerDelays,
     pub unanswered: Unanswered,
@@ -68,17 +68,17 @@ pub struct ChannelReport {
     pub user_delays: Delays,
     pub moments: MomentCounts,
     pub candidates: Vec<Candidate>,
-    /// The messages that it would have taken up, and when.
+    /// The messages that the persona would have taken up, and when.
     pub taken_up: Vec<(MessageId, Timestamp)>,
-    /// Those of them about which the built-in mind posts something without a model.
+    /// Those of `taken_up` about which the built-in mind posts something without a model.
     posted_about: Vec<(MessageId, Timestamp)>,
-    /// The questions among them that nobody else answered.
+    /// The questions in `taken_up` that no person answered.
     pub picked_up: Vec<MessageId>,
-    /// Those of them about which the built-in mind posts something without a model.
+    /// Those of `picked_up` about which the built-in mind posts something without a model.
     pub posted_picked_up: Vec<MessageId>,
 }
 
-/// How often the answer of the judge is known, for decisions that no call forced.
+/// For how many unasked decisions the judge's answer is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
     pub known: usize,
@@ -102,17 +102,17 @@ impl Verdicts {
         self.unknown += other.unknown;
     }
 
-    /// Whether it was asked and never answered.
+    /// Whether the judge was asked and never answered.
     pub fn are_all_unknown(self) -> bool {
         self.unknown > 0 && self.known == 0
     }
 }
 
-/// How far ahead it or a person was with an answer.
+/// How much earlier the first answer came than the second one, for answers by the persona and by people.
 #[derive(Default)]
 pub struct FirstAnswerDelays {
     pub it_first: Delays,
-    /// How many of these would not have disturbed.
+    /// How many of these would not have interrupted.
     pub it_first_undisturbed: usize,
     pub person_first: Delays,
     pub nobody_else: usize,
@@ -131,27 +131,27 @@ pub struct ChannelAnalysis<'a> {
     source: ReportSource,
     /// The name of the persona.
     persona: &'a str,
-    /// The times at which it decided, by place and in order.
+    /// The times of its decisions by conversation, sorted.
     looks: HashMap<IdHash, Vec<Timestamp>>,
     /// The decision to stay silent about each question.
     silent: HashMap<IdHash, &'a Moment>,
-    /// Questions to the persona itself.
+    /// Questions that addressed the persona.
     owed: HashSet<IdHash>,
     /// How many judged decisions ended in silence because nobody had asked anything.
     no_question: usize,
 }
 
-/// A moment that may be told. Its transcript is made once it is among the best.
-struct Pending<'a> {
+/// A candidate for a story. The transcript is read only if the moment is selected.
+struct PendingStory<'a> {
     kind: StoryKind,
     rank: (u8, i64),
-    /// `None` if it never looked.
+    /// `None` if the persona made no decision about the message.
     moment: Option<&'a Moment>,
     about: MessageRow,
     note: Note,
 }
 
-impl Pending<'_> {
+impl PendingStory<'_> {
     fn at(&self) -> Timestamp {
         self.moment.map_or(self.about.at(), |moment| moment.at)
     }
@@ -181,7 +181,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
-        let owed = owed.map(|id| IdHash::of(id.as_str())).collect();
+        let owed = owed.map(|id| IdHash::new(id.as_str())).collect();
         Self { channel, index, moments, names, source, persona, looks, silent, owed, no_question }
     }
 
@@ -234,7 +234,7 @@ impl<'a> ChannelAnalysis<'a> {
             posted_picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
-        for message in self.channel.rows.people() {
+        for message in self.channel.rows.human_messages() {
             report.figures.messages += 1;
             let at = zone.to_datetime(message.at());
             report.hours[at.hour() as usize].messages += 1;
@@ -270,7 +270,7 @@ impl<'a> ChannelAnalysis<'a> {
                     let hour = &mut report.hours[hour(moment.at)];
                     hour.spoke += 1;
                     hour.wrong += usize::from(is_wrong);
-                    let posts = Some(PlacePosts::of_one(is_posted, is_wrong));
+                    let posts = Some(PlacePosts::from_post(is_posted, is_wrong));
                     for known in
                         [&mut hour.posted_without_model, &mut report.figures.posted_without_model]
                     {
@@ -300,11 +300,11 @@ impl<'a> ChannelAnalysis<'a> {
     fn messages_in_threads(&self) -> usize {
         let rows = &self.channel.rows;
         let is_thread = |thread: &u32| rows.thread_id(*thread) != place(None);
-        rows.threads().filter(is_thread).map(|thread| rows.people_in(thread).len()).sum()
+        rows.threads().filter(is_thread).map(|thread| rows.human_messages_in(thread).len()).sum()
     }
 
-    /// Stories of those posts that are about one of these messages. The posts may be those of another policy. Fails if a
-    /// message cannot be read.
+    /// Returns stories of those posts that are about one of these messages. The posts may be those of another policy.
+    /// Fails if a message cannot be read.
     pub fn stories(
         &self,
         moments: &'a [Moment],
@@ -325,12 +325,12 @@ impl<'a> ChannelAnalysis<'a> {
         &self.channel.name
     }
 
-    /// The questions that neither a person nor it answered.
+    /// Returns the questions that neither a person nor the persona answered.
     fn add_unanswered(
         &self,
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
-    ) -> Vec<Pending<'a>> {
+    ) -> Vec<PendingStory<'a>> {
         report.unanswered.questions = unanswered.len();
         let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
@@ -345,20 +345,20 @@ impl<'a> ChannelAnalysis<'a> {
         report.posted.picked_up = report.posted_picked_up.len();
         report.unanswered.missed = missed.len();
         let told = missed.into_iter().filter_map(|question| self.missed(question));
-        let told: Vec<Pending<'a>> = told.collect();
+        let told: Vec<PendingStory<'a>> = told.collect();
         report.moments.silent += told.len();
         told
     }
 
-    /// A question that it did not take up, unless it decided about something else then, or for a reason that does
-    /// not go together with what people did.
-    fn missed(&self, question: &MessageRow) -> Option<Pending<'a>> {
+    /// Returns a question that the persona missed as a candidate. `None` if it decided about something else at the
+    /// time, or if its reason contradicts what people did.
+    fn missed(&self, question: &MessageRow) -> Option<PendingStory<'a>> {
         let moment = self.silence_about(question);
         let is_telling = match moment {
             Some(moment) => moment.kind == MomentKind::Silent && !says_answered(&moment.reason),
             None => !self.looked_after(question),
         };
-        is_telling.then_some(Pending {
+        is_telling.then_some(PendingStory {
             kind: StoryKind::Silent,
             rank: (self.doubts(question), 0),
             moment,
@@ -367,29 +367,29 @@ impl<'a> ChannelAnalysis<'a> {
         })
     }
 
-    /// Counts the signs that a question waits for no answer: it is short, or part of a conversation.
+    /// Counts the signs that a question does not wait for an answer: it is short, or part of a conversation.
     fn doubts(&self, question: &MessageRow) -> u8 {
         u8::from(question.is_short()) + u8::from(self.index.follows_another(question, SOON))
     }
 
-    /// The questions at which it stayed silent and a person answered soon after.
+    /// Returns the questions at which the persona stayed silent and a person answered soon.
     fn add_answered(
         &self,
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
-    ) -> Vec<Pending<'a>> {
-        let spoken = report.taken_up.iter().map(|(about, _)| IdHash::of(about.as_str()));
+    ) -> Vec<PendingStory<'a>> {
+        let spoken = report.taken_up.iter().map(|(about, _)| IdHash::new(about.as_str()));
         let missed = unanswered.iter().map(|question| question.id);
         let others: HashSet<IdHash> =
             spoken.chain(missed).chain(self.owed.iter().copied()).collect();
         let is_told = |row: &MessageRow| row.asks() && !others.contains(&row.id);
-        let questions = self.channel.rows.people().filter(is_told);
+        let questions = self.channel.rows.human_messages().filter(is_told);
         let answered = questions.filter_map(|question| {
             let answer = self.index.first_answer(&question)?;
             let delay = answer.at().duration_since(question.at());
             let note =
                 Note::Answered { person: self.author(&answer), seconds: delay.as_secs_f64() };
-            (delay <= SOON).then_some(Pending {
+            (delay <= SOON).then_some(PendingStory {
                 kind: StoryKind::Silent,
                 rank: (u8::from(question.is_short()), delay.as_millis() as i64),
                 moment: Some(self.silence_about(&question)?),
@@ -397,18 +397,18 @@ impl<'a> ChannelAnalysis<'a> {
                 note,
             })
         });
-        let answered: Vec<Pending<'a>> = answered.collect();
+        let answered: Vec<PendingStory<'a>> = answered.collect();
         report.moments.silent += answered.len();
         answered
     }
 
-    /// The decision to stay silent about a question, soon after it.
+    /// Returns the decision to stay silent about a question, if it came soon after the question.
     fn silence_about(&self, question: &MessageRow) -> Option<&'a Moment> {
         let moment = self.silent.get(&question.id).copied()?;
         is_soon_after(moment.at, question).then_some(moment)
     }
 
-    /// Whether it decided anything at the place of a question, soon after it.
+    /// Whether the persona decided anything in the conversation of a question soon after it.
     fn looked_after(&self, question: &MessageRow) -> bool {
         let places = [self.channel.rows.thread_id(question.thread), question.id];
         places.iter().filter_map(|place| self.looks.get(place)).any(|looks| {
@@ -418,7 +418,7 @@ impl<'a> ChannelAnalysis<'a> {
     }
 }
 
-/// Whether the judge was asked: a call is answered without it, and a gate comes before it.
+/// Whether the judge was asked. Mentions are answered without it, and a gate decides before it.
 fn is_judged(moment: &Moment) -> bool {
     match &moment.reason {
         Reason::Gate(_) => false,
@@ -430,7 +430,7 @@ fn is_judged(moment: &Moment) -> bool {
 fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<IdHash, (Timestamp, &MessageId)> {
     let mut times: HashMap<IdHash, (Timestamp, &MessageId)> = HashMap::new();
     for (about, at) in taken_up {
-        let first = times.entry(IdHash::of(about.as_str())).or_insert((*at, about));
+        let first = times.entry(IdHash::new(about.as_str())).or_insert((*at, about));
         *first = (*first).min((*at, about));
     }
     times
@@ -451,5 +451,5 @@ fn is_soon_after(at: Timestamp, question: &MessageRow) -> bool {
 
 /// The key of a thread, or of the top level.
 fn place(thread: Option<&MessageId>) -> IdHash {
-    IdHash::of_thread(thread.map(MessageId::as_str))
+    IdHash::from_thread(thread.map(MessageId::as_str))
 }

@@ -1,4 +1,4 @@
-//! Finds out what people did in a channel around a moment.
+//! Looks up what people did in a channel around a moment.
 
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use crate::replay::rows::{ChannelRows, IdHash, MessageRow, RowList};
 use crate::replay::score::open_questions;
 use aizuchi_core::store::open_questions::says_again;
 
-/// Without annotation, a message of another person at the same place counts as an answer within this time.
+/// Without annotation, a message of another person in the same conversation counts as an answer within this time.
 const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// A message of a person this close to a post was their answer.
+/// A post interrupts if a person answers within this time before or after it.
 const NEAR: SignedDuration = SignedDuration::from_secs(60);
-/// An exchange is going on if two people wrote within this time …
+/// A post also interrupts if at least two people wrote within this time before it …
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
-/// … and one of them goes on within this time.
+/// … and one of them goes on within this time after it.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Copy)]
 pub struct ChannelIndex<'a> {
     channel: &'a RecordedChannel,
     rows: &'a ChannelRows,
-    /// Whether it is known of every message what it answers. The replies of a platform say it of some.
+    /// Whether the recording says for every message what it answers. Platforms record it only for replies.
     pub is_annotated: bool,
 }
 
-/// What makes a post one that would have disturbed, and how close it was.
+/// Why a post would have interrupted.
 pub enum Disturbance {
-    /// A person's answer came this long after it, or before it where that is negative.
+    /// A person's answer came this long after the post. Negative if it came before the post.
     NearAnswer(MessageRow, SignedDuration),
     InExchange(MessageRow, SignedDuration),
 }
@@ -39,15 +39,15 @@ impl<'a> ChannelIndex<'a> {
     }
 
     pub fn message(&self, id: &str) -> Option<MessageRow> {
-        self.rows.find(IdHash::of(id))
+        self.rows.find(IdHash::new(id))
     }
 
-    /// Whether a person's message says what it answers.
+    /// Whether any message by a person says what it answers.
     pub fn has_replies(&self) -> bool {
-        self.rows.people().any(|row| row.is_reply())
+        self.rows.human_messages().any(|row| row.is_reply())
     }
 
-    /// The first message of another person that answers this one, as far as can be told.
+    /// Returns the first answer to a message by another person, as far as the recording shows.
     pub fn first_answer(&self, asked: &MessageRow) -> Option<MessageRow> {
         let rows = self.rows;
         let is_others = |row: &MessageRow| row.author != asked.author && row.ts >= asked.ts;
@@ -58,8 +58,8 @@ impl<'a> ChannelIndex<'a> {
         }
         let may_answer =
             |row: &MessageRow| is_others(row) && (!row.is_reply() || rows.is_answer(row, asked));
-        let in_thread = rows.people_at(asked.id).iter().find(may_answer);
-        let beside = rows.people_in(asked.thread);
+        let in_thread = rows.human_messages_at(asked.id).iter().find(may_answer);
+        let beside = rows.human_messages_in(asked.thread);
         let later = beside.from(beside.partition_point(|row| row.ts <= asked.ts));
         let beside = later
             .iter()
@@ -68,16 +68,16 @@ impl<'a> ChannelIndex<'a> {
         said.into_iter().chain(in_thread).chain(beside).min_by_key(|row| row.at())
     }
 
-    /// Whether somebody else wrote at the same place within this time before a message.
+    /// Whether somebody else wrote in the same conversation within this time before a message.
     pub fn follows_another(&self, message: &MessageRow, within: SignedDuration) -> bool {
-        let beside = self.rows.people_in(message.thread);
+        let beside = self.rows.human_messages_in(message.thread);
         let before = beside.until(beside.partition_point(|other| other.ts < message.ts));
         let close = before.iter().rev();
         let mut close = close.take_while(|other| message.at().duration_since(other.at()) <= within);
         close.any(|other| other.author != message.author)
     }
 
-    /// Whether a post at this time would have disturbed people.
+    /// Returns why a post at this time would have interrupted people, if it would have.
     pub fn disturbance(
         &self,
         thread: Option<&str>,
@@ -88,7 +88,7 @@ impl<'a> ChannelIndex<'a> {
         near.or_else(|| self.exchange(thread, at))
     }
 
-    /// Whether a post would have disturbed people if a message this close to it counted.
+    /// Whether a post would have interrupted people if answers within `near` counted.
     pub fn is_disturbing_within(
         &self,
         near: SignedDuration,
@@ -101,7 +101,7 @@ impl<'a> ChannelIndex<'a> {
         is_near || self.exchange(thread, at).is_some()
     }
 
-    /// The message of another person closest to the post that answers what it is about, at most this far away.
+    /// Returns the answer by another person that is closest to the post, within `near` before or after it.
     fn near_answer(
         &self,
         thread: Option<&str>,
@@ -109,7 +109,7 @@ impl<'a> ChannelIndex<'a> {
         at: Timestamp,
         near: SignedDuration,
     ) -> Option<Disturbance> {
-        let places = [self.in_place(thread), self.rows.people_at(about.id)];
+        let places = [self.in_place(thread), self.rows.human_messages_at(about.id)];
         let close = places.into_iter().flat_map(|place| {
             let from = place.from(place.partition_point(|row| row.at() + near < at));
             from.iter().take_while(move |row| row.at() <= at + near)
@@ -125,7 +125,7 @@ impl<'a> ChannelIndex<'a> {
         Some(Disturbance::NearAnswer(closest, closest.at().duration_since(at)))
     }
 
-    /// The person who goes on with an exchange right after the post.
+    /// Returns the next message after the post, if it continues an exchange between people.
     fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance> {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
@@ -139,7 +139,7 @@ impl<'a> ChannelIndex<'a> {
         is_exchange.then_some(Disturbance::InExchange(next, gap))
     }
 
-    /// Whether who wrote what a post is about had also written last, and goes on right after the post.
+    /// Whether the author of the message that a post is about had also written last, and goes on right after the post.
     pub fn asker_goes_on(&self, thread: Option<&str>, about: &MessageRow, at: Timestamp) -> bool {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
@@ -150,7 +150,7 @@ impl<'a> ChannelIndex<'a> {
             && next.is_some_and(|row| row.at().duration_since(at) <= EXCHANGE_AFTER)
     }
 
-    /// The questions that certainly nobody answered, by time.
+    /// Returns the questions that certainly nobody answered, by time.
     pub fn unanswered(&self) -> Vec<MessageRow> {
         if self.is_annotated {
             let open = open_questions(self.channel);
@@ -169,8 +169,8 @@ impl<'a> ChannelIndex<'a> {
         found
     }
 
-    /// The messages that belong to a moment, from this long before what it is about until this long after it: its
-    /// conversation, what opened it, and the thread below what it is about.
+    /// Returns the messages around a moment, from `window` before the message that it is about until `window` after it:
+    /// its conversation, the thread's parent, and the thread below the message that it is about.
     pub fn around(
         &self,
         thread: Option<&str>,
@@ -184,7 +184,7 @@ impl<'a> ChannelIndex<'a> {
             let thread = self.rows.thread(thread);
             all.records().filter(move |row| Some(row.thread) == thread)
         };
-        let thread_id = IdHash::of_thread(thread);
+        let thread_id = IdHash::from_thread(thread);
         let root = thread.and_then(|root| self.message(root));
         let root = root.filter(|root| (from..=to).contains(&root.at()));
         let below = (thread_id != about.id).then(|| in_thread(about.id)).into_iter().flatten();
@@ -195,19 +195,19 @@ impl<'a> ChannelIndex<'a> {
         found
     }
 
-    /// People's messages in a thread, or at the top level.
+    /// Returns the messages by people in a thread, or at the top level.
     pub fn in_place(&self, thread: Option<&str>) -> RowList<'a> {
-        self.rows.people_at(IdHash::of_thread(thread))
+        self.rows.human_messages_at(IdHash::from_thread(thread))
     }
 
-    /// The times between two messages of different people at one place, within an hour. A thread follows the message that
-    /// it is about, which stands at another place.
+    /// Returns the delays of up to an hour between consecutive messages by different people in one conversation. The
+    /// first message of a thread counts as following the thread's parent, which is at the top level.
     pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
         let rows = self.rows;
-        let pairs = rows.threads().flat_map(move |thread| rows.people_in(thread).pairs());
+        let pairs = rows.threads().flat_map(move |thread| rows.human_messages_in(thread).pairs());
         let begun = rows.threads().filter_map(move |thread| {
             let root = rows.find(rows.thread_id(thread)).filter(|root| !root.is_bot())?;
-            Some((root, rows.people_in(thread).get(0)?))
+            Some((root, rows.human_messages_in(thread).get(0)?))
         });
         let others = pairs.chain(begun).filter(|(one, next)| one.author != next.author);
         others
@@ -227,7 +227,7 @@ mod tests {
 
     fn message(id: &str, author: &str, second: f64, reply_to: &[&str]) -> RecordedMessage {
         RecordedMessage {
-            room: "r".to_owned(),
+            channel: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
             ts: second,
@@ -250,19 +250,19 @@ mod tests {
             message("4", "dan", 7000.0, &["3"]),
             message("5", "eve", 20_000.0, &[]),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let answer = |id: &str| {
             let found = index.first_answer(&index.message(id).unwrap());
             found.map(|answer| answer.id)
         };
-        assert_eq!(answer("1"), Some(IdHash::of("2")));
+        assert_eq!(answer("1"), Some(IdHash::new("2")));
         // Nobody wrote within an hour, but somebody replied later.
-        assert_eq!(answer("3"), Some(IdHash::of("4")));
+        assert_eq!(answer("3"), Some(IdHash::new("4")));
         assert_eq!(answer("4"), None);
         assert!(index.has_replies() && !index.is_annotated);
         let unanswered: Vec<_> = index.unanswered().iter().map(|one| one.id).collect();
-        assert_eq!(unanswered, [IdHash::of("4")]);
+        assert_eq!(unanswered, [IdHash::new("4")]);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
             message("3", "ben", 400.0, &[]),
             message("4", "ann", 430.0, &[]),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let goes_on = |second: i64| {
             let at = Timestamp::from_second(second).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_message_disturbs_only_within_the_limit() {
         let messages = vec![message("1", "ann", 0.0, &[]), message("2", "ben", 250.0, &[])];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let asked = index.message("1").unwrap();
         let at = Timestamp::from_second(100).unwrap();
@@ -313,7 +313,7 @@ mod tests {
             within("4", message("5", "ben", 110.0, &[])),
             within("gone", message("6", "cat", 120.0, &[])),
         ];
-        let channel = RecordedChannel::of("r".to_owned(), messages);
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
         let mut delays: Vec<i64> =
             ChannelIndex::new(&channel).delays().map(|delay| delay.as_secs()).collect();
         delays.sort_unstable();
@@ -324,7 +324,7 @@ mod tests {
     fn a_question_mark_in_an_address_or_in_code_asks_nothing() {
         let asks = |text: &str| {
             let asked = RecordedMessage { text: text.to_owned(), ..message("1", "ann", 0.0, &[]) };
-            RecordedChannel::of("r".to_owned(), vec![asked]).rows.first().unwrap().asks()
+            RecordedChannel::from_messages("r".to_owned(), vec![asked]).rows.first().unwrap().asks()
         };
         for text in ["who has it?", "really?! yes", "(is it?)", "どこですか？教えて", "what? no"]
         {

@@ -1,12 +1,13 @@
-//! The channels as the page shows them: how often it would have spoken in each, and how often that would have interrupted.
+//! The table of channels on the page: how often the persona would have spoken in each, and how often that would have
+//! interrupted.
 
 use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
-/// More channels than this are summed up in one row.
+/// The maximum number of channels with a row of their own. The others share one row.
 const MAX_CHANNELS: usize = 16;
 
 pub struct ChannelFiguresRow {
@@ -14,17 +15,17 @@ pub struct ChannelFiguresRow {
     pub spoke: String,
     /// With their share.
     pub wrong: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
     pub messages: String,
-    /// The lengths of its bar, in hundredths.
+    /// The lengths of the parts of its bar, in percent.
     pub fine_width: f64,
     pub wrong_width: f64,
     pub label: String,
 }
 
-/// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
-/// above it.
+/// Returns the channels of a policy, the most posts first, and their sum. There is no table for a single channel, since
+/// the figures above it say the same.
 pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
     let table = ChannelTable { is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
@@ -39,7 +40,7 @@ pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow
     let mut rows: Vec<ChannelFiguresRow> =
         shown.iter().map(|channel| table.row(channel, most, None)).collect();
     if !rest.is_empty() {
-        let label = words::number_of(counted::more_channels, rest.len(), language);
+        let label = format::number_of(counted::more_channels, rest.len(), language);
         rows.push(table.row(&sum_up(rest), most, Some(label)));
     }
     let label = Some(texts::all_channels(language).to_owned());
@@ -62,22 +63,22 @@ impl ChannelTable {
         label: Option<String>,
     ) -> ChannelFiguresRow {
         let (l, is_known) = (self.language, self.is_known);
-        let known = |shown: String| if is_known { shown } else { words::UNKNOWN.to_owned() };
+        let known = |shown: String| if is_known { shown } else { format::UNKNOWN.to_owned() };
         let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
         ChannelFiguresRow {
-            name: label.unwrap_or_else(|| words::channel(&channel.name)),
-            spoke: known(words::count(channel.spoke)),
-            wrong: known(words::part(channel.wrong, channel.spoke, l)),
-            posted: channel.posted_without_model.map(|posts| words::posts(posts, l)),
-            messages: words::count(channel.messages),
+            name: label.unwrap_or_else(|| format::channel(&channel.name)),
+            spoke: known(format::count(channel.spoke)),
+            wrong: known(format::part(channel.wrong, channel.spoke, l)),
+            posted: channel.posted_without_model.map(|posts| format::posts(posts, l)),
+            messages: format::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
             label: match is_known {
                 true => {
                     let (spoke, wrong) = (channel.spoke, channel.wrong);
-                    texts::bar_label(l, &words::times(spoke, l), &words::times(wrong, l))
+                    texts::bar_label(l, &format::times(spoke, l), &format::times(wrong, l))
                 }
-                false => words::UNKNOWN.to_owned(),
+                false => format::UNKNOWN.to_owned(),
             },
         }
     }

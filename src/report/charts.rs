@@ -1,25 +1,25 @@
-//! The charts of the page: bars in drawings whose units are stretched to the place that they have.
+//! The bar charts of the page, as SVG drawings that are stretched to the available width.
 
 use crate::report::delays::{GROUP_ENDS, Timing};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
-/// The height of a chart, in the units of its drawing.
+/// The height of a chart, in units of the drawing.
 const CHART_HEIGHT: f64 = 60.0;
-/// The width of an hour.
+/// The width of the column of an hour, in units of the drawing.
 const COLUMN: f64 = 10.0;
-/// One hour of so many has its name below it.
+/// The interval of the labels on the axis of hours.
 const HOURS_OF_TICK: usize = 6;
 
-/// A chart of bars with a label for each.
+/// A bar chart.
 pub struct Chart {
     pub title: String,
     pub width: f64,
     pub bars: Vec<Bar>,
-    /// What the top of the chart stands for. Empty where no scale is drawn.
+    /// The value at the top of the chart. Empty if the chart has no scale.
     pub most: String,
-    /// What stands below each column; nothing below most.
+    /// The label below each column; most are empty.
     pub ticks: Vec<String>,
 }
 
@@ -35,20 +35,20 @@ pub struct Bar {
 pub struct TimingView {
     pub sentence: String,
     pub chart: Chart,
-    /// The end of each group and the shares of both.
+    /// The label of each group, the share of people's delays and that of the persona's.
     pub rows: Vec<(String, String, String)>,
 }
 
-/// What is drawn of an hour of the day.
+/// The bar of an hour of the day.
 pub struct HourBar {
-    /// Its parts from the bottom up: a class and a count.
+    /// Its segments from the bottom up: a CSS class and a count.
     pub parts: Vec<(&'static str, usize)>,
     pub label: String,
 }
 
 impl Chart {
-    /// One bar for each hour of the day.
-    pub fn of_hours(title: &str, hours: &[HourBar]) -> Self {
+    /// Creates a chart with one bar for each hour of the day.
+    pub fn from_hours(title: &str, hours: &[HourBar]) -> Self {
         let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
         let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
         let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
@@ -67,7 +67,7 @@ impl Chart {
             })
         });
         let bars = bars.collect();
-        let most = words::count(most);
+        let most = format::count(most);
         let ticks = (0..hours.len()).map(tick).collect();
         let width = hours.len() as f64 * COLUMN;
         Self { title: title.to_owned(), width, bars, most, ticks }
@@ -78,7 +78,7 @@ impl TimingView {
     pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
         let l = language;
         let medians = [Some(timing.own_median), Some(timing.people_median)];
-        let medians = words::rough_durations(&medians, l);
+        let medians = format::rough_durations(&medians, l);
         // The last group is that of what no person waits for, so often nobody is in it.
         let is_used = timing.own.last().zip(timing.people.last());
         let is_used = is_used.is_some_and(|(own, people)| *own > 0.0 || *people > 0.0);
@@ -91,18 +91,18 @@ impl TimingView {
         let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
             let bar = |offset: f64, share: f64, class, name: &str| {
                 let height = share / most * CHART_HEIGHT;
-                let label = format!("{name}, {label}: {}", words::percent(share));
+                let label = format!("{name}, {label}: {}", format::percent(share));
                 let x = group as f64 * 30.0 + offset;
                 Bar { x, y: CHART_HEIGHT - height, width: 11.0, height, class, label }
             };
             [bar(3.0, people, "people", texts::timing_people(l)), bar(15.0, *own, "own", persona)]
         });
         let rows = shares().zip(&labels).map(|((own, people), label)| {
-            (label.clone(), words::percent(people), words::percent(*own))
+            (label.clone(), format::percent(people), format::percent(*own))
         });
         let usual = shares().zip(&labels).max_by(|(one, _), (other, _)| one.0.total_cmp(other.0));
         let usual = usual.map(|((own, people), label)| {
-            texts::timing_usual(l, &words::percent(*own), label, &words::percent(people))
+            texts::timing_usual(l, &format::percent(*own), label, &format::percent(people))
         });
         let sentence = texts::timing_sentence(l, &medians[0], &medians[1]);
         Self {
@@ -124,7 +124,7 @@ fn tick(hour: usize) -> String {
     if hour.is_multiple_of(HOURS_OF_TICK) { hour.to_string() } else { String::new() }
 }
 
-/// What each group of delays is called, in seconds up to a minute and in minutes from there.
+/// Returns the labels of the groups of delays: in seconds up to a minute, and then in minutes.
 fn group_labels(language: Language) -> Vec<String> {
     let begins = [0].into_iter().chain(GROUP_ENDS);
     let within = begins.zip(GROUP_ENDS).map(|(begin, end)| match (begin, end) {
@@ -144,7 +144,7 @@ mod tests {
     fn hours_stand_below_their_own_bars() {
         let hour = |hour: usize| HourBar { parts: vec![("own", hour + 1)], label: String::new() };
         let hours: Vec<HourBar> = (0..24).map(hour).collect();
-        let chart = Chart::of_hours("spoken", &hours);
+        let chart = Chart::from_hours("spoken", &hours);
         let column = chart.width / chart.ticks.len() as f64;
         for (hour, bar) in chart.bars.iter().enumerate() {
             let (begin, end) = (hour as f64 * column, (hour + 1) as f64 * column);

@@ -1,4 +1,4 @@
-//! Code in texts: what stands in backquotes, as people mark it in chat.
+//! Finds code in backquotes, as it is marked in chat.
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct TextPart {
 pub enum PartKind {
     Plain,
     Code,
-    /// Lines of code.
+    /// A block of code with several lines.
     Block,
     Strong,
     Emphasis,
@@ -35,8 +35,8 @@ impl TextPart {
     }
 }
 
-/// Splits a text at its code. A block that does not end, because the text was cut, ends with the text; a single
-/// backquote is one.
+/// Splits a text into code and other parts. An unclosed block, as in a text that was cut, extends to the end of the
+/// text; an unclosed single backquote is a plain character.
 pub fn parts(text: &str) -> Vec<TextPart> {
     let mut parts = Vec::new();
     for (number, piece) in text.split("```").enumerate() {
@@ -58,7 +58,7 @@ fn add_inline(parts: &mut Vec<TextPart>, text: &str) {
     add(parts, PartKind::Plain, rest);
 }
 
-/// What is before the first code of a line, the code, and what is after it.
+/// Splits a text at its first inline code: the text before it, the code, and the text after it.
 fn first_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(begin) = text[from..].find('`').map(|at| from + at) {

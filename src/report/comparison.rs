@@ -1,41 +1,40 @@
-//! Which of several policies is ahead in what, as far as the same history can tell, and which to take.
+//! Compares policies on the same history: which is ahead by which measure, and which to take.
 
 use serde::Serialize;
 
 use crate::report::significance;
 
-/// Policies are named by their place among the policies of the report, from 0.
+/// A comparison. Policies are named by their index in the report, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The policies that a reader can take. Only these are compared: one that nobody is to take must not make a difference
-    /// between the others look smaller.
+    /// The offered policies. Only these are compared, because each further policy makes the significance test stricter.
     pub offered: Vec<usize>,
-    /// Empty if one alone is offered.
+    /// Empty if only one policy is offered.
     pub measures: Vec<MeasureComparison>,
-    /// The questions that nobody answered and that each reaches with a post, where no model judges. `None` for other minds
-    /// than the built-in one.
+    /// The unanswered questions that each policy reaches with a post without a model. `None` for other minds than the
+    /// built-in one.
     #[serde(skip)]
     pub posted_picked_up: Option<MeasureComparison>,
-    /// `None` if it is not known how often each of them would have spoken, or if one alone is offered.
+    /// `None` if it is unknown how often some of them would have spoken, or if only one is offered.
     pub advice: Option<Advice>,
 }
 
-/// What is compared.
+/// A measure by which policies are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// How much they speak. To speak less is neither better nor worse.
+    /// The number of posts. Fewer are neither better nor worse.
     Spoke,
-    /// Probable interruptions: the fewer, the better.
+    /// Probable interruptions: fewer are better.
     Wrong,
-    /// Questions that nobody answered and that they reach: the more, the better.
+    /// Unanswered questions with a post: more are better.
     PickedUp,
-    /// How often they are ahead of people and would not interrupt: the more, the better.
+    /// Posts that come before people's answers and would not interrupt: more are better.
     ItFirst,
 }
 
 impl Measure {
-    /// How good a count is: smaller is better.
+    /// Converts a count to a rank: smaller is better.
     fn rank(self, count: usize) -> i64 {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         match self {
@@ -48,11 +47,11 @@ impl Measure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MeasureComparison {
     pub measure: Measure,
-    /// The count of each policy that is compared.
+    /// The count of each compared policy.
     pub values: Vec<usize>,
-    /// The policies that are ahead: the best one, and those that differ from it by no more than chance explains.
+    /// The policies that are ahead: the best one, and those that do not differ from it significantly.
     pub ahead: Vec<usize>,
-    /// Whether any policy is clearly behind.
+    /// Whether any policy is significantly behind.
     pub is_clear: bool,
 }
 
@@ -60,18 +59,18 @@ pub struct MeasureComparison {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Advice {
-    /// There is no clear difference in anything.
+    /// There is no significant difference in any measure.
     Alike,
-    /// The data do not settle it.
+    /// The data do not support a recommendation.
     Unclear,
-    /// These are clearly ahead in something, and clearly behind in nothing.
+    /// These are significantly ahead in some measure, and significantly behind in none.
     Take { policies: Vec<usize> },
-    /// Some interrupt less, and others are ahead in this.
+    /// Some interrupt less, and others are ahead by this measure.
     Choose { quiet: Vec<usize>, other: Vec<usize>, ahead_in: Measure },
 }
 
 impl Advice {
-    /// The same with the places among all policies, of which these were offered.
+    /// Converts indexes among the offered policies to indexes among all policies.
     pub fn among_all(self, offered: &[usize]) -> Self {
         let among_all = |places: Vec<usize>| {
             places.into_iter().filter_map(|place| offered.get(place).copied()).collect()
@@ -87,7 +86,8 @@ impl Advice {
 }
 
 impl MeasureComparison {
-    /// `apart` says of two policies how many cases only the one has, and how many only the other.
+    /// Creates the comparison of a measure. `apart` returns for two policies the number of cases that only the first
+    /// one has, and of those that only the second one has.
     pub fn new(
         measure: Measure,
         values: Vec<usize>,
@@ -106,13 +106,13 @@ impl MeasureComparison {
         Self { measure, values, ahead, is_clear }
     }
 
-    /// Of counts of which it is not known what both have.
-    pub fn of_counts(measure: Measure, values: Vec<usize>) -> Self {
+    /// Creates a comparison from counts for which the shared cases are unknown.
+    pub fn from_counts(measure: Measure, values: Vec<usize>) -> Self {
         let counts = values.clone();
         Self::new(measure, values, |one, other| (counts[one], counts[other]))
     }
 
-    /// The same with the places among all policies, of which these were offered. The values stay as they are.
+    /// Converts indexes among the offered policies to indexes among all policies. The values stay as they are.
     pub fn among_all(self, offered: &[usize]) -> Self {
         let ahead = self.ahead.iter().filter_map(|place| offered.get(*place).copied());
         Self { ahead: ahead.collect(), ..self }
@@ -126,8 +126,9 @@ impl MeasureComparison {
         self.ahead.contains(&policy)
     }
 
-    /// Whether a policy is ahead and its count within a tenth of the best, or so few cases apart that they could never tell:
-    /// that chance may explain a difference does not make two counts the same.
+    /// Whether a policy is ahead and close to the best: its count is within a tenth of the best one, or so few cases
+    /// apart that a difference could never be significant. That a difference is not significant does not make two
+    /// counts equal.
     fn is_level(&self, policy: usize) -> bool {
         let Some((own, best)) = self.values.get(policy).zip(self.best()) else { return false };
         let apart = own.abs_diff(best);
@@ -139,7 +140,7 @@ impl MeasureComparison {
     }
 }
 
-/// Which to take. Interruptions are held against each of what is better with more.
+/// Decides which policy to take. Interruptions are weighed against each measure of which more is better.
 pub fn advise(measures: &[MeasureComparison]) -> Option<Advice> {
     let find = |measure: Measure| measures.iter().find(|one| one.measure == measure);
     let quiet = find(Measure::Wrong)?;
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     fn counts(measure: Measure, values: &[usize]) -> MeasureComparison {
-        MeasureComparison::of_counts(measure, values.to_vec())
+        MeasureComparison::from_counts(measure, values.to_vec())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A policy as the lines of a config that make it.
+//! The config lines that set a policy.
 
 use std::fmt::Write as _;
 
@@ -9,25 +9,26 @@ use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::next_steps as texts;
 
-/// The settings that are not the default, as YAML. Empty if all are. What cannot be written down, since it may name channels
-/// or people, is a comment.
+/// Returns the settings that differ from the defaults, as YAML. Empty if none do. A setting that is left out, since it
+/// may contain names of channels or people, is a comment.
 pub fn config_block(settings: &[PolicySetting], language: Language) -> String {
     block_of(settings, language, |setting| is_told(setting, settings))
 }
 
-/// The same with the mode, which is another one by default where no model judges.
+/// Returns the same settings with the mode, whose default is different without a model.
 pub fn block_with_mode(settings: &[PolicySetting], language: Language) -> String {
     block_of(settings, language, |setting| {
         setting.key == SettingKey::Mode || is_told(setting, settings)
     })
 }
 
-/// The mode that holds where no channel has its own.
+/// Returns the lines that set the mode of all channels without a mode of their own.
 pub fn mode_block(mode: Mode) -> String {
     format!("response:\n  mode: {}\n", mode.name())
 }
 
-/// The mode of a channel, whose name comes from outside. `None` if the config cannot name it.
+/// Returns the lines that set the mode of a channel, whose name comes from outside. `None` if the config cannot contain
+/// the name.
 pub fn channel_block(channel: &str, mode: Mode) -> Option<String> {
     let key = ChannelKey::try_from(channel.to_owned()).ok()?;
     // A string of JSON is one of YAML, too.
@@ -35,7 +36,7 @@ pub fn channel_block(channel: &str, mode: Mode) -> Option<String> {
     Some(format!("channels:\n  {name}: {{mode: {}}}\n", mode.name()))
 }
 
-/// Whether one of the lines of these settings holds only after a restart.
+/// Whether any of these settings takes effect only after a restart.
 pub fn needs_restart(settings: &[PolicySetting]) -> bool {
     let needs_it = |setting: &PolicySetting| !setting.key.holds_after_reload();
     settings.iter().any(|setting| is_told(setting, settings) && needs_it(setting))
@@ -67,7 +68,7 @@ fn block_of(
     block
 }
 
-/// Whether it is not the default, or goes with one that is not: what it is if nobody sets it depends on that.
+/// Whether a setting is written: it differs from its default, or its default depends on a setting that differs.
 fn is_told(setting: &PolicySetting, all: &[PolicySetting]) -> bool {
     let is_changed = |key: SettingKey| all.iter().any(|one| one.key == key && !one.is_default());
     let goes_with = match setting.key {
@@ -77,7 +78,7 @@ fn is_told(setting: &PolicySetting, all: &[PolicySetting]) -> bool {
     !setting.is_default() || setting.value.is_some() && goes_with.is_some_and(is_changed)
 }
 
-/// A value as the config has it. `None` if it says less than the config.
+/// Writes a value in the syntax of the config. `None` if the value does not contain everything that is in the config.
 fn yaml(key: SettingKey, value: &SettingValue) -> Option<String> {
     Some(match (key, value) {
         (SettingKey::LearnedGate, SettingValue::Share(miss)) => format!("{{miss: {miss}}}"),
@@ -101,7 +102,7 @@ fn yaml(key: SettingKey, value: &SettingValue) -> Option<String> {
     })
 }
 
-/// That a line turns off a limit of the defaults.
+/// Returns a comment on a line that turns off a default limit.
 fn comment(setting: &PolicySetting, language: Language) -> String {
     match &setting.value {
         Some(SettingValue::Off) => format!("  # {}", texts::unlimited(language)),

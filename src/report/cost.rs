@@ -1,4 +1,4 @@
-//! What a month would cost, from the calls of a period and a table of prices.
+//! The cost of a month, from the calls of a period and a table of prices.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -11,17 +11,17 @@ use aizuchi_core::llm::price::Prices;
 
 /// A month as it is billed on average.
 pub const DAYS_OF_MONTH: f64 = 30.4;
-/// A model can be asked about this many days at the end of a long history, instead of about all of it.
+/// For a long history, a model can be asked about this many days at its end instead of all of it.
 pub const LAST_DAYS: i64 = 30;
-/// The models that are shown besides the configured one, if their price is known.
+/// The models that are shown besides the configured ones, if their prices are known.
 const COMMON_MODELS: [&str; 3] =
     ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini", "gemini/gemini-2.5-flash-lite"];
 const MAX_MODELS: usize = 3;
-/// How long answers are, where nothing has counted them: a judgment is a short JSON object, a reply a few sentences.
+/// The assumed lengths of answers, if none were counted: a judgment is a short JSON object, a reply a few sentences.
 const JUDGMENT_TOKENS: u64 = 90;
 const REPLY_TOKENS: u64 = 120;
 
-/// What the costs rest on.
+/// What the costs are computed from.
 #[derive(Clone, Debug)]
 pub struct CostBasis {
     pub prices: Prices,

@@ -1,13 +1,13 @@
-//! The costs as the page shows them.
+//! The costs on the page.
 
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 pub struct CostView {
-    /// The heads of the columns with a month's cost, one for each policy.
+    /// The heads of the columns with monthly costs, one for each policy.
     pub months: Vec<String>,
     pub rows: Vec<CostRow>,
     pub basis: String,
@@ -17,14 +17,14 @@ pub struct CostView {
 
 pub struct CostRow {
     pub model: String,
-    /// In the period, with the first policy.
+    /// The cost in the period, with the first policy.
     pub total: String,
-    /// In a month, with each policy.
+    /// The monthly cost, with each policy.
     pub months: Vec<String>,
 }
 
 impl CostView {
-    /// Shows the monthly cost of all policies of the report. All else is about `policy`.
+    /// Shows the monthly costs of all policies of the report. Everything else is about `policy`.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
         let view = Costs { report, policy, language };
         let months = match &report.policies[..] {
@@ -43,7 +43,7 @@ impl CostView {
     }
 }
 
-/// Why the cost of a month is not known.
+/// Says why the monthly cost is unknown.
 pub fn why_unknown(report: &Report, policy: &PolicyFigures, language: Language) -> &'static str {
     let (calls, l) = (policy.calls, language);
     match () {
@@ -62,7 +62,7 @@ struct Costs<'a> {
 
 impl Costs<'_> {
     fn money(&self, amount: f64) -> String {
-        words::money(amount, &self.report.currency, self.language)
+        format::money(amount, &self.report.currency, self.language)
     }
 
     fn is_ledger(&self) -> bool {
@@ -79,7 +79,7 @@ impl Costs<'_> {
         };
         let models = self.policy.costs.iter().map(|cost| CostRow {
             model: cost.model.clone(),
-            total: cost.total.map_or(words::UNKNOWN.to_owned(), |total| self.money(total)),
+            total: cost.total.map_or(format::UNKNOWN.to_owned(), |total| self.money(total)),
             months: self.report.policies.iter().map(|one| self.month(one, &cost.model)).collect(),
         });
         [builtin].into_iter().chain(models).collect()
@@ -91,7 +91,7 @@ impl Costs<'_> {
             Some(month) => self.money(month),
             None => {
                 let why = why_unknown(self.report, policy, self.language);
-                format!("{} ({why})", words::UNKNOWN)
+                format!("{} ({why})", format::UNKNOWN)
             }
         }
     }
@@ -99,15 +99,15 @@ impl Costs<'_> {
     fn basis(&self) -> String {
         let (calls, l) = (self.policy.calls, self.language);
         let each = |tokens: u64, calls: u64| match (tokens, calls) {
-            (0, _) | (_, 0) => words::UNKNOWN.to_owned(),
-            (tokens, calls) => words::count((tokens / calls) as usize),
+            (0, _) | (_, 0) => format::UNKNOWN.to_owned(),
+            (tokens, calls) => format::count((tokens / calls) as usize),
         };
-        let judges = words::number_of(counted::judge_calls, calls.judge_calls as usize, l);
+        let judges = format::number_of(counted::judge_calls, calls.judge_calls as usize, l);
         let judges = match calls.second_looks {
             None | Some(0) => judges,
-            Some(looks) => texts::with_second_looks(l, &judges, &words::count(looks as usize)),
+            Some(looks) => texts::with_second_looks(l, &judges, &format::count(looks as usize)),
         };
-        let replies = words::number_of(counted::replies, calls.reply_calls as usize, l);
+        let replies = format::number_of(counted::replies, calls.reply_calls as usize, l);
         let date = self.report.prices_of;
         if self.is_ledger() {
             return texts::cost_basis_ledger(l, &judges, &replies, date);
@@ -130,35 +130,36 @@ impl Costs<'_> {
         match all {
             0 => basis,
             _ => {
-                let share = words::percent(judge_tokens as f64 / all as f64);
+                let share = format::percent(judge_tokens as f64 / all as f64);
                 texts::two_sentences(l, &texts::cost_of_deciding(l, &share), &basis)
             }
         }
     }
 
-    /// Says how the checks ended, where the built-in rules stand in for a model. `None` if the numbers do not add up.
+    /// Says how the judgments ended, in a replay where the built-in rules replace the model. `None` if the numbers do
+    /// not add up.
     fn checks(&self) -> Option<String> {
         let policy = self.policy;
         let moments = policy.spoke.filter(|_| self.report.has_stand_in())?;
         let no_question = policy.moments.no_question;
         let all = policy.calls.judge_calls as usize;
         let rest = all.checked_sub(moments + no_question).filter(|_| all > 0)?;
-        let [moments, no_question, rest] = [moments, no_question, rest].map(words::count);
+        let [moments, no_question, rest] = [moments, no_question, rest].map(format::count);
         Some(texts::cost_checks(self.language, &moments, &no_question, &rest))
     }
 
-    /// Says what the replies are for. Returns `None` where the numbers do not add up.
+    /// Says what the replies are for. `None` if the numbers do not add up.
     fn replies(&self) -> Option<String> {
         let (policy, l) = (self.policy, self.language);
         let (unasked, called) = (policy.spoke?, policy.answered_mentions);
         let all = policy.calls.reply_calls as usize;
         let more = all.checked_sub(unasked + called).filter(|_| all > 0)?;
-        let [unasked, called, more] = [unasked, called, more].map(words::count);
+        let [unasked, called, more] = [unasked, called, more].map(format::count);
         let told = texts::cost_replies(l, &unasked, &called, &more);
         Some(match policy.called.after_moment {
             0 => told,
             count => {
-                let without_model = texts::cost_after_moment(l, &words::count(count));
+                let without_model = texts::cost_after_moment(l, &format::count(count));
                 texts::two_sentences(l, &told, &without_model)
             }
         })
@@ -166,10 +167,12 @@ impl Costs<'_> {
 
     fn real(&self) -> Option<String> {
         let spent = self.policy.spent.filter(|spent| spent.total > 0.0)?;
-        let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), |month| self.money(month));
+        let month = spent.per_month.map_or(format::UNKNOWN.to_owned(), |month| self.money(month));
         let (total, l) = (self.money(spent.total), self.language);
         Some(match self.is_ledger() {
-            true => texts::cost_real(l, &words::period(self.report.period.days, l), &total, &month),
+            true => {
+                texts::cost_real(l, &format::period(self.report.period.days, l), &total, &month)
+            }
             false => texts::cost_judged(l, &total, &month),
         })
     }
@@ -186,9 +189,9 @@ impl Costs<'_> {
         }
         let (model, month) = self.policy.known_cost()?;
         let cost = self.policy.costs.iter().find(|cost| cost.model == model)?;
-        let money = |amount| words::estimated_money(amount, &self.report.currency, l);
+        let money = |amount| format::estimated_money(amount, &self.report.currency, l);
         let (total, month) = (money(cost.total?), money(month));
-        let period = words::period(self.report.period.days, l);
+        let period = format::period(self.report.period.days, l);
         Some(texts::cost_period(l, &period, &total, model, &month))
     }
 }

@@ -1,5 +1,5 @@
-//! Policies without the limits of the defaults, which are measured with them, too: nobody who tries a way to wait wants to
-//! turn off what keeps it from talking too much.
+//! Variants of policies with the default limits. Somebody who compares ways to wait hardly wants to turn off the limits
+//! on posts, so policies without limits are also measured with them.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::ModelSources;
 use crate::config::values::Seconds;
 use crate::replay::Policy;
-use crate::report::setting_words::NO_LIMIT_SECONDS;
+use crate::report::setting_labels::NO_LIMIT_SECONDS;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::policies as texts;
 
-/// Adds, for each policy that turns off gates or limits of the defaults, the same one with them, and returns the names of
-/// these. One that is among the policies already is not added again.
+/// Adds a variant with the default gates and limits for each policy that turns any of them off, and returns the names
+/// of the variants. A variant that equals another policy is not added.
 pub fn add_default_limits(policies: &mut Vec<Policy>, language: Language) -> Vec<String> {
     let limited = policies.iter().filter_map(|policy| with_default_limits(policy, language));
     let limited: Vec<Policy> = limited.collect();
@@ -33,7 +33,7 @@ pub fn add_default_limits(policies: &mut Vec<Policy>, language: Language) -> Vec
     added
 }
 
-/// The same policy with the gates and the limits of the defaults, if it turns any of them off.
+/// Returns the policy with the default gates and limits, if it turns any of them off.
 fn with_default_limits(policy: &Policy, language: Language) -> Option<Policy> {
     let default = Config::default();
     let mut config = policy.config.clone();
@@ -66,7 +66,8 @@ fn with_default_limits(policy: &Policy, language: Language) -> Option<Policy> {
     })
 }
 
-/// A config without what makes no difference in a replay, and with what holds there where it says nothing.
+/// Returns a config without the parts that make no difference in a replay, and with explicit values for those with
+/// special defaults there.
 fn comparable(config: &Config) -> (Config, PostTiming) {
     let mut config = Config {
         model_sources: ModelSources::default(),
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(policies.len(), 2);
     }
 
-    /// Both lack limits, so neither may be offered, though one policy has the limits of both.
+    /// Both policies lack limits, and share one variant with limits, which is the only one offered.
     #[test]
     fn two_policies_may_become_the_same_one() {
         let quiet = policy("quiet-300", include_str!("../../policies/quiet-300.yaml"));

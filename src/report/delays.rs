@@ -1,4 +1,4 @@
-//! Delays, counted in steps that grow with them, so that millions of them take no room.
+//! Delays, counted in steps of growing size, so that millions of them need little memory.
 
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 /// A step is a twentieth of a factor e, so a median is known to 5 %.
 const STEPS_PER_E: f64 = 20.0;
 
-/// The ends of the drawn groups, in seconds. What is longer is in the last group.
+/// The ends of the groups in the chart, in seconds. Longer delays are in the last group.
 pub const GROUP_ENDS: [u32; 7] = [10, 30, 60, 120, 300, 900, 3600];
 const GROUPS: usize = GROUP_ENDS.len() + 1;
 
@@ -16,13 +16,13 @@ pub struct Delays {
     groups: [u64; GROUPS],
 }
 
-/// How long it waits, beside people.
+/// The delays of the persona, compared with those of people.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// In seconds.
     pub own_median: f64,
     pub people_median: f64,
-    /// Shares by group, up to 10 s, 30 s, 1, 2, 5, 15 and 60 minutes, and longer.
+    /// Shares by group: up to 10 s, 30 s, 1, 2, 5, 15 and 60 minutes, and longer.
     pub own: [f64; GROUPS],
     pub people: [f64; GROUPS],
 }
@@ -32,7 +32,7 @@ const SOON: SignedDuration = SignedDuration::from_mins(3);
 /// A post is late if it is longer than this after the message that it answers.
 pub const LATE: SignedDuration = SignedDuration::from_mins(30);
 
-/// How long posts come after the messages that they answer. [`Delays`] count from the newest message instead.
+/// The delays between messages and the posts that answer them. [`Delays`] count from the newest message instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AnswerDelays {
     /// Posts whose message is known.

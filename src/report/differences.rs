@@ -15,28 +15,28 @@ use crate::report::story_selection::{Candidate, spread};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::gate::Gate;
 
-/// How many are shown in all, and how many that the same policies take up.
+/// The maximum number of differences that are shown in all, and of those that the same policies take up.
 const MAX_SHOWN: usize = 8;
 const MAX_SHOWN_OF_SIDE: usize = 3;
 
-/// A channel, and a message in it. There may be very many, so they are known by their hashes.
-type HashedMessage = (IdHash, IdHash);
+/// The hashes of a channel and of a message in it. Ids would take too much memory, because there may be very many.
+type MessageKey = (IdHash, IdHash);
 
-/// What one policy did with which message.
+/// How one policy treated each message.
 pub struct Decided {
     policy: String,
     /// When each message was first taken up.
-    taken_up: HashMap<HashedMessage, Timestamp>,
-    /// The questions among them that nobody else answered.
-    picked_up: HashSet<HashedMessage>,
-    /// Those of them about which it posts something where no model judges.
-    posted_picked_up: HashSet<HashedMessage>,
-    /// The decisions to stay silent, channel by channel in the order of their time.
+    taken_up: HashMap<MessageKey, Timestamp>,
+    /// The questions among them that no person answered.
+    picked_up: HashSet<MessageKey>,
+    /// Those of these questions that get a post even without a model.
+    posted_picked_up: HashSet<MessageKey>,
+    /// The decisions to stay silent, by channel, each in chronological order.
     silent: Vec<SilentDecision>,
-    /// The sentences that are reasons, by their numbers.
+    /// The distinct reasons in words. [`ShortReason`] refers to them by index.
     sentences: Vec<String>,
     sentence_numbers: HashMap<String, u32>,
-    /// What it would have said unasked, by channel: another policy may do none of it.
+    /// The unasked posts by channel, to tell stories of messages that another policy does not take up.
     spoken: HashMap<String, Vec<Moment>>,
 }
 
@@ -51,7 +51,7 @@ struct SilentDecision {
 #[derive(Clone, Copy)]
 enum ShortReason {
     Gate(Gate),
-    /// The number of the sentence.
+    /// The index of the reason.
     Written(u32),
 }
 
@@ -69,10 +69,10 @@ impl Decided {
         }
     }
 
-    /// Adds the questions of a channel that it takes up, and those of them about which it posts something where no model
-    /// judges.
+    /// Adds the questions of a channel that the policy takes up, and those of them that get a post even without a
+    /// model.
     pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId], posted: &[MessageId]) {
-        let keys = |ids: &[MessageId]| -> Vec<HashedMessage> {
+        let keys = |ids: &[MessageId]| -> Vec<MessageKey> {
             ids.iter().map(|question| key(channel, question.as_str())).collect()
         };
         self.picked_up.extend(keys(questions));
@@ -84,11 +84,11 @@ impl Decided {
             self.taken_up.entry(key(channel, message.as_str())).or_insert(*at);
         }
         let name = channel;
-        let channel = IdHash::of(name);
+        let channel = IdHash::new(name);
         for moment in moments {
             match moment.kind {
                 MomentKind::Silent | MomentKind::Dropped => {
-                    let thread = IdHash::of_thread(moment.thread.as_ref().map(MessageId::as_str));
+                    let thread = IdHash::from_thread(moment.thread.as_ref().map(MessageId::as_str));
                     let reason = self.shorten(&moment.reason);
                     self.silent.push(SilentDecision { channel, thread, at: moment.at, reason });
                 }
@@ -126,12 +126,12 @@ impl Decided {
         }
     }
 
-    /// What it would have said unasked in a channel.
+    /// Returns the unasked posts of a channel.
     pub fn spoken(&self, channel: &str) -> &[Moment] {
         self.spoken.get(channel).map_or(&[], Vec::as_slice)
     }
 
-    /// Forgets what it would have said in a channel: no other policy follows.
+    /// Drops the unasked posts of a channel, once no further policy follows.
     pub fn forget_spoken(&mut self, channel: &str) {
         self.spoken.remove(channel);
     }
@@ -140,7 +140,7 @@ impl Decided {
         self.taken_up.contains_key(&key(channel, message.as_str()))
     }
 
-    /// What this policy did with the message that a story is about.
+    /// Describes how this policy treated the message of a story.
     fn on(&self, story: &Story) -> PolicyOnMessage {
         let asked = story.before.iter().find(|message| message.is_about).map(|message| message.at);
         let spoke = self.taken_up.get(&key(&story.channel, &story.anchor)).zip(asked);
@@ -153,11 +153,11 @@ impl Decided {
         }
     }
 
-    /// When it first looked after that time and stayed silent, where the message stands or in its thread, in seconds, and
-    /// why.
+    /// Returns how long after that time, in seconds, the policy first looked and stayed silent in the conversation of
+    /// the message or in its thread, and why.
     fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<(f64, ShortReason)> {
-        let channel = IdHash::of(&story.channel);
-        let threads = [IdHash::of_thread(story.thread.as_deref()), IdHash::of(&story.anchor)];
+        let channel = IdHash::new(&story.channel);
+        let threads = [IdHash::from_thread(story.thread.as_deref()), IdHash::new(&story.anchor)];
         let first = threads.into_iter().filter_map(|thread| {
             let mut here =
                 self.silent.iter().filter(|one| (one.channel, one.thread) == (channel, thread));
@@ -168,16 +168,16 @@ impl Decided {
     }
 }
 
-fn key(channel: &str, message: &str) -> HashedMessage {
-    (IdHash::of(channel), IdHash::of(message))
+fn key(channel: &str, message: &str) -> MessageKey {
+    (IdHash::new(channel), IdHash::new(message))
 }
 
-/// The differences between policies. `candidates` are stories of what any of them takes up.
+/// Computes the differences between policies. `candidates` are stories of messages that any of them takes up.
 pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences> {
     if decided.len() < 2 {
         return None;
     }
-    let all: HashSet<&HashedMessage> =
+    let all: HashSet<&MessageKey> =
         decided.iter().flat_map(|policy| policy.taken_up.keys()).collect();
     let mut counts: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     for key in all {
@@ -202,20 +202,20 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
     Some(Differences { messages: counts.values().sum(), sides, shown })
 }
 
-/// The policies that take up a message, by place.
-fn takers(decided: &[Decided], key: &HashedMessage) -> Vec<usize> {
+/// Returns the indexes of the policies that take up a message.
+fn takers(decided: &[Decided], key: &MessageKey) -> Vec<usize> {
     let takes_up = |(_, policy): &(usize, &Decided)| policy.taken_up.contains_key(key);
     decided.iter().enumerate().filter(takes_up).map(|(place, _)| place).collect()
 }
 
-/// Stories of what just these policies take up, spread over the period.
+/// Selects stories of messages that exactly these policies take up, spread over the period.
 fn stories_of(
     decided: &[Decided],
     candidates: &[Candidate],
     policies: &[usize],
     most: usize,
 ) -> Vec<Story> {
-    let mut told: HashSet<HashedMessage> = HashSet::new();
+    let mut told: HashSet<MessageKey> = HashSet::new();
     let mut pool: Vec<Candidate> = Vec::new();
     for candidate in candidates {
         let story = &candidate.story;
@@ -232,8 +232,8 @@ fn stories_of(
     found.into_iter().map(|one| one.story.clone()).collect()
 }
 
-/// Which policy on offer is ahead in what, and which to take. Nothing is compared while a verdict is not known: a
-/// policy that nobody judged would look quiet.
+/// Returns which offered policy is ahead by which measure, and which to take. `None` while a verdict is unknown: a
+/// policy whose judge gave no answers would seem quiet.
 pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Comparison> {
     if policies.len() < 2 {
         return None;
@@ -247,7 +247,7 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
     let advice = advise(&measures).map(|advice| advice.among_all(&offered));
     let posted = |policy: &PolicyFigures| Some(policy.posted_without_model?.picked_up);
     let posted = offered.iter().map(|place| posted(&policies[*place])).collect();
-    let posted = of_questions(decided, &offered, posted, |one| &one.posted_picked_up);
+    let posted = compare_reached(decided, &offered, posted, |one| &one.posted_picked_up);
     let among_all = |measure: MeasureComparison| measure.among_all(&offered);
     Some(Comparison {
         measures: measures.into_iter().map(among_all).collect(),
@@ -261,7 +261,7 @@ fn nothing_compared(offered: Vec<usize>) -> Comparison {
     Comparison { offered, measures: Vec::new(), posted_picked_up: None, advice: None }
 }
 
-/// What is compared among the policies at these places.
+/// Returns the measures of the policies at these indexes.
 fn measures_of(
     decided: &[Decided],
     policies: &[PolicyFigures],
@@ -270,11 +270,11 @@ fn measures_of(
     let counts = |measure: Measure, count: &dyn Fn(&PolicyFigures) -> Option<usize>| {
         let values: Option<Vec<usize>> =
             places.iter().map(|place| count(&policies[*place])).collect();
-        Some(MeasureComparison::of_counts(measure, values?))
+        Some(MeasureComparison::from_counts(measure, values?))
     };
     let picked_up: Option<Vec<usize>> =
         places.iter().map(|place| Some(policies[*place].unanswered?.picked_up)).collect();
-    let picked_up = of_questions(decided, places, picked_up, |one| &one.picked_up);
+    let picked_up = compare_reached(decided, places, picked_up, |one| &one.picked_up);
     // To be early with a question that is asked again is no gain.
     let first = |policy: &PolicyFigures| match policy.posted_without_model {
         Some(posted) => Some(posted.it_first_undisturbed),
@@ -289,13 +289,13 @@ fn measures_of(
     measures.into_iter().flatten().collect()
 }
 
-/// Of the questions that nobody answered it is known which ones each policy reaches, so those that both reach say nothing.
-/// `None` if a count is not known.
-fn of_questions(
+/// Compares the unanswered questions that each policy reaches. Which questions these are is known, so those that both
+/// reach are ignored. `None` if a count is unknown.
+fn compare_reached(
     decided: &[Decided],
     places: &[usize],
     counts: Option<Vec<usize>>,
-    reached: fn(&Decided) -> &HashSet<HashedMessage>,
+    reached: fn(&Decided) -> &HashSet<MessageKey>,
 ) -> Option<MeasureComparison> {
     let only = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));
@@ -308,7 +308,7 @@ fn of_questions(
     Some(MeasureComparison::new(Measure::PickedUp, counts?, apart))
 }
 
-/// First what would have helped, then what would have disturbed, then what nobody else answered.
+/// Ranks a story: moments that help come first, then interruptions, then moments at which nobody answered.
 fn interest(story: &Story) -> u8 {
     match (&story.note, story.kind) {
         _ if story.helps() => 0,

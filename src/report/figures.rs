@@ -1,4 +1,4 @@
-//! The figures of a report. They are also its JSON.
+//! The figures of a report, which are also its JSON.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -20,31 +20,31 @@ pub struct Report {
     pub source: ReportSource,
     pub persona: String,
     pub period: Period,
-    /// The time zone of hours and dates.
+    /// The time zone of the hours and dates.
     pub zone: String,
     pub channels: usize,
     pub people: usize,
     /// Messages by people.
     pub messages: usize,
-    /// How many of these stand in threads. With none, nothing could be posted in one either.
+    /// How many of these are in threads. If none are, the persona could not have posted in one either.
     pub messages_in_threads: usize,
     pub policies: Vec<PolicyFigures>,
     pub differences: Option<Differences>,
-    /// Which policy is ahead in what. `None` unless policies are compared.
+    /// Which policy is ahead by which measure. `None` unless policies are compared.
     pub comparison: Option<Comparison>,
     pub left_out: LeftOut,
     pub is_anonymous: bool,
-    /// What costs are in.
+    /// The currency of the costs.
     pub currency: String,
     /// The date of the list prices.
     pub prices_of: &'static str,
     /// The assumed median of a model call, in a replay.
     pub latency_ms: Option<u64>,
-    /// The command that made it, for a reader who wants to go on from there. It tells where files lie, so it is on the page of
-    /// their owner and in no JSON.
+    /// The command that made the report, from which the page builds further commands. It contains paths, so only the
+    /// owner's page shows it, and the JSON does not.
     #[serde(skip)]
     pub command: Option<ReplayCommand>,
-    /// Whether the config of the first policy names a model. Its owner needs not be told how to set one.
+    /// Whether the config of the first policy names a model. If so, the page does not explain how to set one.
     #[serde(skip)]
     pub names_model: bool,
 }
@@ -53,7 +53,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportSource {
-    /// A replay with the built-in mind.
+    /// A replay with the built-in mind as the judge.
     Builtin,
     /// A replay with a judge that never wants to speak.
     AlwaysSilent,
@@ -61,12 +61,12 @@ pub enum ReportSource {
     AlwaysSpeak,
     /// A replay with a model.
     Model,
-    /// What the installation decided itself.
+    /// The decisions of the installation itself.
     Ledger,
 }
 
 impl ReportSource {
-    /// Whether the judge says the same to everything, so that its words mean nothing.
+    /// Whether the judge gives the same answer to everything, so that its texts say nothing.
     pub fn is_scripted(self) -> bool {
         match self {
             ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => true,
@@ -74,7 +74,7 @@ impl ReportSource {
         }
     }
 
-    /// Whether its replies are its own. A model only judges in a replay.
+    /// Whether the replies are the mind's own. In a replay, a model only judges.
     pub fn writes_replies(self) -> bool {
         match self {
             ReportSource::Builtin | ReportSource::Ledger => true,
@@ -82,8 +82,8 @@ impl ReportSource {
         }
     }
 
-    /// A reason, unless it is that of a scripted judge.
-    pub fn told_reason(self, reason: &Reason) -> Option<Reason> {
+    /// Returns a reason, unless a scripted judge gave it.
+    pub fn shown_reason(self, reason: &Reason) -> Option<Reason> {
         let is_told = match reason {
             Reason::Gate(_) => true,
             Reason::Written(text) => !(text.is_empty() || self.is_scripted() && text == "scripted"),
@@ -102,79 +102,80 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
-    /// The policies that turn off limits of the defaults, which this one has again. There may be
-    /// several, where the limits are all that they differ in.
+    /// The policies that turn off default limits, and that this policy repeats with these limits. They are several if
+    /// they differ in nothing but limits.
     pub with_default_limits_of: Vec<String>,
-    /// What the policy is. `None` for the ledger, whose settings may have changed meanwhile.
+    /// The settings of the policy. `None` for the ledger, because settings may have changed during its period.
     pub settings: Option<Vec<PolicySetting>>,
-    /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
+    /// Unasked posts. `None` if the judge of the replay never says yes, or never gave an answer.
     pub spoke: Option<usize>,
-    /// How often it is not known what the judge would have said.
+    /// The number of decisions for which the judge's answer is unknown.
     pub unknown_verdicts: usize,
-    /// Of these, those that it would have made where it only observes.
+    /// The part of `spoke` that was not posted because of observe mode.
     pub observed: usize,
-    /// `None` if the period is shorter than a day.
+    /// Posts per day. `None` if the period is shorter than a day.
     pub per_day: Option<f64>,
-    /// How many there were on the day with the most. `None` if the period is shorter than a day.
+    /// The number of posts on the day with the most. `None` if the period is shorter than a day.
     pub busiest_day: Option<usize>,
-    /// Which day that was; the first of several.
+    /// The day with the most posts; of several, the first.
     pub busiest_date: Option<Date>,
-    /// Posts that would probably have disturbed.
+    /// Posts that would probably have interrupted.
     pub wrong: Option<usize>,
-    /// Posts after which the asker, who had written last, went on within a minute. They are not among those that would
-    /// probably have disturbed.
+    /// Posts after which the asker, who had also written the last message, went on within a minute. They do not count
+    /// as interruptions.
     pub asker_went_on: Option<usize>,
-    /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
+    /// Posts of the built-in mind that only say that it does not know, or repeat the question to everyone. `None` for
+    /// other minds.
     pub only_asked_again: Option<usize>,
-    /// What of the figures is posted where no model judges. `None` for other minds than the built-in one.
+    /// The part of the figures that is posted without a model. `None` for other minds than the built-in one.
     pub posted_without_model: Option<PostedFigures>,
-    /// Posts unasked that stand in a thread. The others stand in the channel itself.
+    /// Unasked posts in threads. The others are at the top level of a channel.
     pub in_threads: Option<usize>,
-    /// Answers to what it took for calls.
+    /// Answers to messages that addressed the persona, as far as it could tell.
     pub answered_mentions: usize,
-    /// What these calls were.
+    /// How these messages addressed the persona.
     pub called: CalledFigures,
     pub reacted: usize,
     pub by_channel: Vec<ChannelFigures>,
     pub by_hour: Vec<HourFigures>,
-    /// By month of the calendar, without those in which nothing was written.
+    /// By calendar month, without months in which nobody wrote.
     pub by_month: Vec<MonthFigures>,
     pub first_answers: FirstAnswers,
     pub unanswered: Option<Unanswered>,
     pub timing: Option<Timing>,
     pub calls: CallFigures,
     pub costs: Vec<ModelCost>,
-    /// What the models really cost, as the ledger has it. In a replay with a model, what the answers of the judge cost, those
-    /// that were kept included.
-    pub spent: Option<Spent>,
+    /// What the models cost according to the ledger. In a replay with a model, the cost of the judge's answers,
+    /// including cached ones.
+    pub spent: Option<ActualCost>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,
     /// Some of its answers to calls.
     pub answers_to_calls: Vec<Story>,
     /// Some of its reactions.
     pub reactions: Vec<Story>,
-    /// What it posted or would post unasked, one by one. `None` if that is not known, or if the judge always says the same.
+    /// The unasked posts, one by one. `None` if they are unknown, or if the judge gives the same answer to everything.
     pub posts: Option<PostList>,
 }
 
-/// What is posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
-/// that helps, it posts nothing live. Each is a part of the figure of a policy with the same name.
+/// The posts without a model. In a replay, the built-in mind judges in place of a model; in operation, it posts only
+/// what may help. Each figure is a part of the policy's figure with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PostedFigures {
     pub spoke: usize,
-    /// In a month of 30.4 days at the same pace. `None` if the period is shorter than a day.
+    /// Posts per month of 30.4 days. `None` if the period is shorter than a day.
     pub per_month: Option<f64>,
-    /// How many there were on the day with the most, and which day that was. `None` if the period is shorter than a day.
+    /// The number of posts on the day with the most, and that day. `None` if the period is shorter than a day.
     pub busiest_day: Option<usize>,
     pub busiest_date: Option<Date>,
     pub wrong: usize,
-    /// The same if a message of another person counted within three minutes instead of one.
+    /// Interruptions if a message of another person counted within three minutes instead of one.
     pub wrong_within_3_minutes: usize,
     pub asker_went_on: usize,
     pub in_threads: usize,
-    /// How long they come after the messages that they answer.
+    /// The delays between messages and the posts that answer them.
     pub answer_delays: AnswerDelays,
-    /// Questions that nobody answered.
+    /// Posts at questions that no person answered.
     pub picked_up: usize,
     pub it_first: usize,
     pub it_first_undisturbed: usize,
@@ -182,7 +183,7 @@ pub struct PostedFigures {
     pub nobody_else: usize,
 }
 
-/// What of the figures of a channel or an hour is posted where no model judges.
+/// The posts without a model in a channel or in an hour of the day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PlacePosts {
     pub spoke: usize,
@@ -195,7 +196,7 @@ pub struct ChannelFigures {
     pub messages: usize,
     pub spoke: usize,
     pub wrong: usize,
-    /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
+    /// Interruptions per hundred posts. `None` if there are too few posts for a rate.
     pub wrong_per_100: Option<f64>,
     /// `None` for other minds than the built-in one.
     pub posted_without_model: Option<PlacePosts>,
@@ -206,26 +207,26 @@ pub struct HourFigures {
     pub messages: usize,
     pub spoke: usize,
     pub wrong: usize,
-    /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
+    /// Interruptions per hundred posts. `None` if there are too few posts for a rate.
     pub wrong_per_100: Option<f64>,
     /// `None` for other minds than the built-in one.
     pub posted_without_model: Option<PlacePosts>,
 }
 
-/// Who answered first what it took up. Medians are in seconds.
+/// Who answered first the messages that the persona took up. Medians are in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FirstAnswers {
     pub taken_up: usize,
     pub it_first: usize,
-    /// How many of these would not have disturbed: to be early is no gain where it interrupts.
+    /// How many of these would not have interrupted. An early answer that interrupts is no advantage.
     pub it_first_undisturbed: usize,
     pub its_lead: Option<f64>,
     pub person_first: usize,
     pub persons_lead: Option<f64>,
     pub nobody_else: usize,
-    /// Whether the recording says which message answers which. Otherwise answers are guessed …
+    /// Whether the recording says which message answers which. If not, answers are guessed, …
     pub is_annotated: bool,
-    /// … except where a message says itself what it answers, as the replies of some platforms do.
+    /// … except where a message itself says what it answers, as the replies of some platforms do.
     pub has_replies: bool,
 }
 
@@ -234,14 +235,14 @@ pub struct Unanswered {
     pub questions: usize,
     pub picked_up: usize,
     pub missed: usize,
-    /// Whether the recording says so; otherwise nobody else wrote at all.
+    /// Whether the recording annotates unanswered questions. Otherwise a question is unanswered if nobody else wrote.
     pub is_annotated: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CallFigures {
     pub judge_calls: u64,
-    /// How many of them were about a decision that had been judged before; unknown in a ledger.
+    /// How many of the calls judged a decision again; unknown for the ledger.
     pub second_looks: Option<u64>,
     pub judge_tokens: u64,
     pub reply_calls: u64,
@@ -251,18 +252,18 @@ pub struct CallFigures {
     pub last_days_share: Option<f64>,
 }
 
-/// What a model would cost; `None` if that cannot be known.
+/// The cost with a model; `None` where it cannot be known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelCost {
     pub model: String,
     /// In the period.
     pub total: Option<f64>,
-    /// In a month of 30.4 days at the same pace. `None` if the period is shorter than a day.
+    /// The cost per month of 30.4 days. `None` if the period is shorter than a day.
     pub per_month: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spent {
+pub struct ActualCost {
     pub total: f64,
     pub per_month: Option<f64>,
 }
@@ -273,7 +274,7 @@ pub struct MomentCounts {
     pub wrong: usize,
     pub spoke: usize,
     pub silent: usize,
-    /// Checks that ended in silence because nobody had asked anything. No story is made of them.
+    /// Decisions to stay silent because nobody had asked anything. No story tells of them.
     pub no_question: usize,
 }
 
@@ -281,7 +282,7 @@ pub struct MomentCounts {
 pub struct Differences {
     /// Messages that one policy takes up and another does not.
     pub messages: usize,
-    /// The same by who takes them up.
+    /// The same messages, grouped by the policies that take them up.
     pub sides: Vec<DifferenceSide>,
     pub shown: Vec<Difference>,
 }
@@ -289,7 +290,7 @@ pub struct Differences {
 /// Messages that some policies take up and the others do not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferenceSide {
-    /// Those that take them up, by their place among the policies of the report, from 0.
+    /// The policies that take them up, by their index in the report, from 0.
     pub policies: Vec<usize>,
     pub messages: usize,
 }
@@ -298,7 +299,7 @@ pub struct DifferenceSide {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub story: Story,
-    /// Who takes it up, by place.
+    /// The policies that take it up, by index.
     pub taken_up_by: Vec<usize>,
     pub policies: Vec<PolicyOnMessage>,
 }
@@ -308,40 +309,40 @@ pub struct PolicyOnMessage {
     pub policy: String,
     /// How long after the message it would have spoken, in seconds.
     pub spoke_after: Option<f64>,
-    /// Why it stayed silent; `None` if it did not decide on silence there.
+    /// Why it stayed silent; `None` if it did not decide to stay silent in that conversation.
     pub silent: Option<Reason>,
-    /// How long after the message it looked and stayed silent, in seconds.
+    /// How long after the message it decided to stay silent, in seconds.
     pub looked_after: Option<f64>,
 }
 
-/// What is not in the figures.
+/// What the figures leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     pub bad_records: usize,
     /// `None` if the input does not say which channels are private.
     pub private_channels: Option<usize>,
     pub privacy: Privacy,
-    /// What could be read. `None` for the ledger, where it is not counted.
+    /// Records that could be read and were left out. `None` for the ledger, for which they are not counted.
     pub records: Option<LeftOutRecords>,
 }
 
-/// Whether the figures hold what not everybody in the workspace can read.
+/// Whether the figures include messages that not everybody in the workspace can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Privacy {
     /// Private channels are left out.
     LeftOut,
-    /// Those are left out of which the input says that they are private. There may be others.
+    /// Channels that the input calls private are left out. There may be other private channels.
     LeftOutWhereTold,
     Included,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOutRecords {
-    /// Messages of a public channel from when it was private.
+    /// Messages of a public channel from a time when it was private.
     pub private_messages: usize,
     pub outside_range: usize,
-    /// Joins, topics, calls and the like, and what has no text.
+    /// Joins, topic changes, calls and similar notices, and messages without text.
     pub notices: usize,
     pub deleted: usize,
     pub expired: usize,
@@ -364,7 +365,7 @@ impl PostedFigures {
         self.nobody_else += other.nobody_else;
     }
 
-    /// The count of those whose first answer by another person came like this one.
+    /// Returns the counter for a post at this time whose message got its first answer by another person at `answer`.
     pub fn first(&mut self, at: Timestamp, answer: Option<Timestamp>) -> &mut usize {
         match answer {
             None => &mut self.nobody_else,
@@ -375,12 +376,12 @@ impl PostedFigures {
 }
 
 impl PlacePosts {
-    /// What one post adds, if it is one.
-    pub fn of_one(is_posted: bool, is_wrong: bool) -> Self {
+    /// Counts one post, if it is posted without a model.
+    pub fn from_post(is_posted: bool, is_wrong: bool) -> Self {
         Self { spoke: usize::from(is_posted), wrong: usize::from(is_posted && is_wrong) }
     }
 
-    /// The sum, where both are known.
+    /// Returns the sum, if both are known.
     pub fn sum(own: Option<Self>, other: Option<Self>) -> Option<Self> {
         let (own, other) = own.zip(other)?;
         Some(Self { spoke: own.spoke + other.spoke, wrong: own.wrong + other.wrong })
@@ -388,24 +389,25 @@ impl PlacePosts {
 }
 
 impl Report {
-    /// The policies that a reader can take, by place: those that turn off limits of the defaults are measured with them,
-    /// too, and that is what is on offer.
+    /// Returns the indexes of the offered policies. A policy that turns off default limits is replaced by the same
+    /// policy with these limits, which is the one to take.
     pub fn on_offer(&self) -> Vec<usize> {
         on_offer(&self.policies)
     }
 
-    /// The policy that has the limits which this one turns off.
+    /// Returns the policy that repeats this one with the default limits.
     pub fn with_default_limits(&self, policy: &PolicyFigures) -> Option<&PolicyFigures> {
         with_default_limits(&self.policies, policy)
     }
 
-    /// Whether the policies have moments at which a model would decide, and the built-in rules stand in for it.
+    /// Whether the built-in rules replaced a model in this report, so that its moments are those at which a model would
+    /// decide.
     pub fn has_stand_in(&self) -> bool {
         self.source == ReportSource::Builtin
     }
 }
 
-/// The policies that a reader can take, by place.
+/// Returns the indexes of the offered policies.
 pub fn on_offer(policies: &[PolicyFigures]) -> Vec<usize> {
     let is_offered = |place: &usize| with_default_limits(policies, &policies[*place]).is_none();
     (0..policies.len()).filter(is_offered).collect()
@@ -420,24 +422,24 @@ fn with_default_limits<'a>(
 }
 
 impl PolicyFigures {
-    /// Whether it is known to change nothing of the defaults.
+    /// Whether all settings are known and have their defaults.
     pub fn has_default_settings(&self) -> bool {
         self.settings.as_ref().is_some_and(|all| all.iter().all(PolicySetting::is_default))
     }
 
-    /// Whether calls were made and none used a token: the built-in mind's, in the ledger.
+    /// Whether calls were made and none used a token, as those of the built-in mind in the ledger.
     pub fn used_no_tokens(&self) -> bool {
         let calls = self.calls;
         calls.judge_calls + calls.reply_calls > 0 && calls.judge_tokens + calls.reply_tokens == 0
     }
 
-    /// The channel with clearly the most interruptions, if there is one.
+    /// Returns the channel with significantly the most interruptions, if there is one.
     pub fn worst_channel(&self) -> Option<&ChannelFigures> {
         let places = self.by_channel.iter().map(|one| (one.spoke, one.wrong));
         self.by_channel.get(worst_place(&places.collect::<Vec<_>>())?)
     }
 
-    /// The hour of the day with clearly the most interruptions, if there is one.
+    /// Returns the hour of the day with significantly the most interruptions, if there is one.
     pub fn worst_hour(&self) -> Option<(usize, &HourFigures)> {
         let places = self.by_hour.iter().map(|one| (one.spoke, one.wrong));
         let hour = worst_place(&places.collect::<Vec<_>>())?;

@@ -1,7 +1,7 @@
-//! Whether another person wrote, as the page shows it.
+//! The section of the page on whether another person also answered.
 
 use crate::report::figures::{PolicyFigures, Report};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
@@ -14,9 +14,9 @@ pub struct FirstView {
 }
 
 pub struct FirstPart {
-    /// With its share.
+    /// The count with its share.
     pub count: String,
-    /// In hundredths.
+    /// The width of the bar, in percent.
     pub width: f64,
     pub class: &'static str,
     pub text: String,
@@ -39,29 +39,29 @@ impl FirstView {
     }
 }
 
-/// What the parts are parts of.
+/// Formats what the parts are shares of.
 fn sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
     let taken_up = policy.first_answers.taken_up;
-    let moments = |spoke| words::number_of(counted::moments, spoke, l);
+    let moments = |spoke| format::number_of(counted::moments, spoke, l);
     match (taken_up, policy.spoke.unwrap_or(taken_up)) {
         (0, _) if policy.spoke.is_none() => texts::first_unknown(l).to_owned(),
         (0, 0) => texts::first_none(l).to_owned(),
-        (0, spoke) => texts::first_unknown_about(l, &words::times(spoke, l)),
+        (0, spoke) => texts::first_unknown_about(l, &format::times(spoke, l)),
         (known, spoke) if known == spoke && report.has_stand_in() => {
             moment_texts::first_of(l, &moments(spoke))
         }
-        (known, spoke) if known == spoke => texts::first_of(l, &words::times(spoke, l)),
+        (known, spoke) if known == spoke => texts::first_of(l, &format::times(spoke, l)),
         (known, spoke) if report.has_stand_in() => {
-            moment_texts::first_of_known(l, &moments(spoke), &words::count(known))
+            moment_texts::first_of_known(l, &moments(spoke), &format::count(known))
         }
-        (known, spoke) => texts::first_of_known(l, &words::times(spoke, l), &words::count(known)),
+        (known, spoke) => texts::first_of_known(l, &format::times(spoke, l), &format::count(known)),
     }
 }
 
 fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
     let (first, l) = (policy.first_answers, language);
-    let leads = words::rough_durations(&[first.its_lead, first.persons_lead], l);
+    let leads = format::rough_durations(&[first.its_lead, first.persons_lead], l);
     let nobody = match first.is_annotated {
         true => moment_texts::answered_by_nobody(l),
         false => moment_texts::answered_by_nobody_in_hour(l),
@@ -70,12 +70,12 @@ fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
         true => moment_texts::answered_later_annotated,
         false => moment_texts::answered_later,
     };
-    let told = |count: usize| moment_texts::of_these_posted(l, &words::count(count));
+    let told = |count: usize| moment_texts::of_these_posted(l, &format::count(count));
     let open = policy.unanswered.is_some();
     let posted = policy.posted_without_model.map(|posted| {
         let nobody = match (open, posted.nobody_else) {
             (true, 1..) => {
-                let [count, open] = [posted.nobody_else, posted.picked_up].map(words::count);
+                let [count, open] = [posted.nobody_else, posted.picked_up].map(format::count);
                 moment_texts::of_these_posted_open(l, &count, &open)
             }
             (_, count) => told(count),
@@ -91,7 +91,7 @@ fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
     let part = |((count, class, text), posted): ((usize, &'static str, String), Option<String>)| {
         let share = count as f64 / first.taken_up.max(1) as f64;
         FirstPart {
-            count: texts::with_share(l, &words::count(count), &words::percent(share)),
+            count: texts::with_share(l, &format::count(count), &format::percent(share)),
             width: share * 100.0,
             class,
             text,

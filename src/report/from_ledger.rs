@@ -1,4 +1,4 @@
-//! A report on what really happened: from the messages and decisions of the installation's own database.
+//! A report on what happened: from the messages and decisions in the installation's own database.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,11 +20,12 @@ use aizuchi_core::store::stored_message::StoredMessage;
 /// Messages are read in pages of this size.
 const PAGE: usize = 1000;
 
-/// What was said and decided in a channel since a time.
+/// The messages and decisions of a channel since a time.
 pub struct ChannelLedger {
     pub messages: Vec<StoredMessage>,
     pub decisions: Vec<Decision>,
-    /// Private messages from before that time which are decided about: an edit may owe an answer to an older one.
+    /// Private messages from before that time that decisions are about: an edit may cause an owed answer to an older
+    /// message.
     pub private_before: HashSet<MessageId>,
 }
 
@@ -47,7 +48,7 @@ impl ChannelLedger {
         Ok(Self { messages, decisions, private_before })
     }
 
-    /// Without what was said in private, and what was decided about it.
+    /// Returns the channel without private messages and the decisions about them.
     pub fn public(mut self) -> Self {
         let is_public = |stored: &StoredMessage| stored.visibility == Visibility::Public;
         let private = self.messages.iter().filter(|stored| !is_public(stored));
@@ -61,7 +62,7 @@ impl ChannelLedger {
         self
     }
 
-    /// Adds it to a report. Says how many decisions there were.
+    /// Adds the channel to a report, and returns the number of decisions.
     pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> anyhow::Result<usize> {
         let Self { messages: stored, decisions, private_before: _ } = self;
         let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
@@ -78,14 +79,14 @@ impl ChannelLedger {
         }
         moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
         moments.moments.sort_by_key(|moment| moment.at);
-        let channel = RecordedChannel::of(channel.name.to_string(), messages);
+        let channel = RecordedChannel::from_messages(channel.name.to_string(), messages);
         builder.add(&channel, &moments)?;
         builder.add_spent(micros);
         Ok(decisions.len())
     }
 }
 
-/// Whether anything was said in a channel since then.
+/// Whether a channel has any messages since a time.
 pub async fn has_messages(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
@@ -96,7 +97,7 @@ pub async fn has_messages(
     Ok(!archive.messages(query).await?.is_empty())
 }
 
-/// Of the messages that decisions are about, those that are private and were not read.
+/// Returns the private messages that decisions are about, as far as they were not loaded.
 async fn find_private(
     archive: &dyn Archive,
     (workspace, channel): (&WorkspaceId, &Channel),
@@ -152,7 +153,8 @@ fn query(
     }
 }
 
-/// The messages of others that may be shown, without those of users who asked not to be heard, also later.
+/// Returns the messages by other users that may be shown. Those of users who opted out are left out, even if they opted
+/// out later.
 fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<RecordedMessage> {
     let is_shown = |stored: &&StoredMessage| {
         !stored.is_deleted
@@ -161,7 +163,7 @@ fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<Recorde
             && !stored.is_withheld
     };
     let recorded = |stored: &StoredMessage| RecordedMessage {
-        room: channel.name.to_string(),
+        channel: channel.name.to_string(),
         thread: stored.message.conversation.thread.as_ref().map(ToString::to_string),
         id: stored.message.id.to_string(),
         ts: stored.message.at.as_millisecond() as f64 / 1000.0,
@@ -186,8 +188,8 @@ fn add_call(moments: &mut Moments, attempt: &Attempt) {
     }
 }
 
-/// A closed decision as a moment. Replies to commands are none, nor is what was decided about messages that are withheld
-/// since: its reason and its posts may quote them.
+/// Converts a closed decision to a moment. `None` for a command reply, and for a decision about messages that are
+/// withheld since, because its reason and its posts may quote them.
 fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> Option<Moment> {
     let (closed, ended) = (decision.closed?, decision.ended?);
     let newest = decision.messages.last();
@@ -204,7 +206,7 @@ fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> 
     let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.clone());
     let why = decision.why.clone().unwrap_or_default();
     let is_limit = ended == DecisionResult::OverBudget;
-    // What it would have said stands in the judgment's reason alone.
+    // Only the reason of the judgment says what the persona would have posted.
     let wanted = decision.judgment.as_ref().map(|judgment| judgment.reason.clone());
     Some(Moment {
         at: posts.first().map_or(closed, |post| post.message.at),
@@ -239,7 +241,7 @@ fn kind(decision: &Decision, ended: DecisionResult) -> MomentKind {
             MomentKind::Silent
         }
         DecisionResult::Dropped => MomentKind::Dropped,
-        // Where it speaks, a failure was a silence. Where it observes, it only hides what it would have done.
+        // In other modes than observe, a failure was a silence. In observe mode, what it would have done is unknown.
         DecisionResult::Failed if is_observed => MomentKind::Failed,
         DecisionResult::Failed => MomentKind::Dropped,
     }

@@ -1,9 +1,9 @@
-//! The beginning of a report: one short sentence, and what belongs to it.
+//! The beginning of a report: a short headline and the paragraphs below it.
 
 use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::months_view::trend_of;
 use crate::report::sentences;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
@@ -13,13 +13,14 @@ pub struct Headline {
     pub title: String,
     /// The paragraphs below it.
     pub details: Vec<String>,
-    /// What counts as an interruption. `None` if nothing does, or if it was said before.
+    /// What counts as an interruption. `None` if nothing counts as one, or if the page said it before.
     pub interruption: Option<&'static str>,
-    /// Mode, model and cost in sentences, for a page without the table of ways.
+    /// The mode, the model and the cost in sentences, for a page without the table that compares the ways to run the
+    /// persona.
     pub ways: Vec<String>,
 }
 
-/// Says how often it would speak, how many posts would interrupt, and what it would cost.
+/// Says how often the persona would speak, how many of its posts would interrupt, and what it would cost.
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> Headline {
     let l = language;
     let stand_in = policy.posted_without_model.filter(|_| policy.spoke.is_some_and(|all| all > 0));
@@ -50,22 +51,22 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     }
 }
 
-/// Says how often it would have spoken in the period.
+/// Says how often the persona would have spoken in the period.
 fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
-    let period = words::period(report.period.days, l);
-    let channels = words::number_of(counted::channels, report.channels, l);
+    let period = format::period(report.period.days, l);
+    let channels = format::number_of(counted::channels, report.channels, l);
     let name = &*report.persona;
     let rate = sentences::rate_clause(policy, l);
     let spoke = policy.spoke.unwrap_or(0);
-    let times = words::times(spoke, l);
+    let times = format::times(spoke, l);
     if policy.spoke.is_none() && report.source != ReportSource::AlwaysSilent {
         return texts::headline_no_verdict(l, &period, &channels, name);
     }
     match report.source {
         ReportSource::Ledger => ledger_title(report, policy, &period, &channels, &rate, l),
         ReportSource::AlwaysSilent => {
-            let calls = words::times(policy.calls.judge_calls as usize, l);
+            let calls = format::times(policy.calls.judge_calls as usize, l);
             texts::headline_unknown(l, &period, &channels, name, &calls)
         }
         ReportSource::AlwaysSpeak => {
@@ -80,7 +81,7 @@ fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String 
     }
 }
 
-/// Says how often it posts without a model, and how many of these posts would interrupt.
+/// Says how often the persona posts without a model, and how many of these posts would interrupt.
 fn title_of_posts(
     report: &Report,
     policy: &PolicyFigures,
@@ -91,7 +92,7 @@ fn title_of_posts(
     let channels = match report.channels {
         1 => figure_texts::your_channel(l).to_owned(),
         several => {
-            let channels = words::number_of(counted::channels, several, l);
+            let channels = format::number_of(counted::channels, several, l);
             figure_texts::your_channels(l, &channels)
         }
     };
@@ -101,7 +102,7 @@ fn title_of_posts(
     let rate = rate_of_posts(posted, l);
     let rate = match trend_of(policy) {
         Some(trend) => {
-            let [first, last] = [trend.first, trend.last].map(words::count);
+            let [first, last] = [trend.first, trend.last].map(format::count);
             figure_texts::rate_changed(l, &rate, &first, &last)
         }
         None => rate,
@@ -109,20 +110,20 @@ fn title_of_posts(
     figure_texts::headline(l, name, &rate, &channels, &wrong_clause(posted, l))
 }
 
-/// Formats how often it posts a month.
+/// Formats how often the persona posts in a month.
 pub fn rate_of_posts(posted: PostedFigures, language: Language) -> String {
     match posted.per_month {
-        Some(month) => words::monthly(month, language),
-        None => words::times(posted.spoke, language),
+        Some(month) => format::monthly(month, language),
+        None => format::times(posted.spoke, language),
     }
 }
 
 /// Formats how many posts would interrupt.
 fn wrong_clause(posted: PostedFigures, language: Language) -> String {
-    let posts = words::number_of(counted::posts, posted.spoke, language);
+    let posts = format::number_of(counted::posts, posted.spoke, language);
     match posted.wrong {
         0 => figure_texts::wrong_none(language, &posts),
-        wrong => figure_texts::wrong_some(language, &words::count(wrong), &posts),
+        wrong => figure_texts::wrong_some(language, &format::count(wrong), &posts),
     }
 }
 
@@ -137,35 +138,35 @@ fn in_this_history(
     if posted.spoke == 0 {
         return Some(figure_texts::nothing_in_this_history(
             l,
-            &words::period(report.period.days, l),
+            &format::period(report.period.days, l),
         ));
     }
     let found = policy.unanswered?;
-    let posts = words::number_of(counted::posts, posted.spoke, l);
-    let [reached, questions] = [posted.picked_up, found.questions].map(words::count);
+    let posts = format::number_of(counted::posts, posted.spoke, l);
+    let [reached, questions] = [posted.picked_up, found.questions].map(format::count);
     Some(match found.is_annotated {
         true => figure_texts::reached(l, &posts, &reached, &questions),
         false => figure_texts::reached_in_hour(l, &posts, &reached, &questions),
     })
 }
 
-/// Says at how many posts another person wrote or answered, too.
+/// Says at how many posts another person also wrote or answered.
 fn people_too(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> Option<String> {
     let people = posted.it_first + posted.person_first;
-    let posts = words::number_of(counted::posts, posted.spoke, language);
+    let posts = format::number_of(counted::posts, posted.spoke, language);
     let told = match policy.first_answers.is_annotated {
         true => figure_texts::people_answered_too,
         false => figure_texts::people_wrote_too,
     };
-    (people > 0).then(|| told(language, &posts, &words::count(people)))
+    (people > 0).then(|| told(language, &posts, &format::count(people)))
 }
 
-/// Says how often a model would be asked, and how many moments the built-in mind found in its place.
+/// Says how often a model would be asked, and how many moments the built-in mind found instead.
 fn with_model(policy: &PolicyFigures, language: Language) -> Option<String> {
     policy.posted_without_model?;
     let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
-    let checks = words::times(policy.calls.judge_calls as usize, language);
-    let moments = words::number_of(counted::moments, spoke, language);
+    let checks = format::times(policy.calls.judge_calls as usize, language);
+    let moments = format::number_of(counted::moments, spoke, language);
     Some(figure_texts::with_model(language, &checks, &moments))
 }
 
@@ -180,7 +181,7 @@ fn ledger_title(
     let name = &*report.persona;
     let observed = policy.observed;
     let spoke = policy.spoke.unwrap_or(0).saturating_sub(observed);
-    let (times, shadow) = (words::times(spoke, language), words::times(observed, language));
+    let (times, shadow) = (format::times(spoke, language), format::times(observed, language));
     match (spoke, observed) {
         (0, 0) => texts::headline_ledger_never(language, period, channels, name),
         (0, _) => texts::headline_ledger(language, period, channels, name, &shadow, rate),

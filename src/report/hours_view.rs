@@ -1,10 +1,10 @@
-//! The hours of the day as the page shows them: when people write, when it would have spoken, and when that would have
+//! The hours of the day on the page: when people write, when the persona would have spoken, and when that would have
 //! interrupted.
 
 use crate::report::charts::{Chart, HourBar};
 use crate::report::figures::{HourFigures, PlacePosts, PolicyFigures, Report};
+use crate::report::format;
 use crate::report::interruptions::{DayParts, MIN_POSTS, compare_day_parts, per_100, worse_places};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
@@ -18,19 +18,19 @@ const HOURS_OF_DAY: usize = 24;
 const MAX_MOST_HOURS: usize = 2;
 
 pub struct HoursView {
-    /// The chart that tells most: its posts, or what is nearest to them.
+    /// The most informative chart: of posts without a model, or else of moments or messages.
     pub chart: Option<Chart>,
-    /// The others, folded.
+    /// The other charts, folded.
     pub folded: Vec<Chart>,
-    /// Whether its own hours are drawn.
+    /// Whether a chart shows when the persona would have spoken.
     pub has_own: bool,
-    /// The hours in which it would have spoken.
+    /// A sentence on the hours in which the persona would have spoken.
     pub rows: Vec<HourRow>,
     /// The time zone.
     pub zone: String,
-    /// Where and when it would have interrupted most often, beyond chance.
+    /// Where and when the rate of interruptions is higher beyond chance.
     pub worst: Vec<String>,
-    /// What else there is to say, folded.
+    /// Further notes, folded.
     pub asides: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct HourRow {
     pub spoke: String,
     pub wrong: String,
     pub rate: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
 }
 
@@ -51,10 +51,10 @@ impl HoursView {
         let hours = &policy.by_hour;
         let people = hours.iter().enumerate().map(|(hour, figures)| HourBar {
             parts: vec![("people", figures.messages)],
-            label: texts::hour_label(l, hour, &words::count(figures.messages)),
+            label: texts::hour_label(l, hour, &format::count(figures.messages)),
         });
         let chart = |title: &str, bars: &[HourBar]| {
-            Chart::of_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
+            Chart::from_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
         };
         let people = chart(texts::hours_people(l), &people.collect::<Vec<_>>());
         let own = policy.spoke.filter(|spoke| *spoke > 0).map(|_| {
@@ -96,7 +96,7 @@ fn has_rare(policy: &PolicyFigures) -> bool {
 
 fn own_bar(hour: usize, counts: PlacePosts, language: Language) -> HourBar {
     let PlacePosts { spoke, wrong } = counts;
-    let times = |count| words::times(count, language);
+    let times = |count| format::times(count, language);
     let label = texts::bar_label(language, &times(spoke), &times(wrong));
     HourBar {
         parts: vec![("wrong", wrong), ("own", spoke.saturating_sub(wrong))],
@@ -107,73 +107,74 @@ fn own_bar(hour: usize, counts: PlacePosts, language: Language) -> HourBar {
 fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
     let row = |(hour, figures): (usize, &HourFigures)| HourRow {
         hour: texts::hour_of(language, hour),
-        messages: words::count(figures.messages),
-        spoke: words::count(figures.spoke),
-        wrong: words::count(figures.wrong),
-        rate: words::percent_of_100(figures.wrong_per_100),
-        posted: figures.posted_without_model.map(|posts| words::posts(posts, language)),
+        messages: format::count(figures.messages),
+        spoke: format::count(figures.spoke),
+        wrong: format::count(figures.wrong),
+        rate: format::percent_of_100(figures.wrong_per_100),
+        posted: figures.posted_without_model.map(|posts| format::posts(posts, language)),
     };
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
 
-/// The busiest hour of people, and what may be chance.
+/// Says which hour has the most messages by people, and what may be due to chance.
 fn asides(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let hours = policy.by_hour.iter().enumerate();
     let busiest = hours.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
     let busiest = busiest.filter(|(_, one)| one.messages > 0).map(|(hour, one)| {
         let share = one.messages as f64 / report.messages.max(1) as f64;
-        texts::hours_busiest(l, &clock(hour), &words::percent(share))
+        texts::hours_busiest(l, &clock(hour), &format::percent(share))
     });
     let most = match policy.worst_hour() {
         None => most_hours(report, policy, l),
         Some(_) => None,
     };
     let parts = day_parts(report, policy, l).filter(|told| !told.is_worse).map(|told| told.text);
-    let rule = has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS)));
+    let rule = has_rare(policy).then(|| texts::per_100_rule(l, &format::count(MIN_POSTS)));
     busiest.into_iter().chain(most).chain(parts).chain(rule).collect()
 }
 
-/// The channel and the hour with the most interruptions, where chance does not explain that it is these.
+/// Says which channel and which hour have the most interruptions, if that is significant.
 fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let channel = policy.worst_channel().map(|one| {
-        let (name, wrong) = (words::channel(&one.name), words::count(one.wrong));
+        let (name, wrong) = (format::channel(&one.name), format::count(one.wrong));
         match report.has_stand_in() {
             true => figure_texts::worst_channel(l, &name, &wrong, &moments(one.spoke, l)),
-            false => texts::worst_channel(l, &name, &wrong, &words::count(one.spoke)),
+            false => texts::worst_channel(l, &name, &wrong, &format::count(one.spoke)),
         }
     });
     let hour = policy.worst_hour().map(|(hour, one)| {
-        let (hour, wrong) = (clock(hour), words::count(one.wrong));
+        let (hour, wrong) = (clock(hour), format::count(one.wrong));
         match report.has_stand_in() {
             true => figure_texts::worst_hour(l, &hour, &wrong, &moments(one.spoke, l)),
-            false => texts::worst_hour(l, &hour, &wrong, &words::count(one.spoke)),
+            false => texts::worst_hour(l, &hour, &wrong, &format::count(one.spoke)),
         }
     });
     let parts = day_parts(report, policy, l).filter(|told| told.is_worse).map(|told| told.text);
     channel.into_iter().chain(hour).chain(parts).chain(worse_hours(policy, l)).collect()
 }
 
-/// What is told of the parts of the day.
+/// The sentences on the parts of the day.
 struct DayPartsText {
     text: String,
-    /// Whether one is worse than the others, beyond chance.
+    /// Whether a part has a higher rate than the others, beyond chance.
     is_worse: bool,
 }
 
 fn moments(count: usize, language: Language) -> String {
-    words::number_of(counted::moments, count, language)
+    format::number_of(counted::moments, count, language)
 }
 
-/// The hours with the most interruptions in number.
+/// Returns the hours with the largest numbers of interruptions.
 fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let hours = policy.by_hour.iter().enumerate().filter(|(_, one)| one.wrong > 1);
     let mut hours: Vec<(usize, usize)> = hours.map(|(hour, one)| (hour, one.wrong)).collect();
     hours.sort_by_key(|(hour, wrong)| (std::cmp::Reverse(*wrong), *hour));
     let told = hours.iter().take(MAX_MOST_HOURS);
-    let told = told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &words::count(*wrong)));
+    let told =
+        told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &format::count(*wrong)));
     let told: Vec<String> = told.collect();
     let hours = told.join(list_separator(l));
     (!told.is_empty()).then(|| match report.has_stand_in() {
@@ -182,7 +183,7 @@ fn most_hours(report: &Report, policy: &PolicyFigures, language: Language) -> Op
     })
 }
 
-/// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.
+/// Compares the rates of interruptions in the four parts of the day, which are fixed before the data are seen.
 fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Option<DayPartsText> {
     let l = language;
     policy.wrong.filter(|wrong| *wrong > 0)?;
@@ -197,7 +198,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         DayParts::TooFew => figure_texts::too_few_to_compare(l).to_owned(),
         DayParts::Alike => figure_texts::may_be_chance(l).to_owned(),
         DayParts::Worse { places, per_100, rest_per_100 } => {
-            let [share, rest] = [per_100, rest_per_100].map(|rate| words::percent(rate / 100.0));
+            let [share, rest] = [per_100, rest_per_100].map(|rate| format::percent(rate / 100.0));
             let times = ranges(&places).into_iter();
             let times = times.map(|(from, end)| figure_texts::between(l, from, end));
             let times: Vec<String> = times.collect();
@@ -209,7 +210,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
         }
     };
     let parts = counts.iter().enumerate().filter_map(|(place, (spoke, wrong))| {
-        let share = words::percent(per_100(*wrong, *spoke)? / 100.0);
+        let share = format::percent(per_100(*wrong, *spoke)? / 100.0);
         let from = place * HOURS_OF_PART;
         Some(texts::quarter(l, from, from + HOURS_OF_PART, &share))
     });
@@ -221,7 +222,7 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
     Some(DayPartsText { text: texts::two_sentences(l, &shares, &finding), is_worse })
 }
 
-/// The hours of parts of the day, from and to. Those that follow each other are one, also over midnight.
+/// Returns the first and the last hour of each part. Adjacent parts are merged, also across midnight.
 fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for place in places {
@@ -241,7 +242,7 @@ fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     ranges
 }
 
-/// The hours with a larger share of interruptions than the rest of the day, as far as chance does not explain it.
+/// Returns the hours with a higher rate of interruptions than the rest of the day, beyond chance.
 fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let (spoke, wrong) = policy.spoke.zip(policy.wrong).filter(|(_, wrong)| *wrong > 0)?;
@@ -251,7 +252,7 @@ fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
     if worse.is_empty() {
         return None;
     }
-    let share = |spoke: usize, wrong: usize| words::percent(wrong as f64 / spoke.max(1) as f64);
+    let share = |spoke: usize, wrong: usize| format::percent(wrong as f64 / spoke.max(1) as f64);
     let told = worse.iter().map(|hour| {
         let (spoke, wrong) = hours[*hour];
         texts::with_share(l, &clock(*hour), &share(spoke, wrong))
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn what_would_have_interrupted_is_the_lower_part_of_a_bar() {
         let bars = [own_bar(0, PlacePosts { spoke: 4, wrong: 1 }, Language::En)];
-        let chart = Chart::of_hours("spoken", &bars);
+        let chart = Chart::from_hours("spoken", &bars);
         let drawn: Vec<_> =
             chart.bars.iter().map(|bar| (bar.class, bar.y, bar.y + bar.height)).collect();
         assert_eq!(drawn, [("wrong", 45.0, 60.0), ("own", 0.0, 45.0)]);

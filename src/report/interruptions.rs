@@ -1,35 +1,35 @@
-//! How often it would have interrupted, for so many posts.
+//! Rates of interruptions among posts.
 
 use crate::report::significance::{ShareComparison, compare_shares, differ, is_larger_share};
 
-/// From so many posts on, a rate says something: with fewer, one interruption more or less changes it by more than ten in a
-/// hundred.
+/// The minimum number of posts for a rate. With fewer, one interruption more or less changes the rate by more than ten
+/// in a hundred.
 pub const MIN_POSTS: usize = 10;
 
-/// What the shares of interruptions in the parts of the day say.
+/// How the rates of interruptions compare between the parts of the day.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DayParts {
-    /// There are too few to compare them.
+    /// There are too few posts to compare the parts.
     TooFew,
-    /// Chance may explain how they differ.
+    /// The differences may be due to chance.
     Alike,
-    /// They differ. These, by place, have a larger share than the whole day.
+    /// The parts differ beyond chance. `places` are the indexes of those with a higher rate than the whole day.
     Worse {
         places: Vec<usize>,
-        /// Interruptions in a hundred posts of these places.
+        /// Interruptions per hundred posts in these parts.
         per_100: f64,
-        /// The same of the others.
+        /// Interruptions per hundred posts in the other parts.
         rest_per_100: f64,
     },
 }
 
-/// Interruptions in a hundred posts. `None` where there are too few posts to tell.
+/// Returns interruptions per hundred posts. `None` if there are fewer than [`MIN_POSTS`] posts.
 pub fn per_100(wrong: usize, spoke: usize) -> Option<f64> {
     (spoke >= MIN_POSTS).then(|| wrong as f64 / spoke as f64 * 100.0)
 }
 
-/// The place with the most interruptions of several, each with its posts and interruptions. `None` if there are too few posts in
-/// it, or if chance explains that it has more of them than the next.
+/// Returns the index of the place with the most interruptions. Each place is its posts and its interruptions. `None` if
+/// the place has too few posts, or if chance may explain that it has more interruptions than the next one.
 pub fn worst_place(places: &[(usize, usize)]) -> Option<usize> {
     let (first, (spoke, wrong)) = places.iter().enumerate().max_by_key(|(_, (_, wrong))| *wrong)?;
     let others = places.iter().enumerate().filter(|(place, _)| *place != first);
@@ -37,8 +37,8 @@ pub fn worst_place(places: &[(usize, usize)]) -> Option<usize> {
     (*spoke >= MIN_POSTS && differ(*wrong, second)).then_some(first)
 }
 
-/// The places with a larger share of interruptions than all others together, as far as chance does not explain it, the largest
-/// first. `None` if there are no two places with enough posts.
+/// Returns the indexes of the places whose rate of interruptions is higher beyond chance than that of all other places
+/// together, the highest rate first. `None` unless at least two places have enough posts.
 pub fn worse_places(places: &[(usize, usize)]) -> Option<Vec<usize>> {
     let sum = |value: fn(&(usize, usize)) -> usize| places.iter().map(value).sum::<usize>();
     let (spoke, wrong) = (sum(|one| one.0), sum(|one| one.1));
@@ -54,8 +54,8 @@ pub fn worse_places(places: &[(usize, usize)]) -> Option<Vec<usize>> {
     (tested >= 2).then_some(worse)
 }
 
-/// Compares the parts of the day, which are laid down before anybody looks at them, each with its posts and interruptions.
-/// `None` if no two of them have enough posts.
+/// Compares the rates of the parts of the day. Each part is its posts and its interruptions. The parts are fixed before
+/// the data are seen, so one test of the whole table is valid. `None` unless at least two parts have enough posts.
 pub fn compare_day_parts(parts: &[(usize, usize)]) -> Option<DayParts> {
     let told = parts.iter().copied().filter(|(spoke, _)| *spoke >= MIN_POSTS);
     let told: Vec<(usize, usize)> = told.collect();

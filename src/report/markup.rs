@@ -1,5 +1,5 @@
-//! Marks in chat messages as people see them there: bold, italics, the names of emoji, and code. What is not surely a mark stays
-//! as it was written.
+//! Renders the marks of chat messages: bold, italics, emoji names and code. What is not certainly a mark stays as it
+//! was written.
 
 use std::sync::LazyLock;
 
@@ -8,12 +8,12 @@ use regex::{Captures, Regex};
 use crate::report::code::{PartKind, TextPart, parts};
 use aizuchi_core::platform::emoji_names;
 
-/// The name of an emoji, as Slack writes it.
+/// Matches the name of an emoji in the syntax of Slack.
 static EMOJI: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r":[a-z0-9_+'\-]+(?:::skin-tone-[2-6])?:").expect("the pattern is valid")
 });
 
-/// The parts of a message. Nothing in code is a mark.
+/// Splits a message into styled parts. Code contains no other marks.
 pub fn chat_parts(text: &str) -> Vec<TextPart> {
     let mut found = Vec::new();
     for part in parts(text) {
@@ -49,7 +49,7 @@ struct Styled<'a> {
     inner: &'a str,
 }
 
-/// What is before the first styled words of a text, these, and what is after them.
+/// Splits a text at its first styled words: the text before them, the words, and the text after them.
 fn first_styled(text: &str) -> Option<(&str, Styled<'_>, &str)> {
     text.match_indices(['*', '_']).find_map(|(begin, mark)| {
         let is_word = |character: char| character.is_alphanumeric();

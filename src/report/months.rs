@@ -1,4 +1,4 @@
-//! What happened month by month, and whether it grows: an average hides that.
+//! Figures by month, and their trend, which an average would hide.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use serde::Serialize;
 
 use crate::report::significance::differ;
 
-/// What happened in a month of the calendar.
+/// The figures of a calendar month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MonthFigures {
-    /// Its first day.
+    /// The first day of the month.
     pub month: Date,
-    /// Whether the history has all of its days.
+    /// Whether the history covers the whole month.
     pub is_whole: bool,
     /// Messages by people.
     pub messages: usize,
-    /// Posts unasked. `None` if that is not known.
+    /// Unasked posts. `None` if unknown.
     pub spoke: Option<usize>,
-    /// What of them is posted without a model. `None` for other minds than the built-in one.
+    /// Those of the posts that are made without a model. `None` for other minds than the built-in one.
     pub posted_without_model: Option<usize>,
 }
 
-/// What months are made of.
+/// The sums from which the figures by month are computed.
 pub struct MonthSums<'a> {
     /// Messages by people, by the first day of their month.
     pub messages: &'a BTreeMap<Date, usize>,
-    /// Posts unasked, by day.
+    /// Unasked posts, by day.
     pub spoken: Option<&'a BTreeMap<Date, usize>>,
-    /// What of them is posted without a model, by day.
+    /// Those of the posts that are made without a model, by day.
     pub posted: Option<&'a BTreeMap<Date, usize>>,
 }
 
-/// How many there were in the first whole month and in the last one, of a number that grows or falls.
+/// A significant change of a number: its values in the first and in the last whole month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trend {
     pub first: usize,
@@ -40,9 +40,9 @@ pub struct Trend {
 }
 
 impl MonthSums<'_> {
-    /// The months in which anything was written or posted, of a history from this day to that one.
+    /// Returns the months in which anything was written or posted, for a history between these days.
     pub fn figures(&self, from: Date, to: Date) -> Vec<MonthFigures> {
-        let [spoken, posted] = [self.spoken, self.posted].map(|days| days.map(of_months));
+        let [spoken, posted] = [self.spoken, self.posted].map(|days| days.map(sum_by_month));
         let in_month = |months: Option<&BTreeMap<Date, usize>>, month: Date| {
             months.map(|months| months.get(&month).copied().unwrap_or(0))
         };
@@ -61,7 +61,7 @@ impl MonthSums<'_> {
     }
 }
 
-fn of_months(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
+fn sum_by_month(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
     let mut months: BTreeMap<Date, usize> = BTreeMap::new();
     for (day, count) in days {
         *months.entry(day.first_of_month()).or_default() += count;
@@ -69,9 +69,9 @@ fn of_months(days: &BTreeMap<Date, usize>) -> BTreeMap<Date, usize> {
     months
 }
 
-/// The first and the last whole month, if the oldest and the newest whole months differ by more than chance explains, half of
-/// them on each side and none of them the one in the middle, and if the first and the last one differ in the same direction.
-/// `None`, too, if a number is not known.
+/// Returns the first and the last whole month, if the number changes significantly: the sums of the older and the newer
+/// half of the months must differ, and the first and the last month must differ in the same direction. With an odd
+/// number of months, the middle one is in neither half. `None` also if a number is unknown.
 pub fn trend(
     months: &[MonthFigures],
     value: impl Fn(&MonthFigures) -> Option<usize>,

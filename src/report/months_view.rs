@@ -1,8 +1,8 @@
-//! The months as the page shows them, where a history has several.
+//! The table of months on the page, for a history of several months.
 
 use crate::report::figures::{PolicyFigures, Report};
+use crate::report::format;
 use crate::report::months::{MonthFigures, Trend, trend};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report_figures as texts;
 
@@ -12,38 +12,38 @@ const MIN_DAYS: f64 = 60.0;
 
 pub struct MonthsView {
     pub rows: Vec<MonthRow>,
-    /// Whether it grows.
+    /// Whether the number grows.
     pub trend: Option<String>,
 }
 
 pub struct MonthRow {
     pub month: String,
     pub messages: String,
-    /// What is posted without a model, where the built-in mind stands in for one.
+    /// The number of posts without a model, in a replay with the built-in mind.
     pub posted: Option<String>,
     pub spoke: String,
 }
 
 impl MonthsView {
-    /// `None` for a history that is too short.
+    /// Returns `None` for a history that is too short.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let l = language;
         let months = &policy.by_month;
         let row = |one: &MonthFigures| MonthRow {
-            month: told_month(one, l),
-            messages: words::count(one.messages),
-            posted: one.posted_without_model.map(words::count),
-            spoke: one.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
+            month: format_month(one, l),
+            messages: format::count(one.messages),
+            posted: one.posted_without_model.map(format::count),
+            spoke: one.spoke.map_or(format::UNKNOWN.to_owned(), format::count),
         };
         let is_long = months.len() >= MIN_MONTHS && report.period.days >= MIN_DAYS;
         is_long.then(|| Self {
             rows: months.iter().map(row).collect(),
-            trend: trend_of(policy).map(|trend| told_trend(trend, policy, l)),
+            trend: trend_of(policy).map(|trend| format_trend(trend, policy, l)),
         })
     }
 }
 
-/// How what it posts has changed: without a model, where that is known.
+/// Returns the trend of the number of posts: of those without a model, if it is known.
 pub fn trend_of(policy: &PolicyFigures) -> Option<Trend> {
     match policy.posted_without_model {
         Some(_) => trend(&policy.by_month, |one| one.posted_without_model),
@@ -51,7 +51,7 @@ pub fn trend_of(policy: &PolicyFigures) -> Option<Trend> {
     }
 }
 
-fn told_month(figures: &MonthFigures, language: Language) -> String {
+fn format_month(figures: &MonthFigures, language: Language) -> String {
     let month = figures.month.strftime(texts::month_format(language)).to_string();
     match figures.is_whole {
         true => month,
@@ -59,10 +59,10 @@ fn told_month(figures: &MonthFigures, language: Language) -> String {
     }
 }
 
-/// Without a model it posts quotes, so it posts more as there is more to quote.
-fn told_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
+/// Without a model the persona quotes earlier messages, so it posts more as the history grows.
+fn format_trend(trend: Trend, policy: &PolicyFigures, language: Language) -> String {
     let l = language;
-    let [first, last] = [trend.first, trend.last].map(words::count);
+    let [first, last] = [trend.first, trend.last].map(format::count);
     match (trend.last > trend.first, policy.posted_without_model) {
         (true, Some(_)) => texts::more_to_quote(l, &first, &last),
         (true, None) => texts::more_lately(l, &first, &last),

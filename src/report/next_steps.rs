@@ -1,4 +1,4 @@
-//! What a reader can do after the report: lines to copy into the config, how to stop it, and commands to paste.
+//! The next steps of a reader: lines to copy into the config, ways to stop the persona, and commands to run.
 
 mod model;
 
@@ -7,10 +7,10 @@ use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::counted;
@@ -18,25 +18,25 @@ use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
-/// The page proposes to listen for as many weeks as show about this many posts.
+/// The number of posts to wait for in observe mode. The page computes the number of weeks from it.
 const WORTH_LISTENING: f64 = 20.0;
-/// The longest time that it proposes to listen.
+/// The maximum number of weeks that the page proposes.
 const MAX_WEEKS: f64 = 8.0;
 const DAYS_OF_WEEK: f64 = 7.0;
 
 pub struct NextSteps {
     pub begin: Vec<TextPart>,
-    /// Where to write the lines of the settings.
+    /// The file in which the settings belong.
     pub place: Vec<TextPart>,
     /// The settings to choose from.
     pub settings: Vec<NextStep>,
-    /// Commands of the chat, and of the program.
+    /// Commands in the chat and on the command line.
     pub steps: Vec<NextStep>,
     /// How to set a model. `None` if a model was asked, or for the ledger.
     pub model: Option<NextStep>,
 }
 
-/// One thing to do, with the lines to copy for it.
+/// A step with the lines to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
     pub begin: Vec<TextPart>,
@@ -52,7 +52,7 @@ impl NextStep {
 
 impl NextSteps {
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
-        let steps = Steps { report, policy, language };
+        let steps = StepsBuilder { report, policy, language };
         let l = language;
         let begin = match report.source {
             ReportSource::Ledger => texts::next_begin_ledger(l).to_owned(),
@@ -78,13 +78,13 @@ impl NextSteps {
     }
 }
 
-struct Steps<'a> {
+struct StepsBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     language: Language,
 }
 
-impl Steps<'_> {
+impl StepsBuilder<'_> {
     fn is_compared(&self) -> bool {
         self.report.policies.len() > 1
     }
@@ -94,10 +94,10 @@ impl Steps<'_> {
     }
 
     fn posts_text(&self, posts: usize) -> String {
-        words::number_of(counted::posts, posts, self.language)
+        format::number_of(counted::posts, posts, self.language)
     }
 
-    /// Where several policies are compared, no quieter setting is offered: a mixture of both was never measured.
+    /// No quieter setting is proposed if several policies are compared, because a mixture of them was not measured.
     fn settings(&self) -> Vec<NextStep> {
         let quieter =
             || [self.cooldown(), self.quieter_channel()].into_iter().flatten().collect::<Vec<_>>();
@@ -130,8 +130,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Proposes to listen long enough to see something. It writes no texts while it listens, so its report cannot tell the
-    /// moments at which it would post nothing without a model from the others.
+    /// Proposes to observe for long enough to get some moments. Observe mode writes no texts, so its report cannot tell
+    /// moments without a post from the others.
     fn observe(&self) -> Vec<NextStep> {
         let l = self.language;
         let days = self.report.period.days;
@@ -148,14 +148,14 @@ impl Steps<'_> {
             (None, _) => step_texts::observe_unknown(l).to_owned(),
             (Some(spoke), None) => {
                 let posts = self.posts_text(shown(spoke).max(1));
-                step_texts::observe(l, &length, &posts, &words::one_decimal(per_week(spoke)))
+                step_texts::observe(l, &length, &posts, &format::one_decimal(per_week(spoke)))
             }
             (Some(spoke), Some(posted)) => {
-                let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
+                let moments = format::number_of(counted::moments, shown(spoke).max(1), l);
                 match shown(posted.spoke) {
                     0 => step_texts::observe_no_posts(l, &length, &moments),
                     posts => {
-                        step_texts::observe_moments(l, &length, &moments, &words::count(posts))
+                        step_texts::observe_moments(l, &length, &moments, &format::count(posts))
                     }
                 }
             }
@@ -167,7 +167,7 @@ impl Steps<'_> {
         ]
     }
 
-    /// Returns `None` where it posts nothing unasked, since nothing would change.
+    /// Returns `None` if there are no unasked posts, because nothing would change.
     fn mention_only(&self) -> Option<NextStep> {
         let l = self.language;
         let begin = match quieter::posts(self.policy) {
@@ -186,9 +186,9 @@ impl Steps<'_> {
         let is_posting = self.policy.spoke.is_some_and(|spoke| spoke > self.policy.observed);
         let Cooldown { seconds, left, listed } =
             quieter::cooldown(self.policy).filter(|_| is_posting)?;
-        let length = words::duration(seconds as f64, l);
+        let length = format::duration(seconds as f64, l);
         let listed = self.posts_text(listed);
-        let begin = step_texts::cooldown(l, &length, &words::count(left), &listed);
+        let begin = step_texts::cooldown(l, &length, &format::count(left), &listed);
         let lines = match self.policy.settings.as_deref() {
             Some(settings) => self.block(&quieter::with_cooldown(settings, seconds)),
             None => format!("response:\n  cooldown_seconds: {seconds}\n"),
@@ -196,12 +196,12 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, lines))
     }
 
-    /// Returns `None` where it posts nothing in that channel, since nothing would change.
+    /// Returns `None` if there are no posts in that channel, because nothing would change.
     fn quieter_channel(&self) -> Option<NextStep> {
         let worst = self.policy.worst_channel()?;
         let (all, there) = (quieter::posts(self.policy)?, quieter::posts_in(worst));
         let left = all.checked_sub(there).filter(|_| there > 0)?;
-        let (channel, left) = (words::channel(&worst.name), words::count(left));
+        let (channel, left) = (format::channel(&worst.name), format::count(left));
         let all = self.posts_text(all);
         let begin = step_texts::quieter_channel(self.language, &channel, &left, &all);
         let settings = self.policy.settings.as_deref();
@@ -213,13 +213,13 @@ impl Steps<'_> {
     fn first_channel(&self) -> Option<NextStep> {
         let l = self.language;
         let first = quieter::first_channel(self.policy)?;
-        let channel = words::channel(&first.channel.name);
+        let channel = format::channel(&first.channel.name);
         let count = quieter::posts_in(first.channel);
         let begin = match first.reason {
             FirstReason::FewestInterruptions => {
-                let wrong = words::part(quieter::wrong_in(first.channel), count, l);
+                let wrong = format::part(quieter::wrong_in(first.channel), count, l);
                 let all = self.posts_text(quieter::posts(self.policy)?);
-                step_texts::calmest_channel(l, &channel, &words::count(count), &all, &wrong)
+                step_texts::calmest_channel(l, &channel, &format::count(count), &all, &wrong)
             }
             FirstReason::Example => step_texts::known_channel(l, &channel),
         };
@@ -228,15 +228,15 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, lines))
     }
 
-    /// After listening, proposes the channel in which it would have spoken most.
+    /// After observing, proposes the channel in which the persona would have spoken most.
     fn speak(&self) -> Option<NextStep> {
         let most = self.policy.by_channel.iter().max_by_key(|one| one.spoke);
-        let channel = words::channel(&most.filter(|_| self.policy.observed > 0)?.name);
+        let channel = format::channel(&most.filter(|_| self.policy.observed > 0)?.name);
         let begin = step_texts::speak(self.language, &channel);
         Some(NextStep::new(&begin, channel_block(&channel, Mode::Companion)?))
     }
 
-    /// Formats these settings for the config. Without a model the default mode is another one, so the lines name it.
+    /// Formats settings for the config, including the mode, because its default is different without a model.
     fn block(&self, settings: &[PolicySetting]) -> String {
         match self.report.has_stand_in() {
             true => block_with_mode(settings, self.language),
@@ -244,7 +244,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the lines of each policy on offer whose settings are known. With a model, a lone policy with the default
+    /// Returns the lines of each offered policy whose settings are known. With a model, a lone policy with the default
     /// settings needs none.
     fn blocks(&self) -> Vec<NextStep> {
         let offered = self.report.on_offer();
@@ -268,7 +268,7 @@ impl Steps<'_> {
         Some(NextStep::new(&self.with_restart(&begin, settings), lines))
     }
 
-    /// Adds that these settings need a restart, if one of them does.
+    /// Adds a note that the settings need a restart, if any of them does.
     fn with_restart(&self, begin: &str, settings: &[PolicySetting]) -> String {
         match needs_restart(settings) {
             true => texts::two_sentences(self.language, step_texts::restart(self.language), begin),
@@ -276,7 +276,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Commands that use the same history again.
+    /// Proposes commands that use the same history again.
     fn commands(&self) -> Vec<NextStep> {
         let l = self.language;
         let unknown = ReplayCommand::unknown();

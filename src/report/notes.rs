@@ -1,9 +1,9 @@
-//! What a report says of what was left out, and of how things were counted.
+//! Notes on what the report leaves out, and on how things were counted.
 
 use crate::report::figures::{
     FirstAnswers, LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
 };
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::ledger::list_separator;
@@ -17,7 +17,7 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
     let left_out = report.left_out;
     let bad = (!is_ledger).then(|| match left_out.bad_records {
         0 => texts::left_out_no_bad(l).to_owned(),
-        count => texts::left_out_bad(l, &words::number_of(counted::records, count, l)),
+        count => texts::left_out_bad(l, &format::number_of(counted::records, count, l)),
     });
     let records = left_out.records.and_then(|records| note_on_records(records, l));
     let opted_out = is_ledger.then(|| texts::left_out_opted_out(l).to_owned());
@@ -48,7 +48,7 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .collect()
 }
 
-/// Which messages of other people count for an interruption, by what the history says of answers.
+/// Says which messages of other people make a post an interruption, depending on what the recording says about answers.
 fn counted_wrong(first: FirstAnswers, language: Language) -> &'static str {
     match (first.is_annotated, first.has_replies) {
         (true, _) => texts::counted_wrong_annotated(language),
@@ -57,7 +57,7 @@ fn counted_wrong(first: FirstAnswers, language: Language) -> &'static str {
     }
 }
 
-/// That there may be more interruptions, and how many there are with those at which the asker was still typing.
+/// Says that the number of interruptions is a lower limit, and what it is with posts while the asker was still typing.
 fn lower_limit(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     let went_on = policy.asker_went_on?;
@@ -66,14 +66,14 @@ fn lower_limit(report: &Report, policy: &PolicyFigures, language: Language) -> O
     Some(match went_on {
         0 => texts::counted_lower_limit(l).to_owned(),
         went_on => {
-            let all = words::part(wrong + went_on, spoke, l);
-            let spoken = words::number_of(things, spoke, l);
-            texts::counted_went_on(l, &words::times(went_on, l), &all, &spoken)
+            let all = format::part(wrong + went_on, spoke, l);
+            let spoken = format::number_of(things, spoke, l);
+            texts::counted_went_on(l, &format::times(went_on, l), &all, &spoken)
         }
     })
 }
 
-/// What could be read and is in no figure, in one sentence.
+/// Says in one sentence which records could be read but are in no figure.
 fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String> {
     let counts: [(usize, Counted); 6] = [
         (records.private_messages, counted::private_messages),
@@ -84,7 +84,7 @@ fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String
         (records.withheld, counted::withheld_messages),
     ];
     let found = counts.into_iter().filter(|(count, _)| *count > 0);
-    let parts = found.map(|(count, things)| words::number_of(things, count, language));
+    let parts = found.map(|(count, things)| format::number_of(things, count, language));
     let parts: Vec<String> = parts.collect();
     let sentence = || texts::left_out_records(language, &parts.join(list_separator(language)));
     (!parts.is_empty()).then(sentence)
@@ -102,7 +102,7 @@ fn notes_on_privacy(left_out: LeftOut, language: Language) -> Vec<String> {
     };
     let known = match count {
         0 => texts::left_out_no_private(l).to_owned(),
-        count => texts::left_out_private(l, &words::number_of(counted::channels, count, l)),
+        count => texts::left_out_private(l, &format::number_of(counted::channels, count, l)),
     };
     let others = (left_out.privacy == Privacy::LeftOutWhereTold)
         .then(|| texts::left_out_private_where_told(l).to_owned());

@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else: its style is inside, it loads nothing, and no script runs.
+//! The report as one self-contained HTML page: its style is inline, it loads nothing, and it runs no script.
 
 use askama::Template;
 use jiff::tz::TimeZone;
@@ -9,6 +9,7 @@ use crate::report::code::{TextPart, parts};
 use crate::report::cost_view::CostView;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::first_view::FirstView;
+use crate::report::format;
 use crate::report::headline::{Headline, headline};
 use crate::report::hours_view::HoursView;
 use crate::report::months_view::MonthsView;
@@ -17,14 +18,13 @@ use crate::report::notes::notes;
 use crate::report::policies_view::PoliciesView;
 use crate::report::posts_view::PostsView;
 use crate::report::sentences;
-use crate::report::setting_words;
+use crate::report::setting_labels;
 use crate::report::story::Story;
 use crate::report::story_selection::Example;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
 use crate::report::ways_view::WaysView;
 use crate::report::what_leaves;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
@@ -48,37 +48,37 @@ struct ReportPage<'a> {
     /// What the persona is.
     what_it_is: String,
     headline: String,
-    /// What belongs to the headline, each a paragraph.
+    /// The paragraphs below the headline.
     details: Vec<String>,
     /// What counts as an interruption.
     interruption: Option<&'static str>,
-    /// What the moments are, where the built-in mind stands in for a model.
+    /// What a moment is, in a replay where the built-in mind replaces the model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
-    /// Says whether names were replaced, and that texts are as they were written.
+    /// Whether names were replaced, and that texts are quoted as they were written.
     names: &'static str,
-    /// The settings of the only policy.
+    /// The settings of a lone policy.
     settings: Option<Vec<TextPart>>,
     tiles: Vec<Tile>,
     ways: Option<WaysView>,
     shown_policy: Option<String>,
-    /// Whether it posts in channels or in threads.
+    /// Whether the persona posts in channels or in threads.
     places: Option<String>,
     spoken_label: &'static str,
-    /// Whether it is known what is posted without a model.
+    /// Whether the number of posts without a model is known.
     has_posts: bool,
     posts: Option<PostsView>,
     posted_label: &'static str,
-    /// What is counted of posts, and what of moments.
+    /// A sentence that compares the shares of interruptions among posts and among moments.
     two_bases: Option<String>,
     channels: Vec<ChannelFiguresRow>,
     months: Option<MonthsView>,
-    /// How much a new installation has to quote.
+    /// How little a new installation can quote at first.
     fresh_start: Option<&'static str>,
     hours: HoursView,
     moments_rule: String,
     groups: Vec<StoryGroup>,
-    /// That reasons are guesses of the rules.
+    /// That the reasons are guesses of the built-in rules.
     guesses: Option<&'static str>,
     first: FirstView,
     unanswered_title: &'static str,
@@ -91,14 +91,14 @@ struct ReportPage<'a> {
     after_questions: Option<String>,
     cost: CostView,
     policies: Option<PoliciesView>,
-    /// Whether it says which differences are clear.
+    /// Whether the page says which differences are significant.
     has_verdicts: bool,
     next: NextSteps,
     what_leaves: Vec<Vec<TextPart>>,
     notes: Vec<String>,
 }
 
-/// What is counted: times that it spoke, or moments where the built-in mind stands in for a model.
+/// Returns the unit that is counted: times, or moments where the built-in mind replaces the model.
 fn spoken_things(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::times }
 }
@@ -108,15 +108,15 @@ struct StoryGroup {
     stories: Vec<StoryView>,
 }
 
-/// What the page has around it where it is not alone.
+/// What surrounds the report on a page of the console.
 pub struct PageFrame {
-    /// The addresses of the styles, in place of a style inside.
+    /// The URLs of the style sheets, which replace the inline style.
     pub styles: Vec<&'static str>,
-    /// What stands above it, as HTML.
+    /// HTML above the report.
     pub head: String,
 }
 
-/// The style of a page in a frame, besides the inks.
+/// The style of a page in a frame. The colors are separate.
 pub const STYLE: &str = include_str!("templates/report.css");
 
 /// Renders the page.
@@ -124,7 +124,7 @@ pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Res
     let Some(policy) = report.policies.first() else {
         anyhow::bail!("there is nothing to report");
     };
-    let view = View { report, policy, zone, language };
+    let view = PageBuilder { report, policy, zone, language };
     Ok(view.page().render()?)
 }
 
@@ -138,19 +138,19 @@ pub fn page_within(
     let Some(policy) = report.policies.first() else {
         anyhow::bail!("there is nothing to report");
     };
-    let view = View { report, policy, zone, language };
+    let view = PageBuilder { report, policy, zone, language };
     let names = moment_texts::names_on_console(language);
     Ok(ReportPage { frame: Some(frame), names, ..view.page() }.render()?)
 }
 
-struct View<'a> {
+struct PageBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     zone: &'a TimeZone,
     language: Language,
 }
 
-impl<'a> View<'a> {
+impl<'a> PageBuilder<'a> {
     fn is_ledger(&self) -> bool {
         self.report.source == ReportSource::Ledger
     }
@@ -190,7 +190,13 @@ impl<'a> View<'a> {
                 false => moment_texts::names_as_they_are(l),
             },
             settings: (report.policies.len() == 1)
-                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, report.source, l)))
+                .then(|| {
+                    Some(setting_labels::describe_settings(
+                        policy.settings.as_deref()?,
+                        report.source,
+                        l,
+                    ))
+                })
                 .flatten(),
             // The ways side by side say the same, and more.
             tiles: if ways.is_some() { Vec::new() } else { tiles(report, policy, l) },
@@ -212,10 +218,10 @@ impl<'a> View<'a> {
                 .then(|| figure_texts::fresh_start(l)),
             moments_rule: texts::moments_rule(
                 l,
-                &words::number_of(spoken_things(report), all_spoken, l),
-                &words::count(policy.moments.wrong),
-                &words::count(policy.moments.spoke),
-                &words::count(policy.moments.silent),
+                &format::number_of(spoken_things(report), all_spoken, l),
+                &format::count(policy.moments.wrong),
+                &format::count(policy.moments.spoke),
+                &format::count(policy.moments.silent),
             ),
             groups: self.groups(),
             guesses: report.has_stand_in().then(|| match policy.first_answers.is_annotated {
@@ -250,9 +256,9 @@ impl<'a> View<'a> {
 
     fn intro(&self) -> String {
         let (report, l) = (self.report, self.language);
-        let messages = words::number_of(counted::messages, report.messages, l);
-        let people = words::number_of(counted::people, report.people, l);
-        let date = |at| words::date(at, self.zone, l);
+        let messages = format::number_of(counted::messages, report.messages, l);
+        let people = format::number_of(counted::people, report.people, l);
+        let date = |at| format::date(at, self.zone, l);
         let (from, to) = (date(report.period.from), date(report.period.to));
         let dates = if from == to { from } else { texts::dates(l, &from, &to) };
         match self.is_ledger() {
@@ -266,10 +272,12 @@ impl<'a> View<'a> {
         let posted = self.policy.posted_without_model;
         let has_sample = posted.is_some_and(|posted| posted.spoke > 0);
         let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
-        let groups =
-            self.policy.stories.chunk_by(|one, other| Example::of(one) == Example::of(other));
+        let groups = self
+            .policy
+            .stories
+            .chunk_by(|one, other| Example::from_story(one) == Example::from_story(other));
         let groups = groups.filter_map(|stories| {
-            let heading = sentences::example(Example::of(stories.first()?), l);
+            let heading = sentences::example(Example::from_story(stories.first()?), l);
             let told = stories.iter().map(tell);
             // Where posts stand open above, mere moments need not.
             let stories = if has_sample { told.collect() } else { folded(told) };

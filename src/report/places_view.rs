@@ -1,24 +1,24 @@
-//! The channels and the hours of several policies side by side: how often each would speak there, and interrupt.
+//! The channels and the hours of the day for several policies: how often each policy would speak there, and interrupt.
 
 use std::collections::BTreeMap;
 
 use crate::report::figures::{PlacePosts, PolicyFigures};
-use crate::report::words;
+use crate::report::format;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
-/// More channels than these are in the JSON only.
+/// The maximum number of channels on the page. The JSON contains all of them.
 const MAX_CHANNELS: usize = 16;
 
-/// The name of a place, and what each policy has there.
+/// A channel or an hour, and the figures of each policy there.
 pub struct PlaceRow {
     pub name: String,
     pub values: Vec<String>,
 }
 
-/// The channels in which any of them would speak, those with the most interruptions first. One channel alone has the
-/// figures of the whole.
+/// Returns the channels in which any policy would speak, those with the most interruptions first. A single channel is
+/// left out, because its figures are those of the whole.
 pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow> {
     let mut most: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for channel in policies.iter().flat_map(|one| &one.by_channel) {
@@ -33,18 +33,18 @@ pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow>
     names.sort_by_key(|(name, counts)| (std::cmp::Reverse(*counts), *name));
     let cell = |policy: &PolicyFigures, name: &str| {
         let found = policy.by_channel.iter().find(|channel| channel.name == name);
-        found.map_or(words::UNKNOWN.to_owned(), |one| {
+        found.map_or(format::UNKNOWN.to_owned(), |one| {
             told((one.spoke, one.wrong), one.posted_without_model, language)
         })
     };
     let row = |(name, _): (&str, (usize, usize))| PlaceRow {
-        name: words::channel(name),
+        name: format::channel(name),
         values: policies.iter().map(|policy| cell(policy, name)).collect(),
     };
     names.into_iter().take(MAX_CHANNELS).map(row).collect()
 }
 
-/// The hours of the day in which any of them would speak.
+/// Returns the hours of the day in which any policy would speak.
 pub fn hours(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow> {
     if !are_known(policies) {
         return Vec::new();
@@ -67,13 +67,14 @@ fn are_known(policies: &[PolicyFigures]) -> bool {
     policies.iter().all(|one| one.spoke.is_some())
 }
 
-/// What is posted without a model, if that is known, and how often it would speak, each with the probable interruptions.
+/// Formats the posts without a model, if known, and how often the policy would speak, each with the probable
+/// interruptions.
 fn told(counts: (usize, usize), posted: Option<PlacePosts>, language: Language) -> String {
     let l = language;
     let (spoke, wrong) = counts;
-    let moments = words::with_wrong(spoke, wrong, l);
+    let moments = format::with_wrong(spoke, wrong, l);
     match posted {
-        Some(posts) => moment_texts::posts_of_moments(l, &words::posts(posts, l), &moments),
+        Some(posts) => moment_texts::posts_of_moments(l, &format::posts(posts, l), &moments),
         None => moments,
     }
 }

@@ -1,17 +1,17 @@
-//! Several policies side by side, as the page shows them.
+//! The comparison of several policies on the page.
 
 use jiff::tz::TimeZone;
 
 use crate::report::cautions::cautions;
 use crate::report::comparison::{Measure, MeasureComparison};
 use crate::report::figures::{Difference, DifferenceSide, PolicyFigures, PostedFigures, Report};
+use crate::report::format;
 use crate::report::interruptions::{MIN_POSTS, per_100};
 use crate::report::places_view::{self, PlaceRow};
 use crate::report::policy_sentences;
 use crate::report::sentences;
-use crate::report::setting_words::{SettingRow, rows};
+use crate::report::setting_labels::{SettingRow, rows};
 use crate::report::story_view::{StoryView, folded};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
@@ -22,26 +22,26 @@ pub struct PoliciesView {
     pub names: Vec<String>,
     /// Why nothing is compared.
     pub not_compared: Vec<String>,
-    /// What each policy is, where it is not the default.
+    /// The settings of each policy that differ from the defaults.
     pub settings: Vec<SettingRow>,
-    /// The policies that have the default settings, where others have not.
+    /// The policies with the default settings, if others have different ones.
     pub defaults: Vec<String>,
-    /// That none differs from them.
+    /// Says that all policies have the default settings.
     pub settings_same: &'static str,
     pub rows: Vec<FigureRow>,
-    /// Whether it is known which differences are clear.
+    /// Whether the significance of differences is known.
     pub has_verdicts: bool,
     pub channels: Vec<PlaceRow>,
     pub hours: Vec<PlaceRow>,
     pub gives_up: Vec<String>,
     pub advice: Option<String>,
-    /// Which policies are on offer, if not all.
+    /// Says which policies are offered, unless all are.
     pub offered: Option<String>,
-    /// What each posts without a model.
+    /// Says what each policy posts without a model.
     pub posts: Vec<String>,
     pub by_channel: &'static str,
     pub by_hour: &'static str,
-    /// What policies have without a limit.
+    /// Says which default limits the policies turn off.
     pub cautions: Vec<String>,
     pub differences: String,
     pub sides: Vec<SideView>,
@@ -53,16 +53,16 @@ pub struct SideView {
     pub stories: Vec<StoryView>,
 }
 
-/// A figure, and what each policy has there.
+/// The values of one figure for all policies.
 pub struct FigureRow {
     pub name: String,
     pub values: Vec<String>,
-    /// Whether they differ by more than chance explains. Empty where that is not asked.
+    /// Whether they differ significantly. Empty for figures that are not compared.
     pub verdict: &'static str,
 }
 
 impl PoliciesView {
-    /// `None` if there is one policy only.
+    /// Returns `None` for a single policy.
     pub fn new(report: &Report, zone: &TimeZone, language: Language) -> Option<Self> {
         let l = language;
         let found = report.differences.as_ref()?;
@@ -77,7 +77,7 @@ impl PoliciesView {
                 false => policy_texts::settings_same(l),
             },
             rows: figure_rows(report, l),
-            has_verdicts: PolicyRows { report, language }.has_verdicts(),
+            has_verdicts: FigureRows { report, language }.has_verdicts(),
             channels: places_view::channels(policies, l),
             hours: places_view::hours(policies, l),
             gives_up: policy_sentences::gives_up(report, l),
@@ -96,7 +96,7 @@ impl PoliciesView {
             differences: match found.messages {
                 0 => texts::differences_none(l).to_owned(),
                 count => {
-                    let messages = words::number_of(counted::messages, count, l);
+                    let messages = format::number_of(counted::messages, count, l);
                     texts::differences_rule(l, &messages)
                 }
             },
@@ -105,7 +105,7 @@ impl PoliciesView {
     }
 }
 
-/// Those that change nothing, unless nobody does.
+/// Names the policies with the default settings, if any policy has other ones.
 fn defaults(report: &Report, language: Language) -> Vec<String> {
     let (same, others): (Vec<&PolicyFigures>, Vec<&PolicyFigures>) =
         report.policies.iter().partition(|policy| policy.has_default_settings());
@@ -119,20 +119,20 @@ fn defaults(report: &Report, language: Language) -> Vec<String> {
     }
 }
 
-/// Makes the rows of the figures.
-struct PolicyRows<'a> {
+/// Builds the rows of the table of figures.
+struct FigureRows<'a> {
     report: &'a Report,
     language: Language,
 }
 
-impl PolicyRows<'_> {
+impl FigureRows<'_> {
     fn row(
         &self,
         name: &str,
         measure: Option<Measure>,
         value: impl Fn(&PolicyFigures) -> Option<String>,
     ) -> FigureRow {
-        let unknown = || words::UNKNOWN.to_owned();
+        let unknown = || format::UNKNOWN.to_owned();
         let values = self.report.policies.iter();
         FigureRow {
             name: name.to_owned(),
@@ -141,7 +141,7 @@ impl PolicyRows<'_> {
         }
     }
 
-    /// What of the row above is posted without a model.
+    /// Returns the row with the part of the previous row that is posted without a model.
     fn posted(&self, measure: Measure, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
         let name = moment_texts::row_posted(self.language);
         let value = |one: &PolicyFigures| one.posted_without_model.map(value);
@@ -149,7 +149,7 @@ impl PolicyRows<'_> {
         let of_counts = || {
             let offered = self.report.on_offer().into_iter();
             let values = offered.map(|place| value(self.report.policies.get(place)?));
-            Some(MeasureComparison::of_counts(measure, values.collect::<Option<Vec<usize>>>()?))
+            Some(MeasureComparison::from_counts(measure, values.collect::<Option<Vec<usize>>>()?))
         };
         let compared = comparison.and_then(|one| match measure {
             // As in the row above, it is known which ones each reaches.
@@ -157,7 +157,7 @@ impl PolicyRows<'_> {
             Measure::Spoke | Measure::Wrong | Measure::ItFirst => of_counts(),
         });
         let verdict = compared.map_or("", |compared| self.told(&compared));
-        let row = self.row(name, None, |one| value(one).map(words::count));
+        let row = self.row(name, None, |one| value(one).map(format::count));
         self.report.has_stand_in().then_some(FigureRow { verdict, ..row })
     }
 
@@ -165,7 +165,7 @@ impl PolicyRows<'_> {
         self.report.comparison.iter().any(|one| !one.measures.is_empty())
     }
 
-    /// The difference between the policies on offer.
+    /// Says whether the offered policies differ.
     fn verdict(&self, measure: Measure) -> &'static str {
         let comparison = self.report.comparison.iter().filter(|_| self.has_verdicts());
         let mut measures = comparison.flat_map(|one| &one.measures);
@@ -195,7 +195,7 @@ impl PolicyRows<'_> {
         self.row(name, Some(Measure::ItFirst), |one| {
             let first = one.first_answers.it_first_undisturbed;
             let count = one.posted_without_model.map_or(first, |it| it.it_first_undisturbed);
-            one.spoke.map(|_| words::count(count))
+            one.spoke.map(|_| format::count(count))
         })
     }
 
@@ -204,35 +204,35 @@ impl PolicyRows<'_> {
         let delays: Vec<Option<f64>> = policies.map(|one| Some(one.timing?.own_median)).collect();
         FigureRow {
             name: texts::policy_delay(self.language).to_owned(),
-            values: words::rough_durations(&delays, self.language),
+            values: format::rough_durations(&delays, self.language),
             verdict: "",
         }
     }
 
-    /// A month with the first model whose cost is known.
+    /// Returns the monthly cost with the first model whose cost is known.
     fn cost(&self) -> Option<FigureRow> {
         let (report, l) = (self.report, self.language);
         let (model, _) = report.policies.first().and_then(PolicyFigures::known_cost)?;
         Some(self.row(&texts::policy_cost(l, model), None, |one| {
             let same = one.costs.iter().find(|cost| cost.model == model)?;
-            same.per_month.map(|month| words::money(month, &report.currency, l))
+            same.per_month.map(|month| format::money(month, &report.currency, l))
         }))
     }
 }
 
 fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     let l = language;
-    let rows = PolicyRows { report, language };
+    let rows = FigureRows { report, language };
     let done = sentences::at_open_question(report.source, l);
     let spoke = sentences::spoken_label(report.source, l);
-    let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(words::count));
+    let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(format::count));
     let rate =
-        rows.row(texts::policy_rate(l), None, |one| one.per_day.map(|rate| words::rate(rate, l)));
+        rows.row(texts::policy_rate(l), None, |one| one.per_day.map(|rate| format::rate(rate, l)));
     let wrong = rows.row(texts::policy_wrong(l), Some(Measure::Wrong), |one| {
         let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-        let count = words::count(wrong);
+        let count = format::count(wrong);
         Some(match per_100(wrong, spoke) {
-            Some(rate) => texts::with_share(l, &count, &words::percent(rate / 100.0)),
+            Some(rate) => texts::with_share(l, &count, &format::percent(rate / 100.0)),
             None => count,
         })
     });
@@ -244,11 +244,11 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     };
     let picked_up = rows.row(&picked_up, Some(Measure::PickedUp), |one| {
         let found = one.unanswered?;
-        let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
+        let (part, whole) = (format::count(found.picked_up), format::count(found.questions));
         Some(texts::of_total(l, &part, &whole))
     });
     let calls = rows.row(texts::policy_calls(l), None, |one| {
-        one.calls.judge_calls_per_day.map(words::one_decimal)
+        one.calls.judge_calls_per_day.map(format::one_decimal)
     });
     [
         Some(spoke),
@@ -278,7 +278,7 @@ fn side_view(
     let l = language;
     let names = side.policies.iter().filter_map(|place| report.policies.get(*place));
     let names: Vec<&str> = names.map(|policy| &*policy.name).collect();
-    let messages = words::number_of(counted::messages, side.messages, l);
+    let messages = format::number_of(counted::messages, side.messages, l);
     let names = policy_sentences::all_of(&names, l);
     let shown = report.differences.iter().flat_map(|found| &found.shown);
     let shown = shown.filter(|one| one.taken_up_by == side.policies);

@@ -1,10 +1,10 @@
-//! What policies differ in, in sentences: which is ahead in what, what one gives up with each, and which to take. The page
-//! and the terminal show the same ones.
+//! Sentences that compare policies: which is ahead by which measure, what each one costs the reader, and which to take.
+//! The page and the terminal show the same sentences.
 
 use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
 use crate::report::figures::{PolicyFigures, Report};
+use crate::report::format;
 use crate::report::sentences;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
@@ -12,24 +12,24 @@ use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as texts;
 use aizuchi_core::texts::report as report_texts;
 
-/// A delay or a cost that is larger by more than a quarter is something to give up. Both follow from the calls of this history and are no
-/// sample of cases, so the rule of chance does not fit them.
+/// A delay or a cost counts as a disadvantage if it is larger by more than a quarter. Both are computed from the calls
+/// of the history and are not samples of independent cases, so a significance test does not apply.
 const NOTABLE_FACTOR: f64 = 1.25;
 
-/// Why nothing is compared, for each policy whose judge did not always answer.
+/// Says why nothing is compared, for each policy whose judge left out answers.
 pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     if report.comparison.is_none() {
         return Vec::new();
     }
     let unknown = report.policies.iter().filter(|policy| policy.unknown_verdicts > 0);
     let sentence = |policy: &PolicyFigures| {
-        let times = words::times(policy.unknown_verdicts, language);
+        let times = format::times(policy.unknown_verdicts, language);
         texts::not_compared(language, &policy.name, &times)
     };
     unknown.map(sentence).collect()
 }
 
-/// Which policy on offer is ahead in what, or that there is no clear difference.
+/// Says which offered policy is ahead by which measure, or that no difference is significant.
 pub fn findings(report: &Report, language: Language) -> Vec<String> {
     let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);
     measures.map(|measure| finding(report, measure, language)).collect()
@@ -40,7 +40,8 @@ fn finding(report: &Report, compared: &MeasureComparison, language: Language) ->
     let offered = report.on_offer();
     let offered = offered.iter().filter_map(|place| report.policies.get(*place));
     let pairs = offered.zip(&compared.values);
-    let values = pairs.map(|(one, value)| texts::policy_value(l, &one.name, &words::count(*value)));
+    let values =
+        pairs.map(|(one, value)| texts::policy_value(l, &one.name, &format::count(*value)));
     let values = values.collect::<Vec<_>>().join(list_separator(l));
     let ahead = all_of(&names(report, &compared.ahead), l);
     let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
@@ -76,7 +77,7 @@ fn names<'a>(report: &'a Report, places: &[usize]) -> Vec<&'a str> {
     policies.map(|policy| &*policy.name).collect()
 }
 
-/// Joins two names, or some with the last one.
+/// Joins two names, or several names and the last one.
 type Joining = fn(Language, &str, &str) -> String;
 
 fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining) -> String {
@@ -90,17 +91,17 @@ fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining)
     }
 }
 
-/// All of these policies, as the subject of a sentence.
+/// Formats names as "all of these".
 pub fn all_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::all_of_two, texts::all_of_many)
 }
 
-/// Any one of these policies, to be taken.
+/// Formats names as "any one of these".
 fn one_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::one_of_two, texts::one_of_many)
 }
 
-/// What a reader gives up with each policy on offer.
+/// Says what the disadvantages of each offered policy are.
 pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     let Some(comparison) = known(report) else { return Vec::new() };
     let sentence = |place: &usize| {
@@ -111,7 +112,7 @@ pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     comparison.offered.iter().filter_map(sentence).collect()
 }
 
-/// What a reader gives up with this policy, if it is anything.
+/// Says what the disadvantages of a policy are, if it has any.
 fn given_up_with(
     report: &Report,
     comparison: &Comparison,
@@ -120,29 +121,29 @@ fn given_up_with(
 ) -> Option<String> {
     let name = &report.policies.get(policy)?.name;
     let place = comparison.offered.iter().position(|one| *one == policy)?;
-    let offered = Offered { report, comparison, policy, place, language };
+    let offered = OfferedPolicy { report, comparison, policy, place, language };
     let parts = offered.parts_given_up();
     let told = parts.join(texts::part_separator(language));
     (!parts.is_empty()).then(|| texts::gives_up(language, name, &told))
 }
 
-/// The comparison, if anything is known of how the policies speak.
+/// Returns the comparison, unless nothing is known about the posts of the policies.
 fn known(report: &Report) -> Option<&Comparison> {
     report.comparison.as_ref().filter(|comparison| comparison.advice.is_some())
 }
 
-/// A policy on offer beside the others on offer.
-struct Offered<'a> {
+/// An offered policy, to be compared with the other offered policies.
+struct OfferedPolicy<'a> {
     report: &'a Report,
     comparison: &'a Comparison,
-    /// Its place among all policies.
+    /// Its index among all policies.
     policy: usize,
-    /// Its place among those on offer.
+    /// Its index among the offered policies.
     place: usize,
     language: Language,
 }
 
-impl Offered<'_> {
+impl OfferedPolicy<'_> {
     fn policies(&self) -> impl Iterator<Item = &PolicyFigures> {
         self.comparison.offered.iter().filter_map(move |place| self.report.policies.get(*place))
     }
@@ -151,7 +152,7 @@ impl Offered<'_> {
         let (l, place) = (self.language, self.place);
         let behind = self.comparison.measures.iter().filter_map(|measure| {
             let own = measure.values.get(place).filter(|_| !measure.is_ahead(self.policy))?;
-            let (own, best) = (words::count(*own), words::count(measure.best()?));
+            let (own, best) = (format::count(*own), format::count(measure.best()?));
             match measure.measure {
                 // To speak more is no loss by itself.
                 Measure::Spoke => None,
@@ -165,7 +166,7 @@ impl Offered<'_> {
         });
         let delays = self.policies().map(|one| one.timing.map(|timing| timing.own_median));
         let delay = notably_more(&delays.collect::<Vec<_>>(), place).map(|(own, best)| {
-            let told = words::rough_durations(&[Some(own), Some(best)], l);
+            let told = format::rough_durations(&[Some(own), Some(best)], l);
             texts::part_delay(l, &told[0], &told[1])
         });
         behind.chain(delay).chain(self.cost_given_up()).collect()
@@ -175,18 +176,18 @@ impl Offered<'_> {
     fn cost_given_up(&self) -> Option<String> {
         let (l, place) = (self.language, self.place);
         let (own, best) = notably_more(&self.month_costs(), place)?;
-        let money = |amount: f64| words::money(amount, &self.report.currency, l);
+        let money = |amount: f64| format::money(amount, &self.report.currency, l);
         let calls = self.policies().map(|one| one.calls.judge_calls_per_day);
         Some(match notably_more(&calls.collect::<Vec<_>>(), place) {
             Some((calls, fewer)) => {
-                let [calls, fewer] = [calls, fewer].map(words::one_decimal);
+                let [calls, fewer] = [calls, fewer].map(format::one_decimal);
                 texts::part_cost_of_calls(l, &money(own), &money(best), &calls, &fewer)
             }
             None => texts::part_cost(l, &money(own), &money(best)),
         })
     }
 
-    /// What a month costs with each policy, with the first model whose cost is known.
+    /// Returns the monthly cost of each policy with the first model whose cost is known.
     fn month_costs(&self) -> Vec<Option<f64>> {
         let model = self.report.policies.first().and_then(PolicyFigures::known_cost);
         let of_model = |policy: &PolicyFigures| {
@@ -197,30 +198,30 @@ impl Offered<'_> {
     }
 }
 
-/// A policy's value and the smallest, if it is notably more than that.
+/// Returns a policy's value and the smallest one, if the former is notably larger.
 fn notably_more(values: &[Option<f64>], place: usize) -> Option<(f64, f64)> {
     let own = values.get(place).copied().flatten()?;
     let best = values.iter().flatten().copied().min_by(f64::total_cmp)?;
     (own > best * NOTABLE_FACTOR).then_some((own, best))
 }
 
-/// Which policies are on offer, where others stand on the page for comparison.
+/// Says which policies are offered, if the page also shows others for comparison.
 pub fn offered(report: &Report, language: Language) -> Option<String> {
     let offered = report.on_offer();
     let is_part = offered.len() < report.policies.len();
     is_part.then(|| texts::offered(language, &all_of(&names(report, &offered), language)))
 }
 
-/// What each policy on offer posts without a model, where the built-in mind stands in for one.
+/// Says what each offered policy posts without a model, in a replay where the built-in mind replaces it.
 pub fn posts(report: &Report, language: Language) -> Vec<String> {
     let l = language;
     let sentence = |place: usize| {
         let policy = report.policies.get(place)?;
         let posted = policy.posted_without_model?;
-        let posts = words::number_of(counted::posts, posted.spoke, l);
+        let posts = format::number_of(counted::posts, posted.spoke, l);
         let month = sentences::per_month(posted, l);
-        let [reached, early] = [posted.picked_up, posted.it_first_undisturbed].map(words::count);
-        let wrong = words::part(posted.wrong, posted.spoke, l);
+        let [reached, early] = [posted.picked_up, posted.it_first_undisturbed].map(format::count);
+        let wrong = format::part(posted.wrong, posted.spoke, l);
         Some(moment_texts::policy_posts(l, &policy.name, &posts, &month, &wrong, &reached, &early))
     };
     let told: Vec<String> = report.on_offer().into_iter().filter_map(sentence).collect();
@@ -230,7 +231,7 @@ pub fn posts(report: &Report, language: Language) -> Vec<String> {
     [moment_texts::advice_of_moments(l).to_owned()].into_iter().chain(told).collect()
 }
 
-/// Which policy to take, as far as the history can tell.
+/// Recommends a policy, as far as the history allows it.
 pub fn advice(report: &Report, language: Language) -> Option<String> {
     let l = language;
     let comparison = known(report)?;
@@ -307,7 +308,7 @@ mod tests {
     /// A report on policies with these counts.
     fn report(policies: &[(&str, f64)], counts: &[(Measure, &[usize])]) -> Report {
         let of_measure = |(measure, values): &(Measure, &[usize])| {
-            MeasureComparison::of_counts(*measure, values.to_vec())
+            MeasureComparison::from_counts(*measure, values.to_vec())
         };
         let measures: Vec<MeasureComparison> = counts.iter().map(of_measure).collect();
         let advice = advise(&measures);
@@ -423,7 +424,7 @@ mod tests {
         }
     }
 
-    /// With the third policy in the comparison the difference between the other two would have to be larger.
+    /// With the third policy, the significance test of the other two is stricter (Bonferroni).
     #[test]
     fn only_what_is_on_offer_is_compared() {
         let wrong = (Measure::Wrong, &[6, 0][..]);

@@ -1,21 +1,21 @@
-//! Everything that a policy posts unasked, one by one, for a team that reads it before the policy is switched on.
+//! The list of all unasked posts of a policy, for a team that reads it before it enables the policy.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::report::story::StoryMessage;
 
-/// More posts than these are only counted.
+/// The maximum number of posts in a list. Further posts are only counted.
 pub const MAX_LISTED: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PostList {
-    /// The first ones, by time.
+    /// The first posts, by time.
     pub listed: Vec<ListedPost>,
-    /// How many there are besides: later ones, and those whose message is not known.
+    /// How many posts are not listed: later ones, and those about unknown messages.
     pub more: usize,
-    /// How many quote a message that another one in the channel quoted within the day before, the posts that are not listed
-    /// included. `None` if what is quoted is not known.
+    /// How many posts, listed or not, quote a message that an earlier post in the channel quoted within the day before.
+    /// `None` if the quotes are unknown.
     pub same_quotes: Option<usize>,
 }
 
@@ -25,20 +25,20 @@ pub struct ListedPost {
     pub channel: String,
     /// The message that it is about.
     pub asked: StoryMessage,
-    /// What it said or would have said, if that is known.
+    /// The text that it posted or would have posted, if known.
     pub said: Option<String>,
     /// Whether it would probably have interrupted.
     pub is_wrong: bool,
-    /// Whether it quotes what was quoted in the channel within the day before.
+    /// Whether it repeats a quote of an earlier post in the channel within the day before.
     pub is_same_quote: bool,
-    /// Whether it is the first post about a question that no other person followed up, and comes within an hour of it.
+    /// Whether it is the first post about a question that no other person followed up, and came within an hour of it.
     pub is_left_open: bool,
     /// The next messages after it, within an hour.
     pub after: Vec<StoryMessage>,
 }
 
 impl PostList {
-    /// Adds the posts of another channel. Those that are too many are dropped, so that a list takes no more room than this.
+    /// Adds the posts of another channel, and drops those beyond [`MAX_LISTED`], which bounds the memory of a list.
     pub fn merge(&mut self, other: Self) {
         self.more += other.more;
         self.same_quotes = match (self.same_quotes, other.same_quotes) {

@@ -1,4 +1,4 @@
-//! The posts as the page shows them: a few open, and all of them folded. A team reads them before it switches a policy on.
+//! The posts on the page: some unfolded, and all of them folded. A team reads them before it enables a policy.
 
 use jiff::tz::TimeZone;
 
@@ -6,11 +6,11 @@ use crate::report::beside_view::{BesideView, besides};
 use crate::report::code::TextPart;
 use crate::report::delays::LATE;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::markup::chat_parts;
 use crate::report::posts::{ListedPost, PostList};
 use crate::report::story::MAX_TEXT_CHARS;
 use crate::report::story_view::{Badge, StoryMessageView};
-use crate::report::words;
 use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
@@ -18,28 +18,28 @@ use aizuchi_core::texts::moments as texts;
 use aizuchi_core::texts::report as report_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// How many posts stand open.
+/// How many posts are unfolded.
 const SAMPLE: usize = 5;
-/// How many of those at messages that nobody else followed up stand open besides.
+/// How many posts about messages that nobody else followed up are unfolded in addition.
 const LEFT_OPEN: usize = 10;
 
 pub struct PostsView {
     pub title: &'static str,
     /// What the posts are, and that the page cannot say whether they help. `None` if none is listed.
     pub quality: Option<&'static str>,
-    /// What the tags of the posts mean, and that long texts and quotes are cut.
+    /// What the labels of the posts mean, and that long texts and quotes are cut.
     pub rules: Vec<String>,
-    /// Some posts of the first list, picked without a look at what they say.
+    /// Some posts of the first list, picked without regard to their texts.
     pub sample: Option<PostSample>,
     pub left_open_title: &'static str,
-    /// The posts of the first list at messages that nobody else followed up, if there are any.
+    /// The posts of the first list about messages that nobody else followed up, if there are any.
     pub left_open: Option<PostSample>,
     pub lists: Vec<PostListView>,
-    /// Answers to calls, and reactions.
+    /// Answers to mentions, and reactions.
     pub beside: Vec<BesideView>,
 }
 
-/// Posts that stand open.
+/// Posts that are unfolded.
 pub struct PostSample {
     /// How many there are, and how they were picked.
     pub rules: Vec<String>,
@@ -65,8 +65,8 @@ pub struct PostView {
 }
 
 impl PostsView {
-    /// Lists the posts of the policies on offer and of the first policy, with the calls and reactions of the first one.
-    /// Returns `None` if there is nothing to list.
+    /// Lists the posts of the offered policies and of the first policy, with the answers to mentions and the reactions
+    /// of the first one. Returns `None` if there is nothing to list.
     pub fn new(report: &Report, zone: &TimeZone, language: Language) -> Option<Self> {
         let l = language;
         let offered = report.on_offer();
@@ -90,10 +90,10 @@ impl PostsView {
                 (texts::posts(l), Some(texts::quality(l)))
             }
         };
-        let longest = words::count(MAX_TEXT_CHARS);
+        let longest = format::count(MAX_TEXT_CHARS);
         let cut = match report.source {
             ReportSource::Builtin => {
-                post_texts::quotes_cut(l, &words::count(MAX_QUOTE_CHARS), &longest)
+                post_texts::quotes_cut(l, &format::count(MAX_QUOTE_CHARS), &longest)
             }
             ReportSource::AlwaysSilent
             | ReportSource::AlwaysSpeak
@@ -128,7 +128,7 @@ fn sample(
 ) -> Option<PostSample> {
     let listed = &posts.listed;
     let picked = evenly(listed.len(), SAMPLE);
-    let shown = words::count(picked.len());
+    let shown = format::count(picked.len());
     let posts = listed_posts(posts, language);
     (!picked.is_empty()).then(|| PostSample {
         rules: vec![post_texts::sample_rule(language, &shown, &posts)],
@@ -139,8 +139,8 @@ fn sample(
     })
 }
 
-/// Returns some posts at messages that nobody else followed up, besides those of the sample. `None` if there are no such
-/// posts.
+/// Returns some posts about messages that nobody else followed up, besides those of the sample. `None` if there are
+/// none.
 fn left_open(
     posts: &PostList,
     report: &Report,
@@ -156,10 +156,10 @@ fn left_open(
     let picked = evenly(others.len(), LEFT_OPEN);
     let posts = listed_posts(posts, l);
     let shown =
-        (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &words::count(picked.len())));
+        (!picked.is_empty()).then(|| post_texts::left_open_shown(l, &format::count(picked.len())));
     let rule = match is_annotated(report) {
-        true => post_texts::left_open_rule_annotated(l, &words::count(count), &posts),
-        false => post_texts::left_open_rule(l, &words::count(count), &posts),
+        true => post_texts::left_open_rule_annotated(l, &format::count(count), &posts),
+        false => post_texts::left_open_rule(l, &format::count(count), &posts),
     };
     (count > 0).then(|| PostSample {
         rules: [rule].into_iter().chain(shown).collect(),
@@ -170,23 +170,24 @@ fn left_open(
     })
 }
 
-/// Whether the history says what answers what, so that a question counts as open however many people wrote after it.
+/// Whether the recording says which message answers which. If so, a question counts as open even if people wrote after
+/// it.
 fn is_annotated(report: &Report) -> bool {
     let unanswered = report.policies.first().and_then(|policy| policy.unanswered);
     unanswered.is_some_and(|found| found.is_annotated)
 }
 
-/// Formats how many posts are listed, and that there are more of them.
+/// Formats the number of listed posts, and whether there are more of them.
 fn listed_posts(posts: &PostList, language: Language) -> String {
-    let listed = words::number_of(counted::posts, posts.listed.len(), language);
+    let listed = format::number_of(counted::posts, posts.listed.len(), language);
     match posts.more {
         0 => listed,
         _ => post_texts::first_posts(language, &listed),
     }
 }
 
-/// Returns places that are evenly spread over so many: of each of `parts` equal parts the one in the middle. All of them if
-/// there are no more.
+/// Returns indexes that are evenly spread over `0..all`: the middle of each of `parts` equal parts. If `all` is at most
+/// `parts`, these are all indexes.
 fn evenly(all: usize, parts: usize) -> Vec<usize> {
     let parts = parts.min(all);
     (0..parts).map(|part| (2 * part + 1) * all / (2 * parts)).collect()
@@ -201,16 +202,16 @@ impl PostListView {
         language: Language,
     ) -> Self {
         let (l, name) = (language, &*policy.name);
-        let number = |count: usize| words::number_of(counted::posts, count, l);
+        let number = |count: usize| format::number_of(counted::posts, count, l);
         let (listed, all) = (posts.listed.len(), posts.listed.len() + posts.more);
-        let first = words::count(listed);
+        let first = format::count(listed);
         let mut sorted: Vec<&ListedPost> = posts.listed.iter().collect();
         sorted.sort_by_key(|post| !post.is_wrong);
         Self {
             same_quotes: posts
                 .same_quotes
                 .filter(|count| *count > 0)
-                .map(|count| post_texts::same_quote(l, &words::count(count))),
+                .map(|count| post_texts::same_quote(l, &format::count(count))),
             summary: match (report.policies.len() > 1, posts.more > 0) {
                 (false, false) => texts::list_of_posts(l, &number(all)),
                 (false, true) => texts::list_of_first(l, &first, &number(all)),
@@ -231,8 +232,8 @@ impl PostView {
             false => post_texts::badge_left_open(language),
         };
         Self {
-            channel: words::channel(&post.channel),
-            when: words::date_and_time(post.at, zone, language),
+            channel: format::channel(&post.channel),
+            when: format::date_and_time(post.at, zone, language),
             asked: message(&post.asked),
             said: post.said.as_deref().map(chat_parts),
             badges: badges(post, left_open, language),
@@ -241,8 +242,8 @@ impl PostView {
     }
 }
 
-/// Returns the tags of a post: whether it would interrupt, goes to a question that was left open, comes late, or repeats a
-/// quote. `left_open` is the text for a question that was left open.
+/// Returns the labels of a post: whether it would interrupt, answers a question that was left open, comes late, or
+/// repeats a quote. `left_open` is the text for a question that was left open.
 fn badges(post: &ListedPost, left_open: &'static str, language: Language) -> Vec<Badge> {
     let l = language;
     let warning = |text| Badge { class: "interrupts", text };

@@ -1,5 +1,5 @@
-//! Settings with which it would post less, with the number of posts that they leave, and the channel to begin with. A setting
-//! that changes next to nothing is not offered.
+//! Settings with which the persona would post less, with the number of remaining posts, and the channel to start in. A
+//! setting with almost no effect is not proposed.
 
 use std::collections::HashMap;
 
@@ -11,26 +11,26 @@ use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use crate::report::significance::is_larger_share;
 use aizuchi_core::rules::Mode;
 
-/// The cooldowns that are tried, in seconds.
+/// The cooldowns to try, in seconds.
 const COOLDOWNS: [i64; 3] = [15 * 60, 60 * 60, 4 * 60 * 60];
 
-/// A cooldown that makes a difference.
+/// A cooldown that reduces the number of posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cooldown {
     pub seconds: i64,
-    /// How many of the listed posts are left.
+    /// The number of listed posts that remain.
     pub left: usize,
     /// How many posts are listed.
     pub listed: usize,
 }
 
-/// Returns how often it posts unasked; where the built-in rules stand in for a model, what they post without one. `None` if
-/// that is not known.
+/// Returns the number of unasked posts; in a replay where the built-in rules replace the model, of posts without a
+/// model. `None` if it is unknown.
 pub fn posts(policy: &PolicyFigures) -> Option<usize> {
     policy.posted_without_model.map(|posted| posted.spoke).or(policy.spoke)
 }
 
-/// Returns how often it posts unasked in a channel, counted like [`posts`].
+/// Returns the number of unasked posts in a channel, counted like [`posts`].
 pub fn posts_in(channel: &ChannelFigures) -> usize {
     channel.posted_without_model.map_or(channel.spoke, |posted| posted.spoke)
 }
@@ -40,8 +40,7 @@ pub fn wrong_in(channel: &ChannelFigures) -> usize {
     channel.posted_without_model.map_or(channel.wrong, |posted| posted.wrong)
 }
 
-/// Returns the shortest cooldown that takes away at least a fifth of the listed posts. Unknown settings count as the
-/// defaults.
+/// Returns the shortest cooldown that removes at least a fifth of the listed posts. Unknown settings count as defaults.
 pub fn cooldown(policy: &PolicyFigures) -> Option<Cooldown> {
     let own = own_cooldown(policy.settings.as_deref())?;
     let posts = policy.posts.as_ref()?;
@@ -74,8 +73,8 @@ pub fn with_cooldown(settings: &[PolicySetting], seconds: i64) -> Vec<PolicySett
     settings.iter().map(changed).collect()
 }
 
-/// Counts the posts that are left with a cooldown, given the channel and time of each, by time. Like the gate it counts
-/// threads as part of their channel.
+/// Counts the posts that remain with a cooldown, given the channel and time of each, by time. As in the gate, threads
+/// belong to their channel.
 fn left<'a>(posts: impl Iterator<Item = (&'a str, Timestamp)>, seconds: i64) -> usize {
     let cooldown = SignedDuration::from_secs(seconds);
     let mut last: HashMap<&str, Timestamp> = HashMap::new();
@@ -90,26 +89,25 @@ fn left<'a>(posts: impl Iterator<Item = (&'a str, Timestamp)>, seconds: i64) -> 
     left
 }
 
-/// The channel to begin with.
+/// The channel to start in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FirstChannel<'a> {
     pub channel: &'a ChannelFigures,
     pub reason: FirstReason,
 }
 
-/// Why it is this channel.
+/// Why this channel was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstReason {
-    /// A smaller share of its posts would probably interrupt than elsewhere, beyond chance.
+    /// Its rate of interruptions is lower than elsewhere, beyond chance.
     FewestInterruptions,
-    /// Shares do not tell the channels apart, so it stands for any of them. It is the one with the most posts, apart from the
-    /// one with clearly the most interruptions.
+    /// No channel has a significantly lower rate. It is the channel with the most posts, except for the one with
+    /// significantly the most interruptions.
     Example,
 }
 
-/// The channel to begin with, if it posts in several: the one with the smallest share of interruptions, if chance does not
-/// explain that; otherwise the one with the most posts. Never the one with clearly the most interruptions, in which it is
-/// better off quieter.
+/// Returns the channel to start in, if there are posts in several: the one with the lowest rate of interruptions, if
+/// that is significant, otherwise the one with the most posts. Never the one with significantly the most interruptions.
 pub fn first_channel(policy: &PolicyFigures) -> Option<FirstChannel<'_>> {
     let worst = policy.worst_channel().map(|one| &*one.name);
     let first = channel_besides(worst, &policy.by_channel)?;
@@ -128,8 +126,8 @@ fn channel_besides<'a>(
     (posts_in(channel) > 0).then_some(FirstChannel { channel, reason: FirstReason::Example })
 }
 
-/// The channel with the smallest share of interruptions; of several, the one with the most posts. `None` if fewer than two
-/// channels have enough posts for a share, or if chance may explain that the share is larger in the others.
+/// Returns the channel with the lowest rate of interruptions; of several, the one with the most posts. `None` if fewer
+/// than two channels have enough posts for a rate, or if the rate of the others is not significantly higher.
 fn calmest_channel(channels: &[ChannelFigures]) -> Option<&ChannelFigures> {
     let share = |one: &ChannelFigures| wrong_in(one) as f64 / posts_in(one) as f64;
     let is_enough = |one: &&ChannelFigures| posts_in(one) >= MIN_POSTS;
@@ -224,7 +222,7 @@ mod tests {
         let fewest = expected("a", FirstReason::FewestInterruptions);
         assert_eq!(first(None, &channels), fewest);
         assert_eq!(first(Some("b"), &channels), fewest);
-        // It posts so much there that it interrupts most often, although seldom for so many posts.
+        // It posts so much there that it interrupts most often, although a small share of its posts does.
         assert_eq!(first(Some("a"), &channels), expected("c", FirstReason::Example));
         let alike = [channel("a", 40, 4), channel("b", 5, 0), channel("c", 0, 0)];
         assert_eq!(first(None, &alike), expected("a", FirstReason::Example));

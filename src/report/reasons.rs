@@ -1,9 +1,10 @@
-//! Why it did what it did. What the built-in rules say of people is what they took them for, and the report says no more.
+//! The reasons for decisions. What the built-in rules say about people is an assumption, and the report presents it as
+//! one.
 
 use crate::replay::moments::Reason;
 use crate::report::channel::silence::says_asked;
+use crate::report::format;
 use crate::report::story::{Mistake, Story};
-use crate::report::words;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;
@@ -28,7 +29,7 @@ const SEEN: [(Sentence, Sentence); 6] = [
 const LANGUAGES: [Language; 2] = [Language::En, Language::Ja];
 
 /// The reason of a story, and how many messages stand between what it is about and the moment.
-pub fn of_story(story: &Story, language: Language) -> Option<String> {
+pub fn story_reason(story: &Story, language: Language) -> Option<String> {
     let l = language;
     let found = story.reason.as_ref()?;
     let about = story.before.iter().find(|message| message.is_about);
@@ -39,7 +40,7 @@ pub fn of_story(story: &Story, language: Language) -> Option<String> {
     Some(match story.between() {
         0 => told,
         count => {
-            let messages = words::number_of(counted::messages, count, l);
+            let messages = format::number_of(counted::messages, count, l);
             texts::with_between(l, &told, &messages)
         }
     })

@@ -1,32 +1,32 @@
-//! The command that made a report, to be given again with something more. A reader pastes it into a shell.
+//! The command that made a report, from which further commands are built for the reader to paste into a shell.
 
 use std::path::Path;
 
-/// A word of a command line.
+/// An argument of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// An option, or a value that says nothing about where files lie.
+    /// An option, or a value that contains no path.
     Plain(String),
-    /// A file. A page that may be handed on shows what stands for it.
+    /// A path. A page without private data shows a placeholder instead.
     File { path: Option<String>, stands_for_it: &'static str },
 }
 
-/// What of a `replay` another command needs again, too. Each part may be empty.
+/// The arguments of a `replay` command that further commands need, too. Each list may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayCommand {
-    /// What stands before the verb: which config.
+    /// The options before the subcommand: which config.
     pub config: Vec<Argument>,
-    /// Which messages.
+    /// The options that select messages.
     pub history: Vec<Argument>,
-    /// Which settings, besides those of the config.
+    /// The options that change settings, besides those of the config.
     pub policies: Vec<Argument>,
-    /// How it is replayed and shown.
+    /// The options that say how to replay and what to show.
     pub others: Vec<Argument>,
 }
 
-/// What stands for the history where its place is not told.
+/// The placeholder for the path of the history.
 pub const INPUT: &str = "INPUT";
-/// What stands for a file of settings.
+/// The placeholder for the path of a file with settings.
 pub const POLICY: &str = "POLICY.yaml";
 
 impl Argument {
@@ -34,7 +34,7 @@ impl Argument {
         Argument::Plain(word.into())
     }
 
-    /// A path that cannot be written down for a shell is not told.
+    /// Creates an argument from a path. A path that a shell cannot take is replaced with the placeholder.
     pub fn file(path: &Path, stands_for_it: &'static str) -> Self {
         let path = path.to_str().filter(|path| !path.chars().any(char::is_control));
         let path = path.map(|path| match path.starts_with('-') {
@@ -45,7 +45,7 @@ impl Argument {
         Argument::File { path, stands_for_it }
     }
 
-    /// What is not told even to its owner: an address may hold a password.
+    /// Creates an argument that is never shown, because a URL may contain a password.
     pub fn secret(stands_for_it: &'static str) -> Self {
         Argument::File { path: None, stands_for_it }
     }
@@ -70,12 +70,12 @@ impl Argument {
 }
 
 impl ReplayCommand {
-    /// Of a replay of which nothing else is known.
+    /// Creates the command of a replay about which nothing is known.
     pub fn unknown() -> Self {
         Self { history: vec![Argument::secret(INPUT)], ..Self::default() }
     }
 
-    /// The same without a word about where files lie.
+    /// Returns the command with placeholders for all paths.
     pub fn anonymous(self) -> Self {
         let anonymous = |words: Vec<Argument>| words.into_iter().map(Argument::anonymous).collect();
         Self {
@@ -86,14 +86,14 @@ impl ReplayCommand {
         }
     }
 
-    /// The same replay with these words besides.
+    /// Returns the command with these arguments added.
     pub fn replay_with(&self, more: &[&str]) -> String {
         let words = [&self.history, &self.policies, &self.others].into_iter().flatten();
         self.command("replay", words, more)
     }
 
-    /// A replay of the same history with these settings. `None` where the config says where the history is: it cannot stand
-    /// beside other settings.
+    /// Returns the command that replays the same history with these settings. `None` if the config says where the
+    /// history is, since it excludes other settings.
     pub fn replay_policies(&self, files: &[&str], more: &[&str]) -> Option<String> {
         let needs_config = !self.config.is_empty() && self.is_of_database();
         let policies = files.iter().flat_map(|file| ["--policy", *file]);
@@ -103,24 +103,24 @@ impl ReplayCommand {
         (!needs_config).then(|| without_config.command("replay", words, &more))
     }
 
-    /// Looks for settings on the same history, and begins with the only policy.
+    /// Returns the command that searches for settings on the same history, starting from the only policy.
     pub fn tune(&self) -> String {
         let is_only = self.policies.len() <= 2;
         let policies = self.policies.iter().filter(|_| is_only);
         self.command("tune", self.history.iter().chain(policies), &[])
     }
 
-    /// Whether it is limited to messages from some time on.
+    /// Whether the command takes only messages from a time on.
     pub fn has_begin(&self) -> bool {
         self.history.contains(&Argument::plain("--from"))
     }
 
-    /// Whether it names a config, which is then its policy.
+    /// Whether the command names a config, which is then its policy.
     pub fn has_config(&self) -> bool {
         !self.config.is_empty()
     }
 
-    /// Whether a reader has to put something in.
+    /// Whether the command contains a placeholder that the reader has to replace.
     pub fn has_placeholders(&self) -> bool {
         let parts = [&self.config, &self.history, &self.policies, &self.others];
         parts.into_iter().flatten().any(Argument::is_placeholder)
@@ -144,7 +144,7 @@ impl ReplayCommand {
     }
 }
 
-/// A word as a POSIX shell reads it.
+/// Quotes an argument for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);

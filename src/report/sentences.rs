@@ -1,4 +1,4 @@
-//! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
+//! Sentences with the figures of a report. The page and the terminal show the same sentences.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
+use crate::report::format;
 use crate::report::reasons;
 use crate::report::story::{Note, Story};
 use crate::report::story_selection::Example;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;
 use aizuchi_core::texts::counted;
@@ -20,43 +20,43 @@ use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// That the figures may be too low, if they may.
+/// Says that the figures may be too low, if some verdicts are unknown.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
     let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
     is_partial.then(|| {
-        texts::verdicts_unknown(language, &words::times(policy.unknown_verdicts, language))
+        texts::verdicts_unknown(language, &format::times(policy.unknown_verdicts, language))
     })
 }
 
-/// How often it would speak, behind the number. Empty if it is not known, or never.
+/// Formats how often the persona would speak, to follow the number. Empty if that is unknown or never.
 pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
     let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
-    let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
+    let rate = rate.map(|per_day| texts::rate_clause(language, &format::rate(per_day, language)));
     rate.unwrap_or_default()
 }
 
-/// How many posts that makes a month, behind their number. Empty if it is not known, or if there are none.
+/// Formats how many posts these are per month, to follow their number. Empty if that is unknown or none.
 pub fn per_month(posted: PostedFigures, language: Language) -> String {
     match posted.per_month {
         Some(month) if month >= 0.5 => {
-            moment_texts::month_clause(language, &words::count(month.round() as usize))
+            moment_texts::month_clause(language, &format::count(month.round() as usize))
         }
         Some(month) if month > 0.0 => moment_texts::rare_clause(language).to_owned(),
         Some(_) | None => String::new(),
     }
 }
 
-/// What the moments are, where the built-in mind stands in for a model.
+/// Says what a moment is, in a replay where the built-in mind replaces the model.
 pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let spoke = policy.spoke.filter(|spoke| report.has_stand_in() && *spoke > 0)?;
-    let moments = words::number_of(counted::moments, spoke, language);
+    let moments = format::number_of(counted::moments, spoke, language);
     Some(match policy.only_asked_again {
         None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
-        Some(empty) => moment_texts::stand_in(language, &words::count(empty), &moments),
+        Some(empty) => moment_texts::stand_in(language, &format::count(empty), &moments),
     })
 }
 
-/// Which of several policies the figures are of.
+/// Says which of several policies the figures belong to.
 pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let others: Vec<&str> = report.policies.iter().skip(1).map(|one| &*one.name).collect();
     let others = others.join(list_separator(language));
@@ -67,8 +67,8 @@ pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language)
     })
 }
 
-/// Where its posts stand: in the channel itself, or in threads. Where the built-in mind stands in for a model, these are what is
-/// posted without one.
+/// Says whether the posts are at the top level or in threads. In a replay where the built-in mind replaces the model,
+/// these are the posts without a model.
 pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let counts = match (report.has_stand_in(), policy.posted_without_model) {
         (true, Some(posted)) => (posted.spoke, posted.in_threads),
@@ -84,7 +84,7 @@ pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Op
             .filter(|spoke| *spoke > 0)
             .map(|_| moment_texts::no_threads(language).to_owned());
     }
-    let [channel, threads] = [in_channel, in_threads].map(|count| words::times(count, language));
+    let [channel, threads] = [in_channel, in_threads].map(|count| format::times(count, language));
     (posts > 0).then(|| match report.source {
         ReportSource::Ledger => moment_texts::places_ledger(language, &channel, &threads),
         ReportSource::Builtin => figure_texts::places_posted(language, &channel, &threads),
@@ -94,7 +94,7 @@ pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Op
     })
 }
 
-/// What the moments of one kind have in common.
+/// Returns the heading for the stories of one kind.
 pub fn example(example: Example, language: Language) -> &'static str {
     match example {
         Example::Helps => moment_texts::examples_helping(language),
@@ -110,7 +110,7 @@ pub fn example(example: Example, language: Language) -> &'static str {
     }
 }
 
-/// What the moments at which it would speak are called, as the head of a column.
+/// Returns the name of the moments at which the persona would speak, as the head of a column.
 pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
     match source {
         ReportSource::Builtin => moment_texts::to_speak(language),
@@ -121,7 +121,7 @@ pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
     }
 }
 
-/// Why it is not known how often it would have spoken.
+/// Says why it is unknown how often the persona would have spoken.
 pub fn because_unknown(report: &Report, language: Language) -> &'static str {
     match report.source {
         ReportSource::AlwaysSilent => texts::because_silent_judge(language),
@@ -132,12 +132,12 @@ pub fn because_unknown(report: &Report, language: Language) -> &'static str {
     }
 }
 
-/// What that costs.
+/// Says what the calls cost.
 pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| words::money(amount, &report.currency, language);
+    let money = |amount: f64| format::money(amount, &report.currency, language);
     let spent = policy.spent.filter(|spent| spent.total > 0.0);
     let month = spent.and_then(|spent| spent.per_month);
-    let month = month.map_or(words::UNKNOWN.to_owned(), money);
+    let month = month.map_or(format::UNKNOWN.to_owned(), money);
     match (spent, report.source) {
         (None, _) => estimated_cost_sentence(report, policy, language),
         (Some(spent), ReportSource::Ledger) => {
@@ -158,7 +158,7 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
 }
 
 fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| words::estimated_money(amount, &report.currency, language);
+    let money = |amount: f64| format::estimated_money(amount, &report.currency, language);
     match (policy.known_cost(), report.source) {
         (None, ReportSource::Builtin) if report.period.days < 1.0 => {
             texts::cost_free_in_short_time(language).to_owned()
@@ -183,7 +183,8 @@ fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: La
     }
 }
 
-/// What it would have done at a question that nobody answered: the built-in mind only finds the moment.
+/// Names what the persona would have done at a question that nobody answered. The built-in mind only notices the
+/// question.
 pub fn at_open_question(source: ReportSource, language: Language) -> &'static str {
     match source {
         ReportSource::Builtin => moment_texts::found_one(language),
@@ -194,8 +195,8 @@ pub fn at_open_question(source: ReportSource, language: Language) -> &'static st
     }
 }
 
-/// How many questions nobody answered, and about how many of them it would have said something. Where the built-in mind stands
-/// in for a model, how many of them it noticed, and at how many it posts something without one.
+/// Says how many questions nobody answered, and at how many of them the persona would have spoken. In a replay where
+/// the built-in mind replaces the model: how many it noticed, and how many would get a post without a model.
 pub fn unanswered(
     found: Unanswered,
     posted: Option<PostedFigures>,
@@ -205,7 +206,7 @@ pub fn unanswered(
     if let Some(posted) = posted {
         return noticed(found, posted, language);
     }
-    let (picked_up, questions) = (words::count(found.picked_up), found.questions);
+    let (picked_up, questions) = (format::count(found.picked_up), found.questions);
     let which = match found.picked_up {
         0 => texts::which_none(language).to_owned(),
         1 if questions == 1 => texts::which_it(language).to_owned(),
@@ -216,7 +217,7 @@ pub fn unanswered(
         true => texts::unanswered_counts,
         false => texts::unanswered_in_hour,
     };
-    let questions = words::number_of(counted::questions, questions, language);
+    let questions = format::number_of(counted::questions, questions, language);
     counts(language, &questions, at_open_question(source, language), &which)
 }
 
@@ -226,25 +227,25 @@ fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> Stri
         false => figure_texts::noticed_in_hour,
     };
     let [questions, noticed, posted] =
-        [found.questions, found.picked_up, posted.picked_up].map(words::count);
+        [found.questions, found.picked_up, posted.picked_up].map(format::count);
     counts(language, &questions, &noticed, &posted)
 }
 
-/// How soon after their questions the posts without a model come.
+/// Says how soon the posts without a model come after their questions.
 pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<String> {
     let delays = policy.posted_without_model?.answer_delays;
     let [soon, known, late] =
-        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(words::count);
+        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(format::count);
     (delays.known > 0).then(|| figure_texts::after_question(language, &soon, &known, &late))
 }
 
-/// The shares of interruptions of posts and of moments, where the page has both.
+/// Compares the shares of interruptions among posts and among moments, if the page shows both.
 pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
     let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
     let told = |wrong: usize, whole: usize| {
-        let share = words::part(wrong, whole, language);
-        figure_texts::part_of(language, &share, &words::count(whole))
+        let share = format::part(wrong, whole, language);
+        figure_texts::part_of(language, &share, &format::count(whole))
     };
     (posted.spoke > 0).then(|| {
         let (posts, moments) = (told(posted.wrong, posted.spoke), told(wrong, spoke));
@@ -252,11 +253,11 @@ pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) ->
     })
 }
 
-/// What people did at that moment. `None` for a reaction, of which the emoji says all.
+/// Says what people did at the moment of a story. `None` for a reaction, for which the emoji is enough.
 pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Option<String> {
     let is_annotated =
         report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
-    let after = |seconds: f64| words::duration(seconds, language);
+    let after = |seconds: f64| format::duration(seconds, language);
     let told = match &story.note {
         Note::Reacted => return None,
         Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
@@ -295,27 +296,27 @@ pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language)
     Some(told)
 }
 
-/// Formats a time so many seconds after another one, with its date unless both are on one day.
+/// Formats the time that is `seconds` after another one, with its date if the days differ.
 fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) -> String {
     let later = at + SignedDuration::from_millis((seconds * 1000.0) as i64);
     match zone.to_datetime(at).date() == zone.to_datetime(later).date() {
-        true => words::time(later, zone),
-        false => words::date_and_time(later, zone, language),
+        true => format::time(later, zone),
+        false => format::date_and_time(later, zone, language),
     }
 }
 
-/// What one policy did with a message.
+/// Says how one policy treated a message.
 pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
     let policy = &*on.policy;
     match (on.spoke_after, &on.silent) {
         (Some(seconds), _) => {
-            texts::policy_spoke(language, policy, &words::duration(seconds, language))
+            texts::policy_spoke(language, policy, &format::duration(seconds, language))
         }
         (None, Some(silent)) => {
             let reason = reasons::reason(silent, language);
             match on.looked_after {
                 Some(after) => {
-                    let after = words::duration(after, language);
+                    let after = format::duration(after, language);
                     policy_texts::policy_looked(language, policy, &after, &reason)
                 }
                 None => texts::policy_silent(language, policy, &reason),

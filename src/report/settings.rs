@@ -1,4 +1,4 @@
-//! What a policy is: the settings that decide whether and when it speaks, beside their defaults.
+//! The settings of a policy that decide whether and when the persona speaks, with their defaults.
 
 use serde::{Serialize, Serializer};
 
@@ -15,7 +15,7 @@ use aizuchi_core::rules::{ChannelRules, Mode, PostTiming, QuietHours};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicySetting {
     pub key: SettingKey,
-    /// `None` if it has no part in this policy, as the length of a wait where there is none.
+    /// `None` if the policy does not use it, e.g. the length of a wait in a mode without waits.
     pub value: Option<SettingValue>,
     pub default: SettingValue,
 }
@@ -44,7 +44,7 @@ pub enum SettingKey {
     JudgeCallsPerPerson,
     CallsPerDecision,
     Channels,
-    /// Other parts of the config, by name.
+    /// Further parts of the config, by name.
     Others,
 }
 
@@ -54,7 +54,7 @@ pub enum SettingValue {
     /// From 0 to 1.
     Share(f64),
     Count(u64),
-    /// There is no such limit or rule.
+    /// The limit or rule is turned off.
     Off,
     Mode(Mode),
     Wait(WaitStrategy),
@@ -65,7 +65,8 @@ pub enum SettingValue {
     Parts(Vec<&'static str>),
 }
 
-/// The settings of a policy, in the order of [`SettingKey::ALL`]. None of their values names a person or a channel.
+/// Returns the settings of a policy, in the order of [`SettingKey::ALL`]. No value contains the name of a person or a
+/// channel.
 pub fn settings_of(policy: &Policy) -> Vec<PolicySetting> {
     let config = &policy.config;
     let defaults = Config::default();
@@ -109,7 +110,7 @@ impl SettingKey {
         SettingKey::Others,
     ];
 
-    /// As the config has it.
+    /// Returns its path in the config.
     pub fn path(self) -> &'static str {
         match self {
             SettingKey::Mode => "response.mode",
@@ -137,12 +138,13 @@ impl SettingKey {
         }
     }
 
-    /// Its name in the config, where it is one setting of it.
-    pub fn told_path(self) -> Option<&'static str> {
+    /// Returns its path in the config. `None` for [`SettingKey::Others`], which is not a single setting.
+    pub fn single_path(self) -> Option<&'static str> {
         Some(self.path()).filter(|_| self != SettingKey::Others)
     }
 
-    /// What tells nothing without this one beside it, though it has its default.
+    /// Returns the setting that gives this one its meaning. If the other one is shown, this one is shown, too, even
+    /// with its default.
     pub fn comes_with(self) -> Option<SettingKey> {
         match self {
             SettingKey::MinWait => Some(SettingKey::Wait),
@@ -169,7 +171,7 @@ impl SettingKey {
         }
     }
 
-    /// Whether a running Aizuchi takes it over when it reads its config again.
+    /// Whether a reload of the config applies it, without a restart.
     pub fn holds_after_reload(self) -> bool {
         match self {
             SettingKey::Mode
@@ -197,7 +199,7 @@ impl SettingKey {
         }
     }
 
-    /// Whether it changes anything beside the other settings.
+    /// Whether it has an effect, given the other settings.
     fn is_in_force(self, config: &Config) -> bool {
         let response = &config.response;
         let is_facilitator = rules(config).mode == Mode::Facilitator;
@@ -275,7 +277,7 @@ fn limit(most: Option<u64>) -> SettingValue {
     most.map_or(SettingValue::Off, SettingValue::Count)
 }
 
-/// The parts of a config, besides the settings above, that have a part in a replay and are not as in the defaults.
+/// Returns the further parts of the config that matter in a replay and differ from the defaults.
 fn other_parts(config: &Config) -> Vec<&'static str> {
     let default = Config::default();
     // The other settings of these sections, on their own.
@@ -329,7 +331,7 @@ impl Serialize for SettingKey {
     }
 }
 
-/// As the config has it.
+/// A value is serialized in the syntax of the config.
 impl Serialize for SettingValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -366,7 +368,7 @@ mod tests {
         Policy { config: Config::parse(config).unwrap(), ..Policy::default_settings() }
     }
 
-    /// What differs from the defaults, as in JSON.
+    /// Returns the values that differ from the defaults, as in the JSON.
     fn changed(config: &str) -> Vec<(&'static str, serde_json::Value)> {
         let settings = settings_of(&policy(config));
         let changed = settings.iter().filter(|setting| !setting.is_default());

@@ -1,50 +1,51 @@
-//! Whether two policies differ by more than chance explains.
+//! Significance tests: whether policies, channels or hours differ beyond chance.
 
-/// The value that chi-squared with one degree of freedom exceeds in 5 of 100 cases if nothing but chance is at work.
+/// The critical value of the chi-squared distribution with one degree of freedom at the 5 % level.
 const CHI_SQUARED_95: f64 = 3.841;
 
-/// The value that chi-squared exceeds by chance in 1 of 100 cases, with one degree of freedom and with each more (R. A. Fisher,
-/// *Statistical Methods for Research Workers*, 1925, table III).
+/// The critical values of the chi-squared distribution at the 1 % level, with one, two and three degrees of freedom (R.
+/// A. Fisher, *Statistical Methods for Research Workers*, 1925, table III).
 const CHI_SQUARED_99: [f64; 3] = [6.635, 9.210, 11.345];
 
-/// What the shares of cases in several groups say.
+/// The result of comparing the shares of cases in several groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareComparison {
-    /// There are too few cases for the test, or no two groups, or more than four.
+    /// The test does not apply: there are too few cases, fewer than two groups, or more than four.
     TooFew,
-    /// Chance may explain how they differ.
+    /// The differences are not significant.
     Alike,
     Differ,
 }
 
-/// The fewest cases against none that chance does not explain.
+/// The smallest number of cases that differs significantly from zero.
 pub const FEWEST_CASES: usize = 6;
 
-/// Whether chance does not explain that the one has so many cases that the other does not have, and the other so many that
-/// the one does not have.
+/// Whether two counts of discordant cases differ significantly at the 5 % level: `one` counts the cases that only the
+/// first side has, `other` those that only the second side has.
 ///
 /// This is McNemar's test (Q. McNemar, *Note on the sampling error of the difference between correlated proportions or
-/// percentages*, Psychometrika 12, 1947), with the correction for continuity of A. L. Edwards (Psychometrika 13, 1948), by
-/// which six cases against none are the fewest that count. Where it is not known which cases both have, whole counts may be given: then the
-/// difference must be larger, since what both have is taken for noise as well. Cases are taken as independent.
+/// percentages*, Psychometrika 12, 1947), with the continuity correction of A. L. Edwards (Psychometrika 13, 1948), by
+/// which six cases against none are the fewest that are significant. If it is unknown which cases both sides have,
+/// whole counts may be passed: the test is then stricter, since shared cases count as noise. Cases are assumed to be
+/// independent.
 pub fn differ(one: usize, other: usize) -> bool {
     differ_among(one, other, 1)
 }
 
-/// The same where so many pairs are looked at for differences. Each pair may differ by chance, so each is tested at the level
-/// divided by their number: Bonferroni's correction (O. J. Dunn, *Multiple comparisons among means*, Journal of the American
-/// Statistical Association 56, 1961).
+/// The same test with a correction for multiple comparisons: if `pairs` pairs are tested, each is tested at the level
+/// divided by `pairs`. This is Bonferroni's correction (O. J. Dunn, *Multiple comparisons among means*, Journal of the
+/// American Statistical Association 56, 1961).
 pub fn differ_among(one: usize, other: usize, pairs: usize) -> bool {
     let (difference, cases) = (one.abs_diff(other) as f64, (one + other) as f64);
     let corrected = (difference - 1.0).max(0.0);
     corrected * corrected > limit(pairs) * cases
 }
 
-/// Whether the share of cases in one group is larger than in another by more than chance explains, where so many groups are
-/// looked at. Each group is its size and its cases.
+/// Whether the share of cases is significantly larger in one group than in another, if `groups` groups are tested. A
+/// group is its size and its number of cases.
 ///
-/// This is the test of a fourfold table by chi-squared, with the correction for continuity of F. Yates (*Contingency tables
-/// involving small numbers and the χ² test*, Supplement to the Journal of the Royal Statistical Society 1, 1934), and with
+/// This is the chi-squared test of a 2×2 table, with the continuity correction of F. Yates (*Contingency tables
+/// involving small numbers and the χ² test*, Supplement to the Journal of the Royal Statistical Society 1, 1934) and
 /// Bonferroni's correction for the number of groups.
 pub fn is_larger_share(one: (usize, usize), other: (usize, usize), groups: usize) -> bool {
     let [(size, cases), (other_size, other_cases)] =
@@ -56,13 +57,12 @@ pub fn is_larger_share(one: (usize, usize), other: (usize, usize), groups: usize
     corrected * corrected * all > limit(groups) * margins
 }
 
-/// Whether the shares of cases differ between two to four groups by more than chance explains in 99 of 100 cases. Each group is
-/// its size and its cases.
+/// Compares the shares of cases in two to four groups at the 1 % level. A group is its size and its number of cases.
 ///
-/// This is the chi-squared test of a whole table (K. Pearson, Philosophical Magazine 50, 1900), where W. G. Cochran's rule allows
-/// it: every expected count is at least 1, and at most a fifth of them are below 5 (*Some methods for strengthening the common
-/// χ² tests*, Biometrics 10, 1954). Its level is stricter than the usual one of 95 in 100, since moments of one conversation
-/// are not independent.
+/// This is Pearson's chi-squared test (K. Pearson, Philosophical Magazine 50, 1900). It is used only where W. G.
+/// Cochran's rule allows it: every expected count is at least 1, and at most a fifth of them are below 5 (*Some methods
+/// for strengthening the common χ² tests*, Biometrics 10, 1954). The level is stricter than the usual 5 %, because
+/// moments of one conversation are not independent.
 pub fn compare_shares(groups: &[(usize, usize)]) -> ShareComparison {
     let limit = groups.len().checked_sub(2).and_then(|place| CHI_SQUARED_99.get(place).copied());
     let Some(limit) = limit else { return ShareComparison::TooFew };
@@ -85,9 +85,9 @@ pub fn compare_shares(groups: &[(usize, usize)]) -> ShareComparison {
     }
 }
 
-/// What chi-squared with one degree of freedom exceeds by chance in 5 of 100 cases, divided by the number of pairs. It is the
-/// square of a quantile of the normal distribution, which is approximated to 0.0005 (M. Abramowitz and I. A. Stegun,
-/// *Handbook of Mathematical Functions*, 1964, 26.2.23).
+/// Returns the critical value of the chi-squared distribution with one degree of freedom at the 5 % level divided by
+/// the number of comparisons. It is the square of a quantile of the normal distribution, which is approximated to
+/// 0.0005 (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical Functions*, 1964, 26.2.23).
 fn limit(pairs: usize) -> f64 {
     if pairs <= 1 {
         return CHI_SQUARED_95;

@@ -1,4 +1,4 @@
-//! A moment as a little transcript: what was said before and after, what it did or would have done, and why.
+//! A moment as a short transcript: the messages before and after it, what the persona did or would have done, and why.
 
 use std::sync::LazyLock;
 
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::replay::moments::Reason;
 
-/// Longer texts are cut, but for that of the message that a moment is about.
+/// The maximum length of a text. The message that a moment is about is not cut.
 pub const MAX_TEXT_CHARS: usize = 320;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Story {
     pub kind: StoryKind,
     pub channel: String,
-    /// When it spoke, would have spoken, or looked and stayed silent.
+    /// When the persona spoke, would have spoken, or decided to stay silent.
     pub at: Timestamp,
     pub before: Vec<StoryMessage>,
     pub act: StoryAct,
@@ -24,9 +24,9 @@ pub struct Story {
     /// What is known to be wrong about the reason.
     pub mistake: Option<Mistake>,
     pub note: Note,
-    /// Whether this is posted without a model. `None` if it is not known, or if it stayed silent.
+    /// Whether this is posted even without a model. `None` if that is unknown, or if the persona stayed silent.
     pub posted_without_model: Option<bool>,
-    /// The message that this is about, and the thread that it stands in.
+    /// The message that the moment is about, and its thread.
     #[serde(skip)]
     pub anchor: String,
     #[serde(skip)]
@@ -34,12 +34,12 @@ pub struct Story {
 }
 
 impl Story {
-    /// Whether it is known to say something that helps.
+    /// Whether the post is known to say something that helps.
     pub fn helps(&self) -> bool {
         self.posted_without_model == Some(true)
     }
 
-    /// How many messages stand between the one that it is about and the moment.
+    /// Returns the number of messages between the message that the moment is about and the moment.
     pub fn between(&self) -> usize {
         let about = self.before.iter().position(|message| message.is_about);
         about.map_or(0, |about| self.before[about].left_out_after + self.before.len() - about - 1)
@@ -52,32 +52,32 @@ pub enum StoryKind {
     Wrong,
     Spoke,
     Silent,
-    /// It answered what it took for a call.
+    /// The persona answered a message that seemed to address it.
     Called,
     Reacted,
 }
 
-/// What a rule took for something else than it was, where the recording says so.
+/// What the built-in rules got wrong, according to the annotation of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Mistake {
-    /// A later message for an answer.
+    /// The rules took a later message for an answer.
     NotAnswered,
-    /// A question that this person had answered for an open one.
+    /// The rules took a question for open that this person had answered.
     AlreadyAnswered { person: StoryAuthor },
 }
 
-/// What it did at that moment.
+/// What the persona did at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoryAct {
-    /// It posted this.
+    /// It posted this text.
     Said(String),
-    /// It would have posted this, if that is known.
+    /// It would have posted this text, if known.
     WouldSay(Option<String>),
-    /// It looked, and stayed silent.
+    /// It decided to stay silent.
     Silent,
-    /// It never looked.
+    /// It made no decision about the message.
     NeverLooked,
 }
 
@@ -91,11 +91,11 @@ pub struct StoryMessage {
     pub is_about: bool,
     /// Messages that are left out after this one.
     pub left_out_after: usize,
-    /// The first of these, for who wants to read them.
+    /// The first of these, which the page unfolds on demand.
     pub left_out: Vec<StoryMessage>,
 }
 
-/// An author: the id tells them apart where names are replaced.
+/// An author. The id distinguishes authors whose names are replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoryAuthor {
     #[serde(skip)]
@@ -103,7 +103,7 @@ pub struct StoryAuthor {
     pub name: String,
 }
 
-/// What people did at that moment. Times are in seconds.
+/// What people did at a moment. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Note {
@@ -116,7 +116,7 @@ pub enum Note {
         person: StoryAuthor,
         seconds: f64,
     },
-    /// A person's answer came this long after it, or before it where that is negative.
+    /// A person's answer came this long after the post. Negative if it came before the post.
     NearAnswer {
         person: StoryAuthor,
         seconds: f64,
@@ -130,11 +130,11 @@ pub enum Note {
         person: StoryAuthor,
         seconds: f64,
     },
-    /// It was called by this name, or somehow.
+    /// A message addressed the persona, by this name if it is known.
     Called {
         name: Option<String>,
     },
-    /// A message was taken for an answer to what it had said.
+    /// A message was taken for an answer to a post of the persona.
     AnsweredIt,
     Reacted,
 }
@@ -171,15 +171,15 @@ impl Note {
     }
 }
 
-/// A mention as Slack and Discord write it, of a user.
+/// Matches the mention of a user in the syntax of Slack and Discord.
 static MENTION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"<@!?(\w+)(?:\|[^>]*)?>").expect("the pattern is valid"));
-/// A link as Slack writes it: the address, and perhaps what is shown.
+/// Matches a link in the syntax of Slack: the URL, and optionally a label.
 static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<((?:https?|mailto):[^|>\s]+)(?:\|([^>]*))?>").expect("the pattern is valid")
 });
 
-/// A text as it is shown: with names for mentions, without hidden characters, and not too long.
+/// Formats a text for display: mentions become names, hidden characters are removed, and long texts are cut.
 pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
     let text = whole_text(text, name_of);
     let mut characters = text.chars();
@@ -188,7 +188,7 @@ pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
     format!("{}{rest}", beginning.trim_end())
 }
 
-/// The same, however long it is.
+/// Formats a text like [`shown_text`], but does not cut it.
 pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
     let with_name = |found: &Captures<'_>| match name_of(&found[1]) {
         Some(name) => format!("@{name}"),
@@ -204,7 +204,7 @@ pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
     shown.trim().to_owned()
 }
 
-/// Control characters, and marks that turn the direction of what follows.
+/// Whether a character is a control character or changes the direction of the text after it.
 fn is_hidden(character: char) -> bool {
     character.is_control() && character != '\n'
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')

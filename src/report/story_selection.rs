@@ -1,38 +1,39 @@
-//! Which moments are told: some of each kind, spread over the period, the channels in turn. It is the same for the same input.
+//! Selects the moments that a report tells as stories: some of each kind, spread over the period and the channels. The
+//! selection is deterministic.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::report::story::{Note, Story, StoryKind};
 
-/// A story, and its place among those of its kind: smaller goes first.
+/// A story with its rank among those of its kind: a smaller rank is preferred.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub rank: (u8, i64),
     pub story: Story,
 }
 
-/// What a moment is an example of, in the order in which they are told.
+/// What a story is an example of, in the order of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Example {
-    /// It has something to say that helps, and posts it without a model, too.
+    /// The persona has something to say that helps, and posts it even without a model.
     Helps,
-    /// It spoke, and another person wrote later …
+    /// The persona spoke, and another person wrote later …
     PersonLater,
     /// … or nobody …
     Nobody,
     /// … or somebody had written already.
     PersonFirst,
-    /// It posts without a model, too, and would probably have interrupted.
+    /// The persona posts even without a model, and would probably have interrupted.
     WrongPost,
-    /// It would probably have interrupted.
+    /// The persona would probably have interrupted.
     Wrong,
-    /// It stayed silent, and nobody answered.
+    /// The persona stayed silent, and nobody answered.
     Missed,
-    /// It stayed silent, and a person answered.
+    /// The persona stayed silent, and a person answered.
     Answered,
-    /// It answered what it took for a call.
+    /// The persona answered a message that seemed to address it.
     Called,
-    /// It used an emoji instead of words.
+    /// The persona reacted with an emoji instead of a post.
     Reacted,
 }
 
@@ -52,15 +53,16 @@ impl Example {
         }
     }
 
-    pub fn of(story: &Story) -> Self {
+    pub fn from_story(story: &Story) -> Self {
         Self::new(story.kind, &story.note, story.helps())
     }
 }
 
 const MAX_STORIES: usize = 12;
-/// How many interruptions are told: first those of posts, and of mere moments only where these are fewer.
+/// The maximum number of interruptions: posts first, and other moments only if there are fewer posts.
 const MAX_WRONG: usize = 3;
-/// How many of each kind are told, if there are as many of the others. Calls and reactions are told elsewhere.
+/// The number of stories of each kind, if there are enough of all kinds. Answers to mentions and reactions have
+/// sections of their own.
 const SHARES: [(Example, usize); 8] = [
     (Example::Helps, 3),
     (Example::PersonLater, 2),
@@ -72,13 +74,14 @@ const SHARES: [(Example, usize); 8] = [
     (Example::Answered, 1),
 ];
 
-/// The stories to tell, by kind, and in each kind by time. What is about the same message is told once.
+/// Selects the stories of a report, by kind, and within a kind by time. Each message has at most one story.
 pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
     let mut told = HashSet::new();
     let mut pools: Vec<Vec<&Candidate>> = SHARES
         .iter()
         .map(|(example, _)| {
-            let of_kind = candidates.iter().filter(|one| Example::of(&one.story) == *example);
+            let of_kind =
+                candidates.iter().filter(|one| Example::from_story(&one.story) == *example);
             let mut of_kind: Vec<&Candidate> = of_kind.collect();
             of_kind.sort_by_key(|one| (one.rank, one.story.at));
             of_kind.retain(|one| told.insert((&one.story.channel, &one.story.anchor)));
@@ -99,25 +102,27 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
         let rest = MAX_STORIES - chosen.len();
         chosen.extend(spread(pool, rest, &mut used));
     }
-    chosen.sort_by_key(|one| (Example::of(&one.story), one.story.at, one.story.channel.clone()));
+    chosen.sort_by_key(|one| {
+        (Example::from_story(&one.story), one.story.at, one.story.channel.clone())
+    });
     chosen.into_iter().map(|one| one.story.clone()).collect()
 }
 
 fn count_of(chosen: &[&Candidate], example: Example) -> usize {
-    chosen.iter().filter(|one| Example::of(&one.story) == example).count()
+    chosen.iter().filter(|one| Example::from_story(&one.story) == example).count()
 }
 
-/// So many stories of one kind, by time. What is about the same message is told once.
+/// Selects `count` stories of one kind, by time. Each message has at most one story.
 pub fn choose_of(candidates: &[Candidate], example: Example, count: usize) -> Vec<Story> {
     let mut told = HashSet::new();
-    let pool = candidates.iter().filter(|one| Example::of(&one.story) == example);
+    let pool = candidates.iter().filter(|one| Example::from_story(&one.story) == example);
     let pool = pool.filter(|one| told.insert((&one.story.channel, &one.story.anchor)));
     let pool: Vec<&Candidate> = pool.collect();
     spread(pool, count, &mut HashMap::new()).into_iter().map(|one| one.story.clone()).collect()
 }
 
-/// Cuts the stories by time into so many parts and takes one of each: of the channel that was used least, the first by its
-/// rank.
+/// Cuts the stories by time into `count` parts and takes one from each part: from the channel that was used least, the
+/// one with the lowest rank.
 pub fn spread<'a>(
     mut pool: Vec<&'a Candidate>,
     count: usize,
@@ -137,7 +142,8 @@ pub fn spread<'a>(
     taken
 }
 
-/// So many parts of a list, as long as each other but for one, and none of them empty.
+/// Splits a list into `count` parts whose lengths differ by at most one. A shorter list has fewer parts, so that none
+/// is empty.
 pub fn parts<T>(list: &[T], count: usize) -> impl Iterator<Item = &[T]> {
     let (length, count) = (list.len(), count.min(list.len()));
     (0..count).map(move |part| &list[part * length / count..(part + 1) * length / count])

@@ -1,21 +1,21 @@
-//! A moment as the page shows it.
+//! A moment on the page.
 
 use jiff::tz::TimeZone;
 
 use crate::report::code::TextPart;
 use crate::report::figures::Report;
+use crate::report::format;
 use crate::report::markup::chat_parts;
 use crate::report::reasons;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_posts as post_texts;
 
-/// How many colors tell authors apart.
+/// The number of colors that distinguish authors.
 const COLORS: u32 = 6;
 
 pub struct StoryView {
@@ -26,7 +26,7 @@ pub struct StoryView {
     pub before: Vec<StoryMessageView>,
     pub act_label: &'static str,
     pub act_time: String,
-    /// What it said or would have said.
+    /// The text that the persona posted or would have posted.
     pub said: Option<Vec<TextPart>>,
     pub is_silent: bool,
     pub persona: String,
@@ -34,15 +34,15 @@ pub struct StoryView {
     pub reason: Option<String>,
     /// What is known to be wrong about the reason.
     pub mistake: Option<String>,
-    /// What people did then. `None` if the story shows all that there is to say.
+    /// What people did at the moment. `None` if the story already shows it.
     pub note: Option<String>,
-    /// What each policy did, where policies differ.
+    /// What each policy did, if policies are compared.
     pub policies: Vec<String>,
-    /// Whether it is open before a reader opens it.
+    /// Whether the story is unfolded at first.
     pub is_open: bool,
 }
 
-/// A tag of a story or of a post.
+/// A label of a story or a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Badge {
     pub class: &'static str,
@@ -93,16 +93,16 @@ impl StoryView {
                 StoryKind::Silent => "silent",
             },
             badges: badges(story, l),
-            channel: words::channel(&story.channel),
-            when: words::date_and_time(story.at, zone, l),
+            channel: format::channel(&story.channel),
+            when: format::date_and_time(story.at, zone, l),
             before: story.before.iter().map(message).collect(),
             act_label,
-            act_time: words::time(story.at, zone),
+            act_time: format::time(story.at, zone),
             said: said.as_deref().map(chat_parts),
             is_silent,
             persona: report.persona.clone(),
             after: story.after.iter().map(message).collect(),
-            reason: reasons::of_story(story, l),
+            reason: reasons::story_reason(story, l),
             mistake: story.mistake.as_ref().map(|mistake| reasons::mistake(mistake, l)),
             note: sentences::note(story, report, zone, l),
             policies: Vec::new(),
@@ -111,7 +111,7 @@ impl StoryView {
     }
 }
 
-/// Says whether it would be posted, and whether that would interrupt. A silence is neither.
+/// Returns labels that say whether the moment would be posted, and whether that would interrupt. A silence has neither.
 fn badges(story: &Story, language: Language) -> Vec<Badge> {
     let l = language;
     let calm = Badge { class: "calm", text: moment_texts::no_sign(l) };
@@ -135,7 +135,7 @@ fn badges(story: &Story, language: Language) -> Vec<Badge> {
     vec![act, disturbance]
 }
 
-/// These stories, of which the first is open.
+/// Shows stories, of which the first is unfolded.
 pub fn folded(stories: impl Iterator<Item = StoryView>) -> Vec<StoryView> {
     stories.enumerate().map(|(place, one)| StoryView { is_open: place == 0, ..one }).collect()
 }
@@ -160,18 +160,18 @@ impl StoryMessageView {
             .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         let more = message.left_out_after.saturating_sub(message.left_out.len());
         Self {
-            more: (more > 0).then(|| post_texts::more_left_out(language, &words::count(more))),
+            more: (more > 0).then(|| post_texts::more_left_out(language, &format::count(more))),
             initial: character
                 .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
             color: color % COLORS,
             name,
-            time: words::time(message.at, zone),
+            time: format::time(message.at, zone),
             text: chat_parts(&message.text),
             is_about: message.is_about,
             is_bot: message.is_bot,
             left_out: (message.left_out_after > 0).then(|| {
                 let messages =
-                    words::number_of(counted::messages, message.left_out_after, language);
+                    format::number_of(counted::messages, message.left_out_after, language);
                 texts::lines_left_out(language, &messages)
             }),
             between: message

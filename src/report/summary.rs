@@ -1,4 +1,4 @@
-//! A report in a few lines, for the terminal.
+//! A report in a few lines for the terminal.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::report::cautions::cautions;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::headline::{Headline, headline};
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::report as texts;
@@ -19,7 +19,7 @@ use aizuchi_core::texts::report as texts;
 const MAX_CHANNELS: usize = 12;
 const MAX_WRONG: usize = 3;
 
-/// The headline of each policy with its channels, and where it would have been wrong. `has_page` says that a page was
+/// Formats the headline of each policy with its channels and its interruptions. `has_page` says whether a page was
 /// written.
 pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: bool) -> String {
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: b
     text.trim_end().to_owned()
 }
 
-/// Which policy is ahead in what, and which to take, or why nothing is compared.
+/// Adds which policy is ahead by which measure, and which to take, or why nothing is compared.
 fn add_comparison(text: &mut String, report: &Report, language: Language) {
     let mut sentences = policy_sentences::not_compared(report, language);
     sentences.extend(policy_sentences::findings(report, language));
@@ -80,17 +80,17 @@ fn add_policy(
     let mut channels: Vec<_> = policy.by_channel.iter().collect();
     channels.sort_by_key(|channel| (std::cmp::Reverse(channel.spoke), &channel.name));
     let names: Vec<String> =
-        channels.iter().map(|channel| shown(&words::channel(&channel.name))).collect();
+        channels.iter().map(|channel| shown(&format::channel(&channel.name))).collect();
     let widest = names.iter().take(MAX_CHANNELS).map(|name| name.width()).max().unwrap_or(0);
     for (channel, name) in channels.iter().zip(&names).take(MAX_CHANNELS) {
-        let spoke = words::number_of(spoken(report), channel.spoke, language);
-        let messages = words::number_of(counted::messages, channel.messages, language);
+        let spoke = format::number_of(spoken(report), channel.spoke, language);
+        let messages = format::number_of(counted::messages, channel.messages, language);
         let line = texts::channel_line(language, &spoke, &messages);
         let _ = writeln!(text, "  {}  {line}", padded(name, widest));
     }
     if channels.len() > MAX_CHANNELS {
         let rest = channels.len() - MAX_CHANNELS;
-        let more = words::number_of(counted::more_channels, rest, language);
+        let more = format::number_of(counted::more_channels, rest, language);
         let _ = writeln!(text, "  {more}");
     }
     match (spoke, wrong) {
@@ -99,8 +99,8 @@ fn add_policy(
             let _ = writeln!(text, "{}", texts::no_wrong(language));
         }
         (spoke, wrong) => {
-            let posts = words::number_of(spoken_of(report), spoke, language);
-            let wrong = texts::wrong_line(language, &words::count(wrong), &posts);
+            let posts = format::number_of(spoken_of(report), spoke, language);
+            let wrong = texts::wrong_line(language, &format::count(wrong), &posts);
             let _ = writeln!(text, "{wrong}");
         }
     }
@@ -110,28 +110,28 @@ fn add_policy(
     }
 }
 
-/// What is counted in a channel: times, or moments where the built-in mind stands in for a model.
+/// Returns the unit that is counted in a channel: times, or moments where the built-in mind replaces the model.
 fn spoken(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::times }
 }
 
-/// What some of which would have interrupted.
+/// Returns the unit of which some would have interrupted.
 fn spoken_of(report: &Report) -> Counted {
     if report.has_stand_in() { counted::moments } else { counted::posts }
 }
 
 fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> String {
-    let at = words::date_and_time(story.at, zone, language);
+    let at = format::date_and_time(story.at, zone, language);
     let note = sentences::note(story, report, zone, language).unwrap_or_default();
-    shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
+    shown(&format!("{at}  {}  {note}", format::channel(&story.channel)))
 }
 
-/// A name with spaces up to a width in columns. Japanese characters are two columns wide.
+/// Pads a name with spaces to a width in columns. Japanese characters are two columns wide.
 fn padded(name: &str, columns: usize) -> String {
     format!("{name}{}", " ".repeat(columns.saturating_sub(name.width())))
 }
 
-/// Names come from outside and must not control the terminal.
+/// Removes control characters: names come from outside and must not control the terminal.
 fn shown(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }

@@ -4,9 +4,9 @@ use jiff::civil::Date;
 
 use crate::report::cost_view::why_unknown;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::format;
 use crate::report::interruptions::per_100;
 use crate::report::sentences;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
@@ -16,15 +16,15 @@ pub struct Tile {
     pub value: String,
     pub label: String,
     pub note: String,
-    /// What else belongs to it.
+    /// Further details.
     pub more: Option<String>,
     pub is_warning: bool,
 }
 
-/// The figures of one policy of a report, where nothing stands in for a model.
+/// The figures of one policy, in a report where a real mind judged.
 pub fn tiles(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<Tile> {
-    let tiles = TileBuilder { report, policy, language };
-    vec![tiles.spoke(), tiles.wrong(), tiles.picked_up(), tiles.cost()]
+    let figures = TileBuilder { report, policy, language };
+    vec![figures.spoke(), figures.wrong(), figures.picked_up(), figures.cost()]
 }
 
 struct TileBuilder<'a> {
@@ -38,14 +38,14 @@ impl TileBuilder<'_> {
         let (policy, l) = (self.policy, self.language);
         let rate = policy.per_day.map(|per_day| {
             let most = policy.busiest_day.zip(policy.busiest_date);
-            with_busiest(words::rate(per_day, l), most, l)
+            with_busiest(format::rate(per_day, l), most, l)
         });
         let unknown_rate = match policy.spoke {
             None => sentences::because_unknown(self.report, l),
             Some(_) => texts::for_days(l),
         };
         Tile {
-            value: policy.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
+            value: policy.spoke.map_or(format::UNKNOWN.to_owned(), format::count),
             label: self.spoke_label(),
             note: rate.unwrap_or_else(|| unknown_rate.to_owned()),
             more: None,
@@ -70,13 +70,13 @@ impl TileBuilder<'_> {
         let judged = policy.wrong.zip(policy.spoke).filter(|(_, spoke)| *spoke > 0);
         let went_on = policy.asker_went_on.filter(|went_on| *went_on > 0).zip(judged);
         let share = judged.and_then(|(wrong, spoke)| per_100(wrong, spoke));
-        let share = share.map(|rate| words::percent(rate / 100.0));
+        let share = share.map(|rate| format::percent(rate / 100.0));
         Tile {
-            value: policy.wrong.map_or(words::UNKNOWN.to_owned(), words::count),
+            value: policy.wrong.map_or(format::UNKNOWN.to_owned(), format::count),
             label: texts::figure_wrong(l).to_owned(),
             note: share.map(|share| figure_texts::share_of_posts(l, &share)).unwrap_or_default(),
             more: went_on.map(|(went_on, (wrong, spoke))| {
-                figure_texts::with_asker(l, &words::part(wrong + went_on, spoke, l))
+                figure_texts::with_asker(l, &format::part(wrong + went_on, spoke, l))
             }),
             is_warning: policy.wrong.is_some_and(|wrong| wrong > 0),
         }
@@ -86,8 +86,9 @@ impl TileBuilder<'_> {
         let (policy, l) = (self.policy, self.language);
         let done = sentences::at_open_question(self.report.source, l);
         Tile {
-            value: policy.unanswered.map_or(words::UNKNOWN.to_owned(), |found| {
-                let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
+            value: policy.unanswered.map_or(format::UNKNOWN.to_owned(), |found| {
+                let (part, whole) =
+                    (format::count(found.picked_up), format::count(found.questions));
                 texts::of_total(l, &part, &whole)
             }),
             label: match policy.unanswered {
@@ -107,7 +108,7 @@ impl TileBuilder<'_> {
     fn cost(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
         let is_ledger = self.report.source == ReportSource::Ledger;
-        let money = |amount: f64| words::money(amount, &self.report.currency, l);
+        let money = |amount: f64| format::money(amount, &self.report.currency, l);
         let tile = |value: String, note: String| Tile {
             value,
             label: texts::figure_cost(l).to_owned(),
@@ -127,23 +128,23 @@ impl TileBuilder<'_> {
             Some((model, month)) => tile(money(month), texts::figure_cost_with(l, model)),
             None => {
                 let why = why_unknown(self.report, policy, l);
-                tile(words::UNKNOWN.to_owned(), why.to_owned())
+                tile(format::UNKNOWN.to_owned(), why.to_owned())
             }
         }
     }
 }
 
-/// How often, and how many there were on the day with the most.
+/// Says how often the persona posts, and how many posts there were on the day with the most.
 fn with_busiest(rate: String, most: Option<(usize, Date)>, language: Language) -> String {
     let l = language;
     match most.filter(|(most, _)| *most > 1) {
         Some((most, date)) => {
-            moment_texts::busiest_day(l, &rate, &words::count(most), &told_date(date, l))
+            moment_texts::busiest_day(l, &rate, &format::count(most), &format_date(date, l))
         }
         None => rate,
     }
 }
 
-fn told_date(date: Date, language: Language) -> String {
+fn format_date(date: Date, language: Language) -> String {
     date.strftime(texts::date_format(language)).to_string()
 }

@@ -1,10 +1,11 @@
-//! Compares the ways to run it, where the built-in rules stand in for a model: without one and with one, in several modes.
+//! The table of the ways to run the persona, in a replay where the built-in rules replace the model: without and with a
+//! model, in several modes.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, PostedFigures, Report};
+use crate::report::format;
 use crate::report::headline::rate_of_posts;
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
@@ -16,9 +17,9 @@ pub struct WaysView {
     pub rows: Vec<WayRow>,
     /// What the words in the rows mean.
     pub words: String,
-    /// A warning that it speaks unasked as soon as the config names a model.
+    /// A warning that the persona speaks unasked as soon as the config names a model.
     pub model_speaks: Vec<TextPart>,
-    /// How many would interrupt with a wider limit, and if posts while the asker was still typing count, too.
+    /// How many posts would interrupt with a wider limit, and if posts while the asker was still typing counted, too.
     pub wider: Vec<String>,
 }
 
@@ -31,11 +32,11 @@ pub struct WayRow {
 }
 
 impl WaysView {
-    /// Returns `None` where nothing stands in for a model, or where the rules found no moment.
+    /// Returns `None` if the built-in rules did not replace a model, or if they found no moment.
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
         let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
         let moments = policy.spoke.filter(|spoke| *spoke > 0)?;
-        let ways = Ways { report, policy, posted, moments, language };
+        let ways = WaysBuilder { report, policy, posted, moments, language };
         Some(Self {
             reached: match policy.unanswered {
                 Some(found) if !found.is_annotated => figure_texts::ways_reached_in_hour(language),
@@ -55,7 +56,7 @@ impl WaysView {
     }
 }
 
-struct Ways<'a> {
+struct WaysBuilder<'a> {
     report: &'a Report,
     policy: &'a PolicyFigures,
     posted: PostedFigures,
@@ -63,13 +64,13 @@ struct Ways<'a> {
     language: Language,
 }
 
-impl Ways<'_> {
+impl WaysBuilder<'_> {
     fn as_shipped(&self) -> WayRow {
         let l = self.language;
         WayRow {
             way: parts(figure_texts::way_as_shipped(l)),
             posts: figure_texts::ways_posts_none(l).to_owned(),
-            wrong: words::count(0),
+            wrong: format::count(0),
             reached: self.questions(|_| 0),
             cost: texts::cost_nothing(l).to_owned(),
         }
@@ -77,7 +78,7 @@ impl Ways<'_> {
 
     fn companion(&self) -> WayRow {
         let (l, posted) = (self.language, self.posted);
-        let count = words::count(posted.spoke);
+        let count = format::count(posted.spoke);
         let posts = match posted.per_month.filter(|_| posted.spoke > 0) {
             Some(_) => figure_texts::ways_posts_rate(l, &count, &rate_of_posts(posted, l)),
             None => count,
@@ -96,7 +97,7 @@ impl Ways<'_> {
         WayRow {
             way: parts(figure_texts::way_model_called(l)),
             posts: figure_texts::ways_posts_called(l).to_owned(),
-            wrong: words::count(0),
+            wrong: format::count(0),
             reached: self.questions(|_| 0),
             cost: figure_texts::ways_cost_called(l).to_owned(),
         }
@@ -121,7 +122,7 @@ impl Ways<'_> {
             let per_month = self.policy.per_day.map(|per_day| per_day * DAYS_OF_MONTH);
             self.at_least(wrong, self.moments, per_month)
         });
-        let unknown = || words::UNKNOWN.to_owned();
+        let unknown = || format::UNKNOWN.to_owned();
         WayRow {
             way: parts(figure_texts::way_model(l)),
             posts: figure_texts::ways_posts_model(l, &self.rate_of_moments()),
@@ -136,11 +137,11 @@ impl Ways<'_> {
         let l = self.language;
         match self.policy.per_day {
             Some(per_day) => {
-                let month = words::monthly(per_day * DAYS_OF_MONTH, l);
-                let day = words::rate(per_day, l);
+                let month = format::monthly(per_day * DAYS_OF_MONTH, l);
+                let day = format::rate(per_day, l);
                 if day == month { month } else { figure_texts::month_and_day(l, &month, &day) }
             }
-            None => words::times(self.moments, l),
+            None => format::times(self.moments, l),
         }
     }
 
@@ -148,11 +149,11 @@ impl Ways<'_> {
     fn cost_of_model(&self) -> Option<String> {
         let (l, calls) = (self.language, self.policy.calls);
         let (model, month) = self.policy.known_cost()?;
-        let money = words::money(month, &self.report.currency, l);
+        let money = format::money(month, &self.report.currency, l);
         let cost = figure_texts::ways_cost_with(l, &money, model);
         let monthly = |count: u64| {
             let per_month = count as f64 / self.report.period.days * DAYS_OF_MONTH;
-            words::count(per_month.round() as usize)
+            format::count(per_month.round() as usize)
         };
         let [all, checks, replies] =
             [calls.judge_calls + calls.reply_calls, calls.judge_calls, calls.reply_calls]
@@ -162,25 +163,25 @@ impl Ways<'_> {
 
     /// Formats a share of the open questions, computed from how many of them the rules noticed.
     fn questions(&self, of_noticed: impl Fn(usize) -> usize) -> String {
-        let Some(found) = self.policy.unanswered else { return words::UNKNOWN.to_owned() };
-        let reached = words::count(of_noticed(found.picked_up));
-        texts::of_total(self.language, &reached, &words::count(found.questions))
+        let Some(found) = self.policy.unanswered else { return format::UNKNOWN.to_owned() };
+        let reached = format::count(of_noticed(found.picked_up));
+        texts::of_total(self.language, &reached, &format::count(found.questions))
     }
 
     fn part(&self, part: usize, whole: usize) -> String {
-        if whole == 0 { words::count(part) } else { words::part(part, whole, self.language) }
+        if whole == 0 { format::count(part) } else { format::part(part, whole, self.language) }
     }
 
     /// Formats a part of `whole` as a lower limit, with its rate per month if that of the whole is known.
     fn at_least(&self, part: usize, whole: usize, whole_per_month: Option<f64>) -> String {
         if part == 0 {
-            return words::count(0);
+            return format::count(0);
         }
         let l = self.language;
         let count = figure_texts::at_least(l, &self.part(part, whole));
         match whole_per_month.filter(|_| whole > 0) {
             Some(month) => {
-                let month = words::monthly(month * part as f64 / whole as f64, l);
+                let month = format::monthly(month * part as f64 / whole as f64, l);
                 figure_texts::ways_posts_rate(l, &count, &month)
             }
             None => count,
@@ -188,9 +189,9 @@ impl Ways<'_> {
     }
 
     fn words(&self) -> String {
-        let moments = words::number_of(counted::moments, self.moments, self.language);
+        let moments = format::number_of(counted::moments, self.moments, self.language);
         let empty = self.policy.only_asked_again.unwrap_or(0);
-        let [empty, posts] = [empty, self.posted.spoke].map(words::count);
+        let [empty, posts] = [empty, self.posted.spoke].map(format::count);
         figure_texts::ways_words(self.language, &moments, &empty, &posts)
     }
 

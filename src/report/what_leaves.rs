@@ -1,4 +1,4 @@
-//! Which data go where, for a team that asks before it switches something on.
+//! Which data leave the installation, for a team that asks before it enables a feature.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{Report, ReportSource};

@@ -90,7 +90,7 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
         on_day(days, call.at).calls += 1;
     }
     for thread in rows.threads() {
-        let messages = rows.people_in(thread);
+        let messages = rows.human_messages_in(thread);
         if messages.is_empty() {
             continue;
         }
@@ -141,7 +141,7 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
         let is_open = |message: &MessageRow| questions.contains(&message.id);
         let mut reader = channel.reader();
         for thread in channel.rows.threads() {
-            let messages = channel.rows.people_in(thread);
+            let messages = channel.rows.human_messages_in(thread);
             for (place, newest) in messages.iter().enumerate() {
                 if in_sight(messages, place).any(is_unknown) {
                     unknown.entry(channel.name.clone()).or_default().insert(newest.id);
@@ -153,7 +153,7 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
         }
         channel.rows.check()?;
     }
-    Ok(RecordedAnswers::of_questions(open, unknown))
+    Ok(RecordedAnswers::from_questions(open, unknown))
 }
 
 /// Returns the messages that a post just after the one at `place` would reach, including that one, newest first.
@@ -174,7 +174,7 @@ fn known_times(channel: &RecordedChannel) -> Option<RangeInclusive<Timestamp>> {
         return Some(Timestamp::MIN..=Timestamp::MAX);
     }
     let is_annotated = |row: &MessageRow| row.is_opener() || row.is_reply();
-    let mut annotated = channel.rows.people().filter(is_annotated).map(|row| row.at());
+    let mut annotated = channel.rows.human_messages().filter(is_annotated).map(|row| row.at());
     let first = annotated.next()?;
     let last = annotated.last().unwrap_or(first);
     Some(first..=last)
@@ -190,10 +190,11 @@ fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     let Some(end) = rows.last().map(|row| row.at()) else { return HashSet::new() };
     let replies = rows.replies().filter(|(reply, _)| !reply.is_bot());
     let mut answered: HashSet<IdHash> = replies.map(|(_, asked)| asked.id).collect();
-    let answered_below = rows.threads().filter(|thread| !rows.people_in(*thread).is_empty());
+    let answered_below =
+        rows.threads().filter(|thread| !rows.human_messages_in(*thread).is_empty());
     answered.extend(answered_below.map(|thread| rows.thread_id(thread)));
     let mut questions = HashSet::new();
-    for messages in rows.threads().map(|thread| rows.people_in(thread)) {
+    for messages in rows.threads().map(|thread| rows.human_messages_in(thread)) {
         for (index, message) in messages.iter().enumerate() {
             let is_soon =
                 |later: &MessageRow| later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN;

@@ -52,7 +52,7 @@ pub enum Fidelity {
 }
 
 /// The best settings that the search found.
-pub struct Found {
+pub struct BestSettings {
     pub policy: Policy,
     /// The settings that differ from the initial ones.
     pub changed: Vec<TunedSetting>,
@@ -71,13 +71,13 @@ pub type MeasureDays<'m> =
     &'m mut dyn FnMut(&Policy, Fidelity) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>>;
 
 /// The measurements so far.
-struct Measured<'m> {
+struct UtilityCache<'m> {
     goal: Goal,
     measure: MeasureDays<'m>,
     utilities: BTreeMap<(Fidelity, Vec<u64>), f64>,
 }
 
-impl Measured<'_> {
+impl UtilityCache<'_> {
     fn utility(&mut self, policy: &Policy, fidelity: Fidelity) -> anyhow::Result<f64> {
         let values =
             TunedSetting::ALL.iter().map(|setting| setting.value(policy).to_bits()).collect();
@@ -147,8 +147,8 @@ pub fn search(
     goal: Goal,
     first: Fidelity,
     measure: MeasureDays<'_>,
-) -> anyhow::Result<Found> {
-    let mut measured = Measured { goal, measure, utilities: BTreeMap::new() };
+) -> anyhow::Result<BestSettings> {
+    let mut measured = UtilityCache { goal, measure, utilities: BTreeMap::new() };
     let mut best = base.clone();
     for _ in 0..MAX_ROUNDS {
         let mut has_changed = false;
@@ -175,7 +175,7 @@ pub fn search(
             && setting.to_yaml(&policy) != setting.to_yaml(base)
     };
     let changed = TunedSetting::ALL.into_iter().filter(is_changed).collect();
-    Ok(Found { policy, changed, tried: measured.tried() })
+    Ok(BestSettings { policy, changed, tried: measured.tried() })
 }
 
 #[cfg(test)]

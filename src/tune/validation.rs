@@ -7,15 +7,16 @@ use aizuchi_core::clock::seeded_random;
 use crate::tune::figures::{TuneFigures, UtcDay};
 use crate::tune::search::Goal;
 
-/// The minimum data for a verdict.
-const MIN_LEARNED: Enough = Enough { days: 5, messages: 300, questions: 8 };
-const MIN_CHECKED: Enough = Enough { days: 4, messages: 150, questions: 5 };
+/// The minimum data to learn from, and to check the result with.
+const MIN_LEARNED: MinimumHistory = MinimumHistory { days: 5, messages: 300, questions: 8 };
+const MIN_CHECKED: MinimumHistory = MinimumHistory { days: 4, messages: 150, questions: 5 };
 /// The number of times that the days are resampled.
 const DRAWS: usize = 2000;
 /// The share of the samples that must show a gain.
 const CONFIDENCE: f64 = 0.95;
 
-struct Enough {
+/// The least data that a history must hold.
+struct MinimumHistory {
     days: u64,
     messages: u64,
     questions: u64,

@@ -144,7 +144,7 @@ pub struct CostText<'a> {
 
 impl CostText<'_> {
     pub fn amount(&self, micros: u64) -> String {
-        crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
+        crate::report::format::money(micros as f64 / 1e6, self.currency, self.language)
     }
 
     /// Formats the cost of asking these models, as far as their prices are known.

@@ -63,7 +63,7 @@ impl Material {
         Ok(Self {
             decisions: about.collect(),
             verdicts,
-            channel: RecordedChannel::of(name, recorded),
+            channel: RecordedChannel::from_messages(name, recorded),
             messages,
             since,
             is_cut,
@@ -132,7 +132,7 @@ fn is_replayed(stored: &StoredMessage) -> bool {
 fn recorded(channel: &str, stored: &StoredMessage) -> RecordedMessage {
     let message = &stored.message;
     RecordedMessage {
-        room: channel.to_owned(),
+        channel: channel.to_owned(),
         thread: message.conversation.thread.as_ref().map(ToString::to_string),
         id: message.id.to_string(),
         ts: message.at.as_millisecond() as f64 / 1000.0,

@@ -17,9 +17,9 @@ use crate::command::aizuchi;
 const DAY: u64 = 86_400;
 const BEGIN: u64 = 1_772_442_000;
 
-fn line(room: &str, id: &str, ts: u64, text: &str, annotation: &Value) -> String {
+fn line(channel: &str, id: &str, ts: u64, text: &str, annotation: &Value) -> String {
     let author = ["mara", "ivo", "lena", "tom"][(ts / 20 % 4) as usize];
-    let mut line = json!({ "room": room, "id": id, "ts": ts, "author": author, "text": text });
+    let mut line = json!({ "room": channel, "id": id, "ts": ts, "author": author, "text": text });
     if let (Some(line), Some(annotation)) = (line.as_object_mut(), annotation.as_object()) {
         line.extend(annotation.clone());
     }
@@ -40,7 +40,7 @@ fn id(day: u64, number: u64) -> String {
 
 /// Each day has some conversation, and then two unanswered questions, hours apart. On the annotated days, it is known
 /// which messages begin something and which answer.
-fn talk(room: &str, days: u64, annotated: Range<u64>) -> String {
+fn talk(channel: &str, days: u64, annotated: Range<u64>) -> String {
     let said = ["that was quite a storm", "the roof held", "we should paint it", "green is nice"];
     let questions = ["does anybody know where the long ladder is?", "which key opens the shed?"];
     let mut lines = String::new();
@@ -58,11 +58,11 @@ fn talk(room: &str, days: u64, annotated: Range<u64>) -> String {
                 _ => answers(&id(day, number - 1)),
             };
             let at = morning + hour * 5000 + place * 20;
-            lines += &line(room, &id(day, number), at, text, &annotate(annotation));
+            lines += &line(channel, &id(day, number), at, text, &annotate(annotation));
         }
         for (number, question) in (0..).zip(questions) {
             let at = morning + 25_000 + number * 9000;
-            lines += &line(room, &id(day, 28 + number), at, question, &annotate(opens()));
+            lines += &line(channel, &id(day, 28 + number), at, question, &annotate(opens()));
         }
     }
     lines
@@ -73,9 +73,9 @@ fn read(lines: &str) -> History {
 }
 
 /// Whether the hindsight judge knows the outcome after each of these messages.
-fn known(history: &History, room: &str, ids: &[String]) -> Vec<bool> {
+fn known(history: &History, channel: &str, ids: &[String]) -> Vec<bool> {
     let judge = hindsight(history).unwrap();
-    ids.iter().map(|id| judge.may_know(room, IdHash::of(id))).collect()
+    ids.iter().map(|id| judge.may_know(channel, IdHash::new(id))).collect()
 }
 
 fn tried(history: &History) -> GateTrial {

@@ -120,7 +120,7 @@ impl ChannelSource for BrokenChannels {
 }
 
 #[test]
-fn a_defect_in_one_room_ends_the_replay_of_all() {
+fn a_defect_in_one_channel_ends_the_replay_of_all() {
     let policy = policy("adaptive");
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
     let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
@@ -129,7 +129,7 @@ fn a_defect_in_one_room_ends_the_replay_of_all() {
 }
 
 #[test]
-fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
+fn channels_side_by_side_give_what_they_give_one_after_the_other() {
     let history = nine_channels();
     for (name, judge) in [
         ("adaptive", ReplayJudge::Builtin),
@@ -172,8 +172,10 @@ fn every_message_is_judged_once_even_at_equal_times() {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
         }
         let is_annotated = channel.is_annotated;
-        *channel =
-            RecordedChannel { is_annotated, ..RecordedChannel::of("porch".to_owned(), messages) };
+        *channel = RecordedChannel {
+            is_annotated,
+            ..RecordedChannel::from_messages("porch".to_owned(), messages)
+        };
     }
     let (score, events, _) = run(&history, &policy("every-message"), ReplayJudge::Silent, 0, 1);
     assert_eq!(score.human_messages, 16);

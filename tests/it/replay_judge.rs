@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use crate::command::aizuchi;
 
 /// Returns six channels, each with a question that no one takes up.
-fn rooms() -> String {
+fn channels() -> String {
     let mut lines = String::new();
-    for room in 0..6 {
+    for channel in 0..6 {
         for (number, (author, text)) in [
             ("mara", "good morning"),
             ("ivo", "morning, the kettle is on"),
@@ -21,8 +21,8 @@ fn rooms() -> String {
         .enumerate()
         {
             let line = json!({
-                "room": format!("room-{room}"), "id": format!("m{number}"), "author": author, "text": text,
-                "ts": 1_772_442_000 + room * 10_000 + number * 40, "opener": number == 2,
+                "room": format!("room-{channel}"), "id": format!("m{number}"), "author": author, "text": text,
+                "ts": 1_772_442_000 + channel * 10_000 + number * 40, "opener": number == 2,
             });
             lines += &format!("{line}\n");
         }
@@ -33,7 +33,7 @@ fn rooms() -> String {
 /// Creates a folder with the channels, and a config whose judge is a model at this server.
 fn folder(base: &str, model: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rooms.jsonl"), rooms()).unwrap();
+    std::fs::write(folder.path().join("channels.jsonl"), channels()).unwrap();
     let config = format!(
         "agents:\n  judgment:\n    model_id: {model}\n    client_args: {{api_key: sk-test, api_base: \"{base}/v1\"}}\n\
          models:\n  prices:\n    openai/gpt-4o-mini: {{input: 0.15, cached_input: 0.075, output: 0.6}}\n"
@@ -44,7 +44,7 @@ fn folder(base: &str, model: &str) -> TempDir {
 
 async fn replay(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let mut command = aizuchi();
-    command.current_dir(folder).args(["replay", "rooms.jsonl", "--json"]).args(arguments);
+    command.current_dir(folder).args(["replay", "channels.jsonl", "--json"]).args(arguments);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!stderr.contains("panicked"), "{stderr}");
@@ -184,7 +184,7 @@ async fn second_looks_are_counted_by_themselves() {
         (&doubtful[..], vec![says("m0", joins.clone()), says("m1", joins)], [2, 1, 1, 1]),
         (&doubtful[..1], vec![says("m0", waits)], [2, 1, 0, 0]),
     ] {
-        std::fs::write(folder.path().join("rooms.jsonl"), messages.join("\n")).unwrap();
+        std::fs::write(folder.path().join("channels.jsonl"), messages.join("\n")).unwrap();
         std::fs::write(folder.path().join("answers.jsonl"), answers.join("\n")).unwrap();
         let judge = ["--judge", "answers.jsonl", "--latency", "0"];
         let (_, json, stderr) = replay(folder.path(), &judge).await;
@@ -255,7 +255,7 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
     assert_eq!(first["report"], whole["report"]);
     let done = std::fs::read_to_string(path("progress")).unwrap();
     let ends: Vec<usize> = done.match_indices('\n').map(|(end, _)| end + 1).collect();
-    assert_eq!(ends.len(), 7, "a line for the replay and one for each room");
+    assert_eq!(ends.len(), 7, "a line for the replay and one for each channel");
     let events = std::fs::read(path("events")).unwrap();
     for (kept, extra) in [(ends[6], 0), (ends[3], 0), (ends[3], 20), (ends[0], 5), (3, 0)] {
         std::fs::write(path("progress"), &done[..kept + extra]).unwrap();
@@ -297,7 +297,7 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
     for (variable, place) in [("OLDPWD", "."), ("SSH_TTY", "..")] {
         let mut command = aizuchi();
         command.current_dir(folder.path().join(place)).env(variable, "/elsewhere");
-        command.arg("replay").arg(path("rooms.jsonl")).arg("--policy").arg(path("config.yaml"));
+        command.arg("replay").arg(path("channels.jsonl")).arg("--policy").arg(path("config.yaml"));
         command.args(["--judge", "speak", "--resume"]).arg(path("with-policy"));
         command.assert().success();
     }

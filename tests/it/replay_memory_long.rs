@@ -52,11 +52,11 @@ fn a_process_with_a_long_channel() {
     let rows = rows(messages);
     // Some answered messages, from all pages.
     for number in (2..messages).step_by(52) {
-        let row = rows.find(IdHash::of(&id(number))).unwrap();
+        let row = rows.find(IdHash::new(&id(number))).unwrap();
         assert_eq!(rows.answers_to(&row).count(), 1, "message {number}");
     }
-    let people = |thread: u32| rows.people_in(thread).iter().count();
-    assert_eq!(rows.threads().map(people).sum::<usize>(), messages);
+    let count = |thread: u32| rows.human_messages_in(thread).iter().count();
+    assert_eq!(rows.threads().map(count).sum::<usize>(), messages);
     let mut calls: Column<JudgeCall> = Column::default();
     calls.extend(rows.all().map(|row| JudgeCall {
         at: row.at(),

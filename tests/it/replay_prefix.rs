@@ -14,15 +14,15 @@ const DAY: i64 = 24 * 3_600;
 /// Returns two channels with four bursts of messages on each of two days, the second starting shortly after midnight.
 fn two_days() -> History {
     let mut lines = String::new();
-    for (room, days) in [("porch", 0..2_i64), ("shed", 1..2)] {
+    for (channel, days) in [("porch", 0..2_i64), ("shed", 1..2)] {
         for (day, burst) in days.flat_map(|day| (0..4_i64).map(move |burst| (day, burst))) {
             for message in 0..5 {
                 let ts = day * DAY + 60 + 600 * burst + message;
                 let author = ["ann", "bob", "cid"][message as usize % 3];
-                let id = format!("{room}{ts}");
+                let id = format!("{channel}{ts}");
                 let text = "so it goes with the roses and the tomatoes";
                 let line =
-                    json!({ "room": room, "id": id, "ts": ts, "author": author, "text": text });
+                    json!({ "room": channel, "id": id, "ts": ts, "author": author, "text": text });
                 lines.push_str(&format!("{line}\n"));
             }
         }

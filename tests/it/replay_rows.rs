@@ -15,7 +15,7 @@ use crate::replay_inputs::messages;
 
 #[derive(Clone, Debug)]
 struct Line {
-    room: usize,
+    channel: usize,
     id: usize,
     thread: Option<usize>,
     second: i64,
@@ -41,8 +41,8 @@ fn line() -> impl Strategy<Value = Line> {
     let what =
         (0..TEXTS.len(), prop::option::weighted(0.2, 0..60_usize), prop::bool::weighted(0.05));
     (place, who, what).prop_map(
-        |((room, id, thread), (second, author, name), (text, reply_to, is_opener))| Line {
-            room,
+        |((channel, id, thread), (second, author, name), (text, reply_to, is_opener))| Line {
+            channel,
             id,
             thread,
             second,
@@ -59,7 +59,7 @@ fn to_json_lines(lines: &[Line]) -> String {
     let to_line = |line: &Line| {
         let id = |id: usize| format!("m{id}");
         json!({
-            "room": format!("room {}", line.room),
+            "room": format!("room {}", line.channel),
             "thread": line.thread.map(id),
             "id": id(line.id),
             "ts": line.second as f64 + 0.123_456,
@@ -117,11 +117,11 @@ proptest! {
             prop_assert_eq!(found.is_annotated, expected.is_annotated);
             // The rows match the messages.
             for (row, message) in found.rows.all().zip(&told) {
-                prop_assert_eq!(row.id, IdHash::of(&message.id));
+                prop_assert_eq!(row.id, IdHash::new(&message.id));
                 prop_assert_eq!(&**found.rows.author(&row), &message.author);
                 prop_assert_eq!(
                     found.rows.thread_id(row.thread),
-                    IdHash::of_thread(message.thread.as_deref())
+                    IdHash::from_thread(message.thread.as_deref())
                 );
                 prop_assert_eq!((row.ts, row.is_bot()), (message.ts, message.bot));
                 prop_assert_eq!(row.is_reply(), !message.reply_to.is_empty());
@@ -141,7 +141,7 @@ proptest! {
 #[test]
 fn a_part_of_a_channel_is_as_if_there_were_no_other() {
     let line = |number: usize| Line {
-        room: 0,
+        channel: 0,
         id: number,
         thread: None,
         second: 100 * number as i64,

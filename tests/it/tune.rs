@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aizuchi::replay::gate_trial::{GateTrial, Missable, NothingLearned, SavedCalls};
+use aizuchi::replay::gate_trial::{GateTarget, GateTrial, NothingLearned, SavedCalls};
 use aizuchi::replay::learning::TimedMoment;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::DecisionId;
@@ -213,13 +213,13 @@ fn a_gate_is_tried_on_moments_that_were_judged() {
     let half = Timestamp::from_second(300 * 60).unwrap();
     let moments = judged_moments(600);
     let trial = GateTrial { moments, half, messages: 1000, unknown: 0, seed: 1 };
-    let savings = trial.savings(Missable::Yes, 0.1);
+    let savings = trial.savings(GateTarget::Yes, 0.1);
     assert_eq!((savings.calls, savings.yes, savings.seen), (300, 100, 50));
     assert!((savings.ceiling.unwrap() - 2.0 / 3.0).abs() < 1e-9);
     // A few of the moments that the judge always declines are still judged.
     let saved = savings.saved.unwrap();
     assert!(saved.missed_yes == 0 && (150..200).contains(&saved.calls), "{savings:?}");
-    let savings = trial.savings(Missable::Seen, 0.1);
+    let savings = trial.savings(GateTarget::Seen, 0.1);
     assert!((savings.ceiling.unwrap() - 5.0 / 6.0).abs() < 1e-9);
     let saved = savings.saved.unwrap();
     assert!(saved.missed_seen == 0 && saved.missed_yes > 30 && saved.calls > 150, "{savings:?}");
@@ -236,17 +236,17 @@ fn why_no_gate_was_learned_is_known() {
         seed: 1,
     };
     for (count, misses, miss, expected) in [
-        (150, Missable::Yes, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 50 }),
-        (150, Missable::Seen, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 25 }),
-        (200, Missable::Yes, 0.1, NothingLearned::TooLate { verdicts: 200, kept: 67 }),
+        (150, GateTarget::Yes, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 50 }),
+        (150, GateTarget::Seen, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 25 }),
+        (200, GateTarget::Yes, 0.1, NothingLearned::TooLate { verdicts: 200, kept: 67 }),
         // The gate learned from 579 of them in its last training.
-        (600, Missable::Yes, 0.0, NothingLearned::NoThreshold { verdicts: 579, kept: 193 }),
+        (600, GateTarget::Yes, 0.0, NothingLearned::NoThreshold { verdicts: 579, kept: 193 }),
     ] {
         let savings = trial(count, count / 2).savings(misses, miss);
         assert_eq!(savings.saved, Err(expected));
     }
     // No call was made in the second half, so nothing could be saved there.
-    let savings = trial(600, 600).savings(Missable::Yes, 0.1);
+    let savings = trial(600, 600).savings(GateTarget::Yes, 0.1);
     assert_eq!((savings.calls, savings.saved), (0, Ok(SavedCalls::default())));
     assert_eq!(savings.ceiling, None);
 }

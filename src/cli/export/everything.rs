@@ -49,8 +49,8 @@ impl Export<'_> {
         let channels: Vec<Channel> =
             channels.into_iter().filter(|channel| self.is_wanted(workspace, &channel.id)).collect();
         for Channel { workspace, id, name, visibility } in channels.clone() {
-            let (room, room_name) = (id, name);
-            self.write(&OtherLine::Channel { workspace, room, room_name, visibility })?;
+            let (channel, channel_name) = (id, name);
+            self.write(&OtherLine::Channel { workspace, channel, channel_name, visibility })?;
         }
         if self.only.is_none() {
             for User { workspace, id, name, kind: is, role } in self.store.users(workspace).await? {
@@ -131,19 +131,20 @@ impl Export<'_> {
             orders.modes.iter().filter(|(channel, _)| is_whole(channel)).cloned().collect();
         let OrdersInForce { mutes, opted_out, settings, standing, .. } = orders;
         let now = Timestamp::now();
-        for (room, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until) {
-            let is_wanted = match &room {
+        for (channel, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until)
+        {
+            let is_wanted = match &channel {
                 Some(channel) => self.is_wanted(workspace, channel),
                 None => self.only.is_none(),
             };
             if is_wanted {
                 let workspace = workspace.clone();
-                self.write(&OtherLine::Mute { workspace, room, until, by })?;
+                self.write(&OtherLine::Mute { workspace, channel, until, by })?;
             }
         }
-        for (room, mode) in modes {
-            if self.is_wanted(workspace, &room) {
-                self.write(&OtherLine::Mode { workspace: workspace.clone(), room, mode })?;
+        for (channel, mode) in modes {
+            if self.is_wanted(workspace, &channel) {
+                self.write(&OtherLine::Mode { workspace: workspace.clone(), channel, mode })?;
             }
         }
         self.write_settings(workspace, settings)?;

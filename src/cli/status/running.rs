@@ -43,7 +43,7 @@ pub struct RunningWorkspace {
 
 /// Why the connections are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unknown {
+pub struct UnknownConnections {
     pub reason: UnknownReason,
     /// The reason as a sentence.
     pub told: String,
@@ -75,7 +75,7 @@ pub enum UnknownReason {
 }
 
 impl UnknownReason {
-    fn at(self, address: &str) -> Unknown {
+    fn at(self, address: &str) -> UnknownConnections {
         let told = match self {
             Self::NeverStarted => "no Aizuchi has run on this database yet".to_owned(),
             Self::NotRunning => format!("nothing answers at {address}"),
@@ -101,7 +101,7 @@ impl UnknownReason {
                     .to_owned()
             }
         };
-        Unknown { reason: self, told }
+        UnknownConnections { reason: self, told }
     }
 }
 
@@ -117,7 +117,7 @@ pub async fn ask(
     config: &Config,
     store: &DatabaseStore,
     now: Timestamp,
-) -> anyhow::Result<Result<RunningProgram, Unknown>> {
+) -> anyhow::Result<Result<RunningProgram, UnknownConnections>> {
     let left = LastProgram::read(store).await?;
     let Some(address) = left.page else {
         return Ok(Err(UnknownReason::NeverStarted.at("")));

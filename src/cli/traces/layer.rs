@@ -64,8 +64,8 @@ pub struct TraceLayer {
 }
 
 /// A span that is followed until it closes.
-struct Followed {
-    kind: TracedSpanKind,
+struct OpenSpan {
+    kind: SpanName,
     fields: Fields,
     began: SystemTime,
     /// Set if the trace that the span belongs to is known at its start.
@@ -73,14 +73,14 @@ struct Followed {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TracedSpanKind {
+enum SpanName {
     Hear,
     Step,
     Remember,
     ModelCall,
 }
 
-impl TracedSpanKind {
+impl SpanName {
     fn from_metadata(metadata: &Metadata<'_>) -> Option<Self> {
         let is_ours = metadata.is_span() && metadata.target().starts_with("aizuchi_core");
         match metadata.name() {
@@ -166,23 +166,19 @@ impl TraceLayer {
     /// Whether a span is followed, or an event has content that was requested.
     pub fn follows(metadata: &Metadata<'_>, has_content: bool) -> bool {
         let is_content = metadata.target() == MODEL_CONTENT_TARGET;
-        let is_followed =
-            TracedSpanKind::from_metadata(metadata).is_some() || has_content && is_content;
+        let is_followed = SpanName::from_metadata(metadata).is_some() || has_content && is_content;
         *metadata.level() <= Level::INFO && is_followed
     }
 
     /// The trace of a span without a parent. `None` for a new trace.
-    fn trace_id(&self, kind: TracedSpanKind, fields: &Fields) -> Option<TraceId> {
+    fn trace_id(&self, kind: SpanName, fields: &Fields) -> Option<TraceId> {
         let subject = match (kind, fields.text("decision")) {
-            (TracedSpanKind::Hear | TracedSpanKind::Step, Some(decision)) => {
-                format!("decision {decision}")
-            }
-            (TracedSpanKind::Hear, None) => {
+            (SpanName::Hear | SpanName::Step, Some(decision)) => format!("decision {decision}"),
+            (SpanName::Hear, None) => {
                 let part = |name| fields.text(name).unwrap_or_default();
                 format!("message {}/{}/{}", part("workspace"), part("channel"), part("message"))
             }
-            (TracedSpanKind::Step, None)
-            | (TracedSpanKind::Remember | TracedSpanKind::ModelCall, _) => return None,
+            (SpanName::Step, None) | (SpanName::Remember | SpanName::ModelCall, _) => return None,
         };
         let hash = Sha256::digest(format!("{} {subject}", self.installation.name()));
         let mut id = [0; 16];
@@ -190,17 +186,17 @@ impl TraceLayer {
         Some(TraceId::from_bytes(id))
     }
 
-    fn start(&self, followed: &Followed, parent: &Context) -> Context {
-        let Followed { kind, fields, began, .. } = followed;
+    fn start(&self, followed: &OpenSpan, parent: &Context) -> Context {
+        let OpenSpan { kind, fields, began, .. } = followed;
         let verb = || fields.text("verb").unwrap_or_default().into_owned();
         let (name, span_kind) = match kind {
-            TracedSpanKind::Hear => ("hear".to_owned(), SpanKind::Consumer),
-            TracedSpanKind::Step if fields.text("reaction").is_some() => {
+            SpanName::Hear => ("hear".to_owned(), SpanKind::Consumer),
+            SpanName::Step if fields.text("reaction").is_some() => {
                 ("react".to_owned(), SpanKind::Internal)
             }
-            TracedSpanKind::Step => (verb(), SpanKind::Internal),
-            TracedSpanKind::Remember => ("remember".to_owned(), SpanKind::Internal),
-            TracedSpanKind::ModelCall => (format!("chat {}", model(fields).1), SpanKind::Client),
+            SpanName::Step => (verb(), SpanKind::Internal),
+            SpanName::Remember => ("remember".to_owned(), SpanKind::Internal),
+            SpanName::ModelCall => (format!("chat {}", model(fields).1), SpanKind::Client),
         };
         let took = match fields.0.get("latency_ms") {
             Some(Value::I64(millis)) => Duration::from_millis(u64::try_from(*millis).unwrap_or(0)),
@@ -220,20 +216,18 @@ impl TraceLayer {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for TraceLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: layer::Context<'_, S>) {
         let (Some(kind), Some(span)) =
-            (TracedSpanKind::from_metadata(attributes.metadata()), context.span(id))
+            (SpanName::from_metadata(attributes.metadata()), context.span(id))
         else {
             return;
         };
         let mut fields = Fields::default();
         attributes.record(&mut fields);
-        let mut followed = Followed { kind, fields, began: SystemTime::now(), context: None };
+        let mut followed = OpenSpan { kind, fields, began: SystemTime::now(), context: None };
         // The trace of a heard message is only known when its span closes.
         followed.context = match kind {
-            TracedSpanKind::Hear => None,
-            TracedSpanKind::Step | TracedSpanKind::Remember => {
-                Some(self.start(&followed, &Context::new()))
-            }
-            TracedSpanKind::ModelCall => {
+            SpanName::Hear => None,
+            SpanName::Step | SpanName::Remember => Some(self.start(&followed, &Context::new())),
+            SpanName::ModelCall => {
                 let parent = span.scope().skip(1).find_map(|outer| context_of(&outer));
                 Some(self.start(&followed, &parent.unwrap_or_default()))
             }
@@ -243,7 +237,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: layer::Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(followed) = span.extensions_mut().get_mut::<Followed>() {
+        if let Some(followed) = span.extensions_mut().get_mut::<OpenSpan>() {
             values.record(&mut followed.fields);
         }
     }
@@ -253,15 +247,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
             return;
         }
         let Some(span) = context.event_span(event) else { return };
-        if let Some(followed) = span.extensions_mut().get_mut::<Followed>() {
+        if let Some(followed) = span.extensions_mut().get_mut::<OpenSpan>() {
             event.record(&mut followed.fields);
         }
     }
 
     fn on_close(&self, id: Id, context: layer::Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(mut followed) = span.extensions_mut().remove::<Followed>() else { return };
-        if followed.kind == TracedSpanKind::Hear && followed.fields.text("message").is_none() {
+        let Some(mut followed) = span.extensions_mut().remove::<OpenSpan>() else { return };
+        if followed.kind == SpanName::Hear && followed.fields.text("message").is_none() {
             // The span is of a channel or a user, which are heard at every start.
             return;
         }
@@ -273,7 +267,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
                 span.set_attribute(KeyValue::new(*name, value.clone()));
             }
         }
-        if followed.kind == TracedSpanKind::ModelCall {
+        if followed.kind == SpanName::ModelCall {
             let (provider, model) = model(&followed.fields);
             span.set_attribute(KeyValue::new("gen_ai.operation.name", "chat"));
             span.set_attribute(KeyValue::new("gen_ai.provider.name", provider));
@@ -298,7 +292,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
 }
 
 fn context_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<Context> {
-    span.extensions().get::<Followed>()?.context.clone()
+    span.extensions().get::<OpenSpan>()?.context.clone()
 }
 
 /// The parts of a message as the GenAI conventions define them.

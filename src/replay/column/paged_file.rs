@@ -39,13 +39,13 @@ pub struct PagedFile {
 
 #[derive(Debug)]
 struct PageCache {
-    pages: Vec<CachedPage>,
+    pages: Vec<Page>,
     /// Whether any page differs from the file.
     has_changes: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-struct CachedPage {
+struct Page {
     number: Option<u64>,
     bytes: Vec<u8>,
     is_changed: bool,
@@ -54,17 +54,17 @@ struct CachedPage {
 impl PagedFile {
     /// Creates a file whose pages hold whole records.
     pub fn new(page_bytes: usize, failure: Failure) -> io::Result<Self> {
-        Ok(Self::of(tempfile::tempfile()?, page_bytes, failure))
+        Ok(Self::from_file(tempfile::tempfile()?, page_bytes, failure))
     }
 
     /// Creates a file whose reads and writes all fail.
     #[cfg(test)]
     pub fn lost(page_bytes: usize, failure: Failure) -> io::Result<Self> {
-        Ok(Self::of(File::open("/dev/null")?, page_bytes, failure))
+        Ok(Self::from_file(File::open("/dev/null")?, page_bytes, failure))
     }
 
-    fn of(file: File, page_bytes: usize, failure: Failure) -> Self {
-        let pages = vec![CachedPage::default(); PAGES];
+    fn from_file(file: File, page_bytes: usize, failure: Failure) -> Self {
+        let pages = vec![Page::default(); PAGES];
         let cache = Mutex::new(PageCache { pages, has_changes: false });
         Self { file, page_bytes, cache, failure }
     }
@@ -103,7 +103,7 @@ impl PagedFile {
     }
 
     /// Returns the page of a record.
-    fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut CachedPage {
+    fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut Page {
         let number = offset / self.page_bytes as u64;
         let page = &mut cache.pages[(number % PAGES as u64) as usize];
         if page.number != Some(number) {
@@ -122,7 +122,7 @@ impl PagedFile {
         }
     }
 
-    fn put_back(&self, page: &mut CachedPage) {
+    fn put_back(&self, page: &mut Page) {
         if !std::mem::take(&mut page.is_changed) {
             return;
         }

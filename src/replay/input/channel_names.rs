@@ -42,7 +42,7 @@ pub enum Audience {
 /// anything that is not public is private.
 #[derive(Default)]
 struct ChannelFields {
-    room_name: Value,
+    channel_name: Value,
     workspace: Value,
     visibility: Value,
     said_in: Value,
@@ -51,7 +51,8 @@ struct ChannelFields {
 /// A whole line, so that most lines are parsed only once.
 #[derive(Deserialize)]
 struct WholeLine {
-    room: String,
+    #[serde(rename = "room")]
+    channel: String,
     #[serde(default)]
     thread: Option<String>,
     id: String,
@@ -66,8 +67,8 @@ struct WholeLine {
     bot: bool,
     #[serde(default, deserialize_with = "none_as_default")]
     opener: bool,
-    #[serde(default)]
-    room_name: Value,
+    #[serde(default, rename = "room_name")]
+    channel_name: Value,
     #[serde(default)]
     workspace: Value,
     #[serde(default)]
@@ -78,11 +79,11 @@ struct WholeLine {
 
 impl WholeLine {
     fn split(self) -> (RecordedMessage, ChannelFields) {
-        let Self { room, thread, id, ts, author, name, text, reply_to, bot, opener, .. } = self;
+        let Self { channel, thread, id, ts, author, name, text, reply_to, bot, opener, .. } = self;
         let message =
-            RecordedMessage { room, thread, id, ts, author, name, text, reply_to, bot, opener };
-        let Self { room_name, workspace, visibility, said_in, .. } = self;
-        (message, ChannelFields { room_name, workspace, visibility, said_in })
+            RecordedMessage { channel, thread, id, ts, author, name, text, reply_to, bot, opener };
+        let Self { channel_name, workspace, visibility, said_in, .. } = self;
+        (message, ChannelFields { channel_name, workspace, visibility, said_in })
     }
 }
 
@@ -101,7 +102,7 @@ impl ChannelFields {
 }
 
 impl ChannelNames {
-    /// Parses a line of JSON Lines. The `room` of the message is replaced with the channel's name, if known.
+    /// Parses a line of JSON Lines. The channel of the message is replaced with the channel's name, if known.
     pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
         if !ChannelFields::NAMES.iter().any(|name| holds(line, name)) {
             let message = RecordedMessage::parse(line)?;
@@ -119,25 +120,26 @@ impl ChannelNames {
             None => (RecordedMessage::parse(line)?, ChannelFields::default(), Audience::Channel),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let (room_name, workspace) = (text(&fields.room_name), text(&fields.workspace));
-        if room_name.is_some() || workspace.is_some() {
-            let name = room_name.unwrap_or_default();
-            message.room = self.label(workspace, message.room, name.trim_start_matches('#'));
+        let (channel_name, workspace) = (text(&fields.channel_name), text(&fields.workspace));
+        if channel_name.is_some() || workspace.is_some() {
+            let name = channel_name.unwrap_or_default();
+            message.channel = self.label(workspace, message.channel, name.trim_start_matches('#'));
         }
         Ok(ParsedLine { message, audience })
     }
 
-    fn label(&mut self, workspace: Option<String>, room: String, name: &str) -> String {
-        let place = (workspace, room);
+    fn label(&mut self, workspace: Option<String>, channel: String, name: &str) -> String {
+        let place = (workspace, channel);
         if let Some(label) = self.labels.get(&place) {
             return label.clone();
         }
-        let (workspace, room) = &place;
-        let name = if name.is_empty() { room } else { name };
-        let in_workspace = workspace.as_ref().map(|workspace| format!("{workspace}/{room}"));
-        let labels = [name.to_owned(), format!("{name} ({room})")].into_iter().chain(in_workspace);
+        let (workspace, channel) = &place;
+        let name = if name.is_empty() { channel } else { name };
+        let in_workspace = workspace.as_ref().map(|workspace| format!("{workspace}/{channel}"));
+        let labels =
+            [name.to_owned(), format!("{name} ({channel})")].into_iter().chain(in_workspace);
         let mut labels = labels.filter(|label| !self.taken.contains(label));
-        let label = labels.next().unwrap_or_else(|| room.clone());
+        let label = labels.next().unwrap_or_else(|| channel.clone());
         self.taken.insert(label.clone());
         self.labels.insert(place, label.clone());
         label
@@ -170,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn a_room_is_called_by_its_name_and_two_are_told_apart() {
+    fn a_channel_is_called_by_its_name_and_two_are_told_apart() {
         let mut names = ChannelNames::default();
-        let mut room = |room: &str, more: &str| {
+        let mut label = |channel: &str, more: &str| {
             let line = format!(
-                r#"{{"room":"{room}","id":"1","ts":1,"author":"ann","text":"the \"room_name\" is"{more}}}"#
+                r#"{{"room":"{channel}","id":"1","ts":1,"author":"ann","text":"the \"room_name\" is"{more}}}"#
             );
-            names.parse(line.as_bytes()).unwrap().message.room
+            names.parse(line.as_bytes()).unwrap().message.channel
         };
         for (id, more, expected) in [
             ("C1", r#","room_name":"porch""#, "porch"),
@@ -189,7 +191,7 @@ mod tests {
             ("C1", r#","room_name":"porch","workspace":"T3""#, "T3/C1"),
             ("C1", r#","workspace":"T2""#, "porch (C1)"),
         ] {
-            assert_eq!(room(id, more), expected);
+            assert_eq!(label(id, more), expected);
         }
         assert!(ChannelNames::default().parse(b"{}").is_err());
     }

@@ -166,7 +166,7 @@ fn add(
         return Ok(());
     }
     let recorded = RecordedMessage {
-        room: label.to_owned(),
+        channel: label.to_owned(),
         thread: message.conversation.thread.as_ref().map(ToString::to_string),
         id: message.id.to_string(),
         ts: message.at.as_millisecond() as f64 / 1000.0,

@@ -53,14 +53,14 @@ impl ExportChannel {
     }
 
     /// Returns the id of the channel that the messages belong to: for a thread, that of its parent.
-    fn room_id(&self) -> &str {
+    fn channel_id(&self) -> &str {
         self.parent.as_ref().map_or(&self.id, |(id, _)| id)
     }
 
     /// Returns the name of that channel, or its id if the name is empty.
     pub fn name(&self) -> String {
         let name = self.parent.as_ref().map_or(&self.name, |(_, name)| name);
-        if name.is_empty() { self.room_id().to_owned() } else { name.clone() }
+        if name.is_empty() { self.channel_id().to_owned() } else { name.clone() }
     }
 }
 
@@ -83,32 +83,33 @@ pub fn read_files(
     };
     let mut ids: HashMap<String, BTreeSet<&str>> = HashMap::new();
     for channel in &channels {
-        ids.entry(label(channel)).or_default().insert(channel.room_id());
+        ids.entry(label(channel)).or_default().insert(channel.channel_id());
     }
-    let room = |channel: &ExportChannel| {
+    let channel_name = |channel: &ExportChannel| {
         let label = label(channel);
         match ids.get(&label).map_or(0, BTreeSet::len) {
             0 | 1 => label,
-            _ => format!("{label} ({})", channel.room_id()),
+            _ => format!("{label} ({})", channel.channel_id()),
         }
     };
     for name in names {
-        read_file(&mut *files.open(name)?, &format!("{name}, "), &room, writer)?;
+        read_file(&mut *files.open(name)?, &format!("{name}, "), &channel_name, writer)?;
     }
     Ok(())
 }
 
-/// Reads one file. `label` precedes the number of a record in errors, and `room` returns the name of the channel.
+/// Reads one file. `label` precedes the number of a record in errors, and `channel_name` returns the name under which a
+/// channel is replayed.
 pub fn read_file(
     input: &mut dyn BufRead,
     label: &str,
-    room: &dyn Fn(&ExportChannel) -> String,
+    channel_name: &dyn Fn(&ExportChannel) -> String,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(format!("{label}message "));
     let mut reader = FileReader {
         head: HeadReader::default(),
-        room,
+        channel_name,
         channel: None,
         names: HashMap::new(),
         writer,
@@ -169,7 +170,7 @@ impl ExportReader for HeadReader {
 
 struct FileReader<'a, 'w> {
     head: HeadReader,
-    room: &'a dyn Fn(&ExportChannel) -> String,
+    channel_name: &'a dyn Fn(&ExportChannel) -> String,
     /// The channel and the name under which it is replayed, once the messages begin.
     channel: Option<(ExportChannel, String)>,
     /// The names of the authors so far.
@@ -191,14 +192,14 @@ impl ExportReader for FileReader<'_, '_> {
         if !self.writer.takes_channel(channel.is_private) {
             return Ok(ElementsWanted::No);
         }
-        let room = (self.room)(&channel);
-        self.channel = Some((channel, room));
+        let channel_name = (self.channel_name)(&channel);
+        self.channel = Some((channel, channel_name));
         Ok(ElementsWanted::Yes)
     }
 
     fn element(&mut self, number: u64, message: Value) -> anyhow::Result<()> {
         self.read = number;
-        let Some((channel, room)) = self.channel.clone() else { return Ok(()) };
+        let Some((channel, channel_name)) = self.channel.clone() else { return Ok(()) };
         let at = str_at(&message, "timestamp").parse::<Timestamp>();
         let (Some(id), Ok(at)) = (id_at(&message, "id"), at) else {
             self.writer.add_bad(number, "it lacks an id or a timestamp");
@@ -227,7 +228,7 @@ impl ExportReader for FileReader<'_, '_> {
         let answered =
             id_at(reference, "messageId").filter(|_| str_at(&message, "type") == "Reply");
         let recorded = RecordedMessage {
-            room,
+            channel: channel_name,
             thread: channel.parent.is_some().then(|| channel.id.clone()),
             id,
             ts: at.as_millisecond() as f64 / 1000.0,

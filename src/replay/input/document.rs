@@ -43,8 +43,8 @@ pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<
     let result =
         deserializer.deserialize_any(Document(&mut state)).and_then(|()| deserializer.end());
     match (state.stop, result) {
-        (Some(Stop::Done), _) | (None, Ok(())) => Ok(()),
-        (Some(Stop::Failed(error)), _) => Err(ExportError::Failed(error)),
+        (Some(StopReason::Done), _) | (None, Ok(())) => Ok(()),
+        (Some(StopReason::Failed(error)), _) => Err(ExportError::Failed(error)),
         (None, Err(error)) if error.is_io() => Err(ExportError::Failed(error.into())),
         (None, Err(error)) => {
             let (line, column) = (error.line(), error.column());
@@ -56,11 +56,11 @@ pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<
 
 struct DocumentState<'a> {
     reader: &'a mut dyn ExportReader,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     elements: u64,
 }
 
-enum Stop {
+enum StopReason {
     Done,
     Failed(anyhow::Error),
 }
@@ -69,7 +69,7 @@ impl DocumentState<'_> {
     /// Stores the error that stops the reading; the parser only learns that it stops.
     fn check<T, E: Error>(&mut self, result: anyhow::Result<T>) -> Result<T, E> {
         result.map_err(|error| {
-            self.stop = Some(Stop::Failed(error));
+            self.stop = Some(StopReason::Failed(error));
             E::custom("stopped")
         })
     }
@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let wanted = self.0.reader.begins_elements();
         if self.0.check::<_, A::Error>(wanted)? == ElementsWanted::No {
-            self.0.stop = Some(Stop::Done);
+            self.0.stop = Some(StopReason::Done);
             return Err(A::Error::custom("stopped"));
         }
         while let Some(value) = elements.next_element::<Value>()? {

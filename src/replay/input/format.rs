@@ -87,7 +87,7 @@ fn read_json_lines(
             }
             LineKind::Other => return Ok(()),
         }
-        match line.and_then(|line| writer.rooms.parse(line)) {
+        match line.and_then(|line| writer.channel_names.parse(line)) {
             Ok(line) if !writer.takes_line(&line) => Ok(()),
             Ok(line) => writer.add(number, &line.message),
             Err(problem) => {

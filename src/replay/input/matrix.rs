@@ -96,7 +96,7 @@ impl ExportReader for RoomReader<'_, '_> {
         // In a thread, clients without thread support see each message as a reply.
         let is_reply = !answered.is_empty() && relation["is_falling_back"] != true;
         let recorded = RecordedMessage {
-            room: self.room.clone(),
+            channel: self.room.clone(),
             thread: is_thread.then(|| related.to_owned()),
             id: id.to_owned(),
             ts: at / 1000.0,

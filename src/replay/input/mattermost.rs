@@ -105,22 +105,22 @@ impl BulkReader<'_, '_> {
         &mut self,
         number: u64,
         post: &Value,
-        room: String,
+        channel: String,
         is_private: bool,
     ) -> anyhow::Result<()> {
-        if self.left_out.contains(&room) {
+        if self.left_out.contains(&channel) {
             return Ok(());
         }
         if !self.writer.takes_channel(is_private) {
-            self.left_out.insert(room);
+            self.left_out.insert(channel);
             return Ok(());
         }
         // The export has no ids, so a message is identified by its line, and a reply by its position in that line.
         let id = number.to_string();
-        self.message(number, post, &room, id.clone(), None)?;
+        self.message(number, post, &channel, id.clone(), None)?;
         let replies = post["replies"].as_array().into_iter().flatten();
         for (index, reply) in replies.enumerate() {
-            self.message(number, reply, &room, format!("{id}.{}", index + 1), Some(id.clone()))?;
+            self.message(number, reply, &channel, format!("{id}.{}", index + 1), Some(id.clone()))?;
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl BulkReader<'_, '_> {
         &mut self,
         number: u64,
         post: &Value,
-        room: &str,
+        channel: &str,
         id: String,
         thread: Option<String>,
     ) -> anyhow::Result<()> {
@@ -149,7 +149,7 @@ impl BulkReader<'_, '_> {
         }
         let user = self.users.get(author).cloned().unwrap_or_default();
         let recorded = RecordedMessage {
-            room: room.to_owned(),
+            channel: channel.to_owned(),
             thread,
             id,
             ts: at as f64 / 1000.0,

@@ -264,7 +264,7 @@ impl ExportReader for DayFileReader<'_, '_> {
             return Ok(());
         }
         let recorded = RecordedMessage {
-            room: channel_name.clone(),
+            channel: channel_name.clone(),
             thread: message.thread.as_ref().map(ToString::to_string),
             id: message.id.to_string(),
             ts: message.at.as_millisecond() as f64 / 1000.0,

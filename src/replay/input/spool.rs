@@ -124,7 +124,7 @@ impl SpoolWriter {
             bot: message.bot,
             opener: message.opener,
         };
-        self.add(record, &message.room, &spooled)
+        self.add(record, &message.channel, &spooled)
     }
 
     /// Adds a later edit of a message's text.
@@ -307,7 +307,7 @@ impl Spool {
     }
 
     /// Returns the later changes to the messages of a channel. The last change counts.
-    fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, FinalChange>> {
+    fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, Change>> {
         let mut changes = HashMap::new();
         if !self.channels[index].has_changes {
             return Ok(changes);
@@ -315,8 +315,8 @@ impl Spool {
         self.each_record(index, &mut |place, header, _| {
             let change = match header.kind {
                 RecordKind::Message => return Ok(()),
-                RecordKind::Edit => FinalChange::Edited(place),
-                RecordKind::Delete => FinalChange::Deleted,
+                RecordKind::Edit => Change::Edited(place),
+                RecordKind::Delete => Change::Deleted,
             };
             changes.insert(IdHash(header.hash), change);
             Ok(())
@@ -344,7 +344,7 @@ impl Spool {
         let mut seen = HashSet::new();
         self.read(index, &mut |_, number, record| {
             if let SpooledRecord::Message { id, .. } = record
-                && suspects.binary_search(&IdHash::of(&id).0).is_ok()
+                && suspects.binary_search(&IdHash::new(&id).0).is_ok()
                 && !seen.insert(id.into_owned())
             {
                 duplicates.push(number);
@@ -383,9 +383,9 @@ impl ChannelSource for Spool {
             if channel.duplicates.binary_search(&number).is_ok() {
                 return Ok(());
             }
-            match changes.get(&IdHash::of(&message.id)) {
-                Some(FinalChange::Deleted) => return Ok(()),
-                Some(FinalChange::Edited(edit)) => {
+            match changes.get(&IdHash::new(&message.id)) {
+                Some(Change::Deleted) => return Ok(()),
+                Some(Change::Edited(edit)) => {
                     messages.edits.insert(place, *edit);
                     message.text = messages.edited_text(*edit, &mut piece)?;
                 }
@@ -402,7 +402,7 @@ impl ChannelSource for Spool {
 
 /// The final change to a message.
 #[derive(Clone, Copy)]
-enum FinalChange {
+enum Change {
     /// The text was replaced with that of the edit at this place.
     Edited(u64),
     Deleted,

@@ -41,7 +41,7 @@ pub struct ModelJudge {
     parameters: String,
     cache: Arc<AnswerCache>,
     limits: CallBudget,
-    call_mode: CallMode,
+    asking: AskMode,
     bystander: ScriptedMind,
     clock: Clock,
     state: Mutex<CallState>,
@@ -53,7 +53,7 @@ pub struct ModelJudge {
     asks_until: Timestamp,
 }
 
-enum CallMode {
+enum AskMode {
     /// Asks nothing. An answer that is not cached counts as a no.
     Dry,
     /// Asks nothing. An answer that is not cached is unknown.
@@ -96,7 +96,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, CallMode::Dry)
+        Self::new(llm, parameters, cache, limits, AskMode::Dry)
     }
 
     /// Creates a judge that answers from the cache, and counts the calls that it would make otherwise.
@@ -106,7 +106,7 @@ impl ModelJudge {
         cache: Arc<AnswerCache>,
         limits: CallBudget,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, CallMode::Never)
+        Self::new(llm, parameters, cache, limits, AskMode::Never)
     }
 
     /// Creates a judge that asks the model. The runtime must not be that of the caller.
@@ -117,7 +117,7 @@ impl ModelJudge {
         limits: CallBudget,
         runtime: Handle,
     ) -> Self {
-        Self::new(llm, parameters, cache, limits, CallMode::Live(runtime))
+        Self::new(llm, parameters, cache, limits, AskMode::Live(runtime))
     }
 
     fn new(
@@ -125,7 +125,7 @@ impl ModelJudge {
         parameters: String,
         cache: Arc<AnswerCache>,
         limits: CallBudget,
-        call_mode: CallMode,
+        asking: AskMode,
     ) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());
         Self {
@@ -133,7 +133,7 @@ impl ModelJudge {
             parameters,
             cache,
             limits,
-            call_mode,
+            asking,
             bystander,
             clock,
             state: Mutex::default(),
@@ -151,9 +151,9 @@ impl ModelJudge {
 
     /// Whether the judge only counts the calls that it would make.
     pub fn is_pricing(&self) -> bool {
-        match self.call_mode {
-            CallMode::Dry | CallMode::Never => true,
-            CallMode::Live(_) => false,
+        match self.asking {
+            AskMode::Dry | AskMode::Never => true,
+            AskMode::Live(_) => false,
         }
     }
 
@@ -227,13 +227,13 @@ impl ModelJudge {
             self.state().counts.from_cache += 1;
             return Ok(LlmResponse::new(answer, usage));
         }
-        match &self.call_mode {
-            CallMode::Live(_) => {}
-            CallMode::Dry => {
+        match &self.asking {
+            AskMode::Live(_) => {}
+            AskMode::Dry => {
                 self.count_once(key, prompt);
                 return self.bystander.ask(prompt).await;
             }
-            CallMode::Never => {
+            AskMode::Never => {
                 self.count_once(key, prompt);
                 return Err(LlmError::Refused("there is no answer on record".to_owned()));
             }
@@ -299,9 +299,9 @@ impl Llm for ModelJudge {
                 return self.bystander.ask(prompt).await;
             }
         }
-        match &self.call_mode {
-            CallMode::Live(runtime) => runtime.block_on(self.answer(prompt)),
-            CallMode::Dry | CallMode::Never => self.answer(prompt).await,
+        match &self.asking {
+            AskMode::Live(runtime) => runtime.block_on(self.answer(prompt)),
+            AskMode::Dry | AskMode::Never => self.answer(prompt).await,
         }
     }
 }

@@ -63,7 +63,8 @@ enum RecordedLine {
 
 #[derive(Clone, Debug, Deserialize)]
 struct RecordedJudgment {
-    room: String,
+    #[serde(rename = "room")]
+    channel: String,
     message: String,
     should_respond: bool,
     /// A missing confidence counts as certain.
@@ -91,7 +92,7 @@ impl RecordedAnswers {
                     by_prompt.insert(prompt_hash, answer);
                 }
                 Ok(RecordedLine::Judgment(judgment)) => {
-                    let key = (judgment.room.clone(), judgment.message.clone());
+                    let key = (judgment.channel.clone(), judgment.message.clone());
                     by_message.insert(key, judgment);
                 }
                 Err(problem) => bad_lines.push((number, problem)),
@@ -115,13 +116,13 @@ impl RecordedAnswers {
 
     /// Creates answers that say yes where one of `questions` is open, by the channel and the newest message that was
     /// judged, and no elsewhere, except for what is `unknown`.
-    pub fn of_questions(
+    pub fn from_questions(
         questions: HashMap<(String, String), String>,
         unknown: UnknownMessages,
     ) -> Self {
         let judgment = |((channel, message), about): ((String, String), String)| {
             let judgment = RecordedJudgment {
-                room: channel.clone(),
+                channel: channel.clone(),
                 message: message.clone(),
                 should_respond: true,
                 confidence: None,
@@ -146,7 +147,7 @@ impl RecordedAnswers {
 
     /// Creates answers from the verdicts of a ledger, by the newest message that each was about. All other judgments
     /// are unknown.
-    pub fn of_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
+    pub fn from_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
         let verdict = |(message, judgment): (MessageId, Judgment)| {
             let key = (channel.to_owned(), message.to_string());
             (key, RecordedJudgment::new(channel, &message, judgment))
@@ -196,7 +197,7 @@ impl RecordedAnswers {
             MissingAnswer::No { .. } => {
                 let channel = prompt.context.conversation.channel.as_str();
                 let human = prompt.context.newest_human_message();
-                human.is_none_or(|human| self.may_know(channel, IdHash::of(human.id.as_str())))
+                human.is_none_or(|human| self.may_know(channel, IdHash::new(human.id.as_str())))
             }
         }
     }
@@ -205,7 +206,7 @@ impl RecordedAnswers {
 impl RecordedJudgment {
     fn new(channel: &str, message: &MessageId, judgment: Judgment) -> Self {
         Self {
-            room: channel.to_owned(),
+            channel: channel.to_owned(),
             message: message.to_string(),
             should_respond: judgment.should_respond,
             confidence: Some(judgment.confidence),

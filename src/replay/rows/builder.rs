@@ -79,10 +79,10 @@ impl Default for RowsBuilder {
 impl RowsBuilder {
     pub fn add(&mut self, message: &RowSource<'_>) {
         let first = (epoch_seconds(message.ts), self.rows.len());
-        let id = IdHash::of(message.id);
+        let id = IdHash::new(message.id);
         let author = self.author(message, first);
-        let thread = self.thread(IdHash::of_thread(message.thread));
-        let answered = message.reply_to.iter().map(|asked| (id, IdHash::of(asked)));
+        let thread = self.thread(IdHash::from_thread(message.thread));
+        let answered = message.reply_to.iter().map(|asked| (id, IdHash::new(asked)));
         self.replies.extend(answered);
         let place = message.place << 8 | message.flags();
         self.rows.push(MessageRow { ts: message.ts, id, place, author, thread });

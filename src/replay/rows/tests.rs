@@ -38,9 +38,9 @@ fn the_rows_of_a_long_channel_stand_on_disk_and_are_found_there() {
     assert_eq!(rows.len(), MANY);
     assert!(rows.kept() < MAX_KEPT, "{} rows in memory", rows.kept());
     assert!(rows.all().zip(0..).all(|(row, number)| row.place() == number));
-    let row = |number: usize| rows.find(IdHash::of(&number.to_string())).unwrap();
+    let row = |number: usize| rows.find(IdHash::new(&number.to_string())).unwrap();
     assert_eq!((row(123_457).place(), &**rows.author(&row(123_457))), (123_457, "ben"));
-    assert!(rows.find(IdHash::of("nobody's")).is_none());
+    assert!(rows.find(IdHash::new("nobody's")).is_none());
     let second = |second: i64| Timestamp::from_second(second).unwrap();
     let between = rows.between(second(70_000), second(70_002)).iter();
     assert_eq!(between.map(|row| row.place()).collect::<Vec<_>>(), [70_000, 70_001, 70_002]);
@@ -49,12 +49,12 @@ fn the_rows_of_a_long_channel_stand_on_disk_and_are_found_there() {
         let there = range.filter(move |number| (number % 10 == 9) == is_in_thread);
         there.filter(|number| !is_bots(*number)).map(|number| number as u64)
     };
-    let top_level = rows.people_at(IdHash::of_thread(None));
+    let top_level = rows.human_messages_at(IdHash::from_thread(None));
     assert!(top_level.iter().map(|row| row.place()).eq(of_people(0..MANY, false)));
-    let thread = rows.people_at(IdHash::of_thread(Some("150000")));
+    let thread = rows.human_messages_at(IdHash::from_thread(Some("150000")));
     assert!(thread.iter().map(|row| row.place()).eq(of_people(150_000..151_000, true)));
     assert_eq!(thread.among_first(150_500), of_people(150_000..150_500, true).count());
-    assert!(rows.people_at(IdHash::of_thread(Some("150001"))).is_empty());
+    assert!(rows.human_messages_at(IdHash::from_thread(Some("150001"))).is_empty());
     assert_eq!(rows.threads().count(), 1 + MANY / 1000);
     // Replies.
     let replies = (0..MANY).filter(|number| number % 7 == 6);

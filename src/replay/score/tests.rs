@@ -4,7 +4,7 @@ use crate::replay::history::RecordedMessage;
 
 fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
     RecordedMessage {
-        room: "r".to_owned(),
+        channel: "r".to_owned(),
         thread: None,
         id: id.to_owned(),
         ts,
@@ -31,9 +31,11 @@ fn questions_without_another_users_answer_are_open() {
         message("9", 700.0, "fay", "too late to tell?", &[]),
         message("10", 800.0, "gus", "the end", &[]),
     ];
-    let channel =
-        RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
-    assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"].map(IdHash::of)));
+    let channel = RecordedChannel {
+        is_annotated: true,
+        ..RecordedChannel::from_messages("r".to_owned(), messages)
+    };
+    assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"].map(IdHash::new)));
 }
 
 #[test]
@@ -47,14 +49,16 @@ fn calls_and_posts_count_where_they_are() {
         in_thread,
         message("3", 2000.0, "cid", "the end", &[]),
     ];
-    let channel =
-        RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
+    let channel = RecordedChannel {
+        is_annotated: true,
+        ..RecordedChannel::from_messages("r".to_owned(), messages)
+    };
     let at = |second| Timestamp::from_second(second).unwrap();
     let policy = Policy::default_settings();
     let mut record = empty_record(&channel, &policy, None);
     let call = |second, thread: Option<&str>| JudgeCall {
         at: at(second),
-        thread: IdHash::of_thread(thread),
+        thread: IdHash::from_thread(thread),
         heard_rows: 2,
         newest: None,
         is_superseded: false,
@@ -69,7 +73,7 @@ fn calls_and_posts_count_where_they_are() {
     let posts = [(50, None), (51, Some("9"))];
     let posts = posts.map(|(second, thread)| PostRecord {
         at: at(second),
-        thread: IdHash::of_thread(thread),
+        thread: IdHash::from_thread(thread),
         heard_rows: 2,
         is_second_look: false,
     });

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::config::budget::ModelCosts;
 use crate::replay::companions::Companions;
 use crate::replay::record::Recorder;
-use crate::replay::simulation::Setup;
+use crate::replay::simulation::SimulationSetup;
 use crate::replay::simulation::recording_mind::RecordingMind;
 use crate::replay::simulation::recording_store::RecordingStore;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
@@ -43,11 +43,11 @@ pub(super) struct CompanionSlot<'a> {
 
 /// Builds the inbox and the runner of one companion, with its own store.
 pub(super) fn build_instance(
-    setup: &Setup<'_>,
+    setup: &SimulationSetup<'_>,
     seat: &CompanionSlot<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<(Inbox, Runner)> {
-    let Setup { policy, prompts, learning, .. } = setup;
+    let SimulationSetup { policy, prompts, learning, .. } = setup;
     let CompanionSlot { number, workspace, clock, companions } = *seat;
     // Each installation has its own random numbers.
     let seed = setup.settings.seed.wrapping_add(number as u64);

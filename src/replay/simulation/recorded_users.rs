@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_mention_is_of_the_user_who_has_the_name() {
         let message = |author: &str, name: Option<&str>| RecordedMessage {
-            room: "den".to_owned(),
+            channel: "den".to_owned(),
             thread: None,
             id: author.to_owned(),
             ts: 1.0,
@@ -87,7 +87,7 @@ mod tests {
             message("U3", Some("Lea")),
             message("U4", Some("lea")),
         ];
-        let users = RecordedUsers::new(&RecordedChannel::of("den".to_owned(), messages));
+        let users = RecordedUsers::new(&RecordedChannel::from_messages("den".to_owned(), messages));
         for (text, expected) in [
             ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
             ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),

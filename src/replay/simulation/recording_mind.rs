@@ -59,10 +59,10 @@ impl RecordingMind {
         let prompt_bytes = prompt.text.len();
         prompt.text.clone_into(&mut record.last_prompt);
         let thread = prompt.context.conversation.thread.as_ref();
-        let thread = IdHash::of_thread(thread.map(MessageId::as_str));
+        let thread = IdHash::from_thread(thread.map(MessageId::as_str));
         let (at, heard_rows) = (record.now, record.heard_rows);
         let newest = prompt.context.newest_human_message();
-        let newest = newest.map(|message| IdHash::of(message.id.as_str()));
+        let newest = newest.map(|message| IdHash::new(message.id.as_str()));
         let is_second_look = record.second_looks.contains(&prompt.context.conversation);
         let call = JudgeCall {
             at,

@@ -213,7 +213,7 @@ impl RecordingStore {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
         let conversation = claim.event.conversation();
-        let thread = IdHash::of_thread(conversation.thread.as_ref().map(MessageId::as_str));
+        let thread = IdHash::from_thread(conversation.thread.as_ref().map(MessageId::as_str));
         let is_superseded_judgment = |attempt: &Attempt| {
             &*attempt.verb == PromptVerb::Judge.name()
                 && attempt.result == AttemptResult::Superseded

@@ -58,7 +58,7 @@ pub struct ArrangedMessages {
 
 /// The data about a destination that is collected from its messages.
 #[derive(Default)]
-struct Passing {
+struct CollectedData {
     channels: BTreeMap<ChannelId, (Timestamp, Channel)>,
     users: BTreeMap<UserId, (Timestamp, User)>,
     /// The messages that memories were made from.
@@ -87,7 +87,8 @@ impl RecordedData {
         let others: Vec<ExportedWorkspace> = sources
             .map(|source| source.and_then(|it| exported.remove(it)).unwrap_or_default())
             .collect();
-        let mut passing: Vec<Passing> = others.iter().map(Passing::from_exported).collect();
+        let mut collected: Vec<CollectedData> =
+            others.iter().map(CollectedData::from_exported).collect();
         let mut sorter = RecordSorter::new(limits);
         let mut expired = 0;
         let mut lines = lines.finish()?.peekable();
@@ -107,14 +108,16 @@ impl RecordedData {
             let read = numbered.find_map(|(index, it)| Some((index, it.read(kind, line)?)));
             let Some((index, read)) = read else { continue };
             let (at, was_private) = (read.streamed.message.at, read.streamed.was_private);
-            if passing[index].take(read, &destinations[index]) {
+            if collected[index].take(read, &destinations[index]) {
                 expired += usize::from(expired_before.is_some_and(|before| at < before));
                 sorter.push(order_of(index, was_private, at), record)?;
             }
         }
         let mut data: Vec<ImportData> = Vec::new();
-        for ((passing, others), destination) in passing.into_iter().zip(others).zip(&destinations) {
-            data.push(passing.into_data(others, destination));
+        for ((collected, others), destination) in
+            collected.into_iter().zip(others).zip(&destinations)
+        {
+            data.push(collected.into_data(others, destination));
         }
         if let Some(last) = data.last_mut() {
             last.skipped.extend(skipped(&bad_lines, &left_out));
@@ -161,7 +164,7 @@ impl ArrangedMessages {
     }
 }
 
-impl Passing {
+impl CollectedData {
     fn from_exported(exported: &ExportedWorkspace) -> Self {
         let entries = exported.others.iter().filter_map(|other| {
             let OtherLine::Memory { entries, .. } = other else { return None };
@@ -280,8 +283,8 @@ impl Destination {
         let user = User { workspace: workspace.clone(), id, name, kind, role: Role::Member };
         let channel = Channel {
             workspace: workspace.clone(),
-            id: ChannelId::new(message.room.as_str()),
-            name: message.room.as_str().into(),
+            id: ChannelId::new(message.channel.as_str()),
+            name: message.channel.as_str().into(),
             visibility: Visibility::Private,
         };
         let message = Message {
@@ -312,8 +315,8 @@ impl Destination {
         };
         let channel = Channel {
             workspace: workspace.clone(),
-            id: line.room.clone(),
-            name: line.room_name.clone().unwrap_or_else(|| line.room.0.clone()),
+            id: line.channel.clone(),
+            name: line.channel_name.clone().unwrap_or_else(|| line.channel.0.clone()),
             visibility: line.visibility.unwrap_or(Visibility::Private),
         };
         let user = User {
@@ -349,7 +352,7 @@ fn reactions(line: &MessageLine, workspace: &WorkspaceId) -> Vec<Reaction> {
             order += 1;
             reactions.push(Reaction {
                 workspace: workspace.clone(),
-                channel: line.room.clone(),
+                channel: line.channel.clone(),
                 message: line.id.clone(),
                 user: user.id.clone(),
                 kind: user.is,

@@ -1,4 +1,4 @@
-//! The calls that it answered in a channel, and its reactions.
+//! The mentions that the persona answered in a channel, and its reactions.
 
 use std::collections::HashMap;
 
@@ -7,24 +7,24 @@ use crate::replay::moments::Moment;
 use crate::replay::rows::IdHash;
 use crate::report::called::Call;
 use crate::report::channel::post::is_posted;
-use crate::report::channel::{ChannelAnalysis, Pending, place};
+use crate::report::channel::{ChannelAnalysis, PendingStory, place};
 use crate::report::figures::ReportSource;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::Mention;
 use aizuchi_core::persona::spelling::spellings;
 use aizuchi_core::platform::local::mention::parse_mentions;
 
-/// Whether the newest thing that it said at a place is also said without a model.
+/// By conversation: whether the persona would also have posted its newest message there without a model.
 pub(super) type Said = HashMap<IdHash, bool>;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// Takes down that it posts unasked.
+    /// Records an unasked post.
     pub(super) fn say(&self, said: &mut Said, moment: &Moment) {
         let is_real = self.source != ReportSource::Builtin || is_posted(moment);
         said.insert(place(moment.thread.as_ref()), is_real);
     }
 
-    /// How it was called, where it answered. Fails if the message cannot be read.
+    /// Returns how a message addressed the persona, which answered it. Fails if the message cannot be read.
     pub(super) fn call(
         &self,
         moment: &Moment,
@@ -46,8 +46,8 @@ impl<'a> ChannelAnalysis<'a> {
         Ok(call)
     }
 
-    /// An answer to a call as an example, unless it answers what only stands in for a model.
-    pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<Pending<'a>> {
+    /// Returns an answer as a candidate for a story. `None` if it answers a post that would not exist without a model.
+    pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<PendingStory<'a>> {
         let note = match call {
             Call::ByName(name) => Note::Called { name: Some(name) },
             Call::AnswersIt { is_posted: true } => Note::AnsweredIt,
@@ -55,17 +55,29 @@ impl<'a> ChannelAnalysis<'a> {
             Call::Unknown => Note::Called { name: None },
         };
         let about = self.about(moment)?;
-        Some(Pending { kind: StoryKind::Called, rank: (0, 0), moment: Some(moment), about, note })
+        Some(PendingStory {
+            kind: StoryKind::Called,
+            rank: (0, 0),
+            moment: Some(moment),
+            about,
+            note,
+        })
     }
 
-    /// A reaction as an example.
-    pub(super) fn reaction(&self, moment: &'a Moment) -> Option<Pending<'a>> {
+    /// Returns a reaction as a candidate for a story.
+    pub(super) fn reaction(&self, moment: &'a Moment) -> Option<PendingStory<'a>> {
         let (about, note) = (self.about(moment)?, Note::Reacted);
-        Some(Pending { kind: StoryKind::Reacted, rank: (0, 0), moment: Some(moment), about, note })
+        Some(PendingStory {
+            kind: StoryKind::Reacted,
+            rank: (0, 0),
+            moment: Some(moment),
+            about,
+            note,
+        })
     }
 }
 
-/// The persona's name behind an `@`, as it is usually spelled, if a text holds it.
+/// Returns the spelling of the persona's name with which a text mentions it behind an `@`, if any.
 fn called_name(text: &str, persona: &str) -> Option<String> {
     if !parse_mentions(text, persona, &[]).contains(&Mention::Persona) {
         return None;

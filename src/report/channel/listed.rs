@@ -1,4 +1,4 @@
-//! The posts of a channel, one by one.
+//! The list of a channel's posts.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::report::posts::{ListedPost, MAX_LISTED, PostList};
 use crate::report::story::StoryMessage;
 use aizuchi_core::chat::MessageId;
 
-/// How many messages after a post are listed with it.
+/// How many messages after a post the list shows with it.
 const MESSAGES_AFTER: usize = 2;
 
 impl<'a> ChannelAnalysis<'a> {
@@ -49,7 +49,8 @@ impl<'a> ChannelAnalysis<'a> {
         Ok(list)
     }
 
-    /// Without a model, the built-in rules post only what may help. A judge that says the same to everything lists nothing.
+    /// Whether a post is listed. Without a model, the built-in rules post only what may help. The posts of a judge that
+    /// gives the same answer to everything are not listed.
     fn is_listed(&self, moment: &Moment) -> bool {
         is_unasked(moment)
             && match self.source {
@@ -86,7 +87,7 @@ impl<'a> ChannelAnalysis<'a> {
         })
     }
 
-    /// The next messages after a post where it stands, within an hour.
+    /// Returns the next messages after a post in its conversation, within an hour.
     fn messages_after(
         &self,
         moment: &Moment,

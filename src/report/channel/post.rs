@@ -1,39 +1,39 @@
-//! The posts of a channel: what people did around each, and what it adds to the figures.
+//! The posts of a channel: what people did around each post, and what the post adds to the figures.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Pending};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, PendingStory};
 use crate::report::channel_index::Disturbance;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::texts::builtin as texts;
 
-/// A wider limit for what disturbs, beside the one that the figures have.
+/// A wider limit for interruptions, which the report shows beside the figures.
 const CLOSE: SignedDuration = SignedDuration::from_secs(180);
 
 /// A post, and what people did around it.
-pub(super) struct Spoken<'a> {
+pub(super) struct AnalyzedPost<'a> {
     moment: &'a Moment,
     about: Option<MessageRow>,
     answer: Option<MessageRow>,
     pub(super) disturbance: Option<Disturbance>,
-    /// Whether it would disturb if a message within [`CLOSE`] counted.
+    /// Whether the post would interrupt if a message within [`CLOSE`] counted.
     is_close: bool,
 }
 
 impl<'a> ChannelAnalysis<'a> {
-    /// The message that a moment is about.
+    /// Returns the message that a moment is about.
     pub(super) fn about(&self, moment: &Moment) -> Option<MessageRow> {
         self.index.message(about_id(moment)?.as_str())
     }
 
-    /// What people did around a post.
-    pub(super) fn spoken(&self, moment: &'a Moment) -> Spoken<'a> {
+    /// Collects what people did around a post.
+    pub(super) fn spoken(&self, moment: &'a Moment) -> AnalyzedPost<'a> {
         let about = self.about(moment);
         let thread = moment.thread.as_ref().map(MessageId::as_str);
-        Spoken {
+        AnalyzedPost {
             moment,
             about,
             answer: about.and_then(|about| self.index.first_answer(&about)),
@@ -42,7 +42,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    pub(super) fn add_spoken(&self, spoken: &Spoken<'a>, report: &mut ChannelReport) {
+    pub(super) fn add_spoken(&self, spoken: &AnalyzedPost<'a>, report: &mut ChannelReport) {
         let (moment, is_wrong) = (spoken.moment, spoken.disturbance.is_some());
         let is_posted = is_posted(moment);
         report.figures.spoke += 1;
@@ -78,9 +78,9 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    /// A post that may be told. One without its message has nothing to tell.
-    pub(super) fn tellable(&self, spoken: Spoken<'a>) -> Option<Pending<'a>> {
-        let Spoken { moment, about, answer, disturbance, is_close: _ } = spoken;
+    /// Returns a post as a candidate for a story. `None` if the message that it is about is not known.
+    pub(super) fn tellable(&self, spoken: AnalyzedPost<'a>) -> Option<PendingStory<'a>> {
+        let AnalyzedPost { moment, about, answer, disturbance, is_close: _ } = spoken;
         let about = about?;
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {
@@ -98,10 +98,10 @@ impl<'a> ChannelAnalysis<'a> {
                 (StoryKind::Spoke, note, (u8::from(about.is_short()), 0))
             }
         };
-        Some(Pending { kind, rank, moment: Some(moment), about, note })
+        Some(PendingStory { kind, rank, moment: Some(moment), about, note })
     }
 
-    /// Who else answered what it took up.
+    /// Returns whether the persona or another person answered first.
     fn note_on_answer(&self, at: Timestamp, answer: Option<&MessageRow>) -> Note {
         let Some(answer) = answer else { return Note::NobodyAnswered };
         let (person, lead) = (self.author(answer), answer.at().duration_since(at));
@@ -113,12 +113,12 @@ impl<'a> ChannelAnalysis<'a> {
     }
 }
 
-/// The id of the message that a moment is about.
+/// Returns the id of the message that a moment is about.
 pub(super) fn about_id(moment: &Moment) -> Option<&MessageId> {
     moment.about.as_ref().or(moment.message.as_ref())
 }
 
-/// Whether it speaks unasked.
+/// Whether the persona speaks unasked.
 pub fn is_unasked(moment: &Moment) -> bool {
     match moment.kind {
         MomentKind::Spoke | MomentKind::WouldHaveSpoken => !moment.is_owed,
@@ -128,8 +128,8 @@ pub fn is_unasked(moment: &Moment) -> bool {
     }
 }
 
-/// Counts who wrote first about what it took up.
-fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
+/// Counts who answered a message first: the persona, another person or nobody.
+fn add_first_answer(spoken: &AnalyzedPost<'_>, report: &mut ChannelReport) {
     let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
     let answered = spoken.answer.map(|answer| answer.at());
     if is_posted {
@@ -147,12 +147,13 @@ fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
     }
 }
 
-/// Whether a post only says that it does not know, or asks everyone again.
+/// Whether a post only says that the persona does not know, or repeats the question to everyone.
 fn asks_again(moment: &Moment) -> bool {
     moment.text.as_deref().is_some_and(texts::only_asks_again)
 }
 
-/// Whether the built-in mind would post this without standing in for a model. Where it only observes, nothing is posted.
+/// Whether the built-in mind would post this in operation, too, and not only in place of a model. In observe mode,
+/// nothing is posted.
 pub fn is_posted(moment: &Moment) -> bool {
     moment.kind == MomentKind::Spoke && moment.text.is_some() && !asks_again(moment)
 }

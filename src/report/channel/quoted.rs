@@ -9,15 +9,16 @@ use crate::replay::rows::IdHash;
 /// Within this time the same quote counts as a repetition.
 const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 
-/// When each quote was last posted.
+/// The time at which each quote was last posted.
 #[derive(Default)]
-pub(super) struct RecentQuotes(HashMap<IdHash, Timestamp>);
+pub(super) struct Quoted(HashMap<IdHash, Timestamp>);
 
-impl RecentQuotes {
-    /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must come in the order of their time.
+impl Quoted {
+    /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must be added in
+    /// chronological order.
     pub(super) fn is_again(&mut self, at: Timestamp, text: &str) -> bool {
         let Some(quote) = quote_in(text) else { return false };
-        let before = self.0.insert(IdHash::of(quote), at);
+        let before = self.0.insert(IdHash::new(quote), at);
         before.is_some_and(|before| at.duration_since(before) <= AGAIN)
     }
 }
@@ -37,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_quote_comes_again_within_a_day() {
-        let mut quoted = RecentQuotes::default();
+        let mut quoted = Quoted::default();
         let mut post = |hour: i64, text: &str| {
             quoted.is_again(Timestamp::from_second(hour * 3600).unwrap(), text)
         };

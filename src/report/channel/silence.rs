@@ -1,4 +1,4 @@
-//! What a decision to stay silent was about.
+//! The question that a decision to stay silent was about.
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
 use crate::replay::rows::MessageRow;
@@ -9,11 +9,11 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;
 use aizuchi_core::texts::builtin as texts;
 
-/// A question that a decision is about is not further back than this many messages.
+/// How many messages before a decision the question may be that the decision is about.
 const MAX_LOOK_BACK: usize = 8;
 
-/// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
-/// says that a question was answered and names none means the newest question.
+/// Returns the question by a person that a decision is about: the message that the decision names, or else the newest
+/// question. A judge that says that a question was answered and names none means the newest question.
 pub fn question_of(moment: &Moment, index: &ChannelIndex<'_>) -> Option<MessageRow> {
     let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
     let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
@@ -55,7 +55,7 @@ pub fn says_asked(reason: &Reason) -> bool {
     }
 }
 
-/// Whether the reason is that there was no question, which says nothing about one.
+/// Whether the reason is that there was no question.
 fn says_nothing_asked(reason: &Reason) -> bool {
     let sentences = [texts::no_question, texts::conversation_ended];
     *reason == Reason::Gate(Gate::NothingOpen)
@@ -72,8 +72,8 @@ pub fn is_silent(moment: &Moment) -> bool {
     }
 }
 
-/// Whether it chose silence because nobody had asked anything. What it wanted to say and took back, since the talk went on, is
-/// not silence of this kind.
+/// Whether the judge chose silence because nobody had asked anything. A draft that was dropped because the conversation
+/// went on does not count.
 pub fn is_without_question(moment: &Moment) -> bool {
     match moment.kind {
         MomentKind::Silent => !moment.is_owed && says_nothing_asked(&moment.reason),

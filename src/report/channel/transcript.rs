@@ -7,7 +7,7 @@ use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
-use crate::report::channel::{ChannelAnalysis, Pending};
+use crate::report::channel::{ChannelAnalysis, PendingStory};
 use crate::report::figures::ReportSource;
 use crate::report::story::{
     Mistake, Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text,
@@ -15,20 +15,21 @@ use crate::report::story::{
 use crate::report::story_selection::{Candidate, Example, parts};
 use aizuchi_core::chat::MessageId;
 
-/// How far around a moment its story reaches.
+/// How long before and after a moment its story covers messages.
 pub(super) const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 const MESSAGES_BEFORE: usize = 4;
 const MESSAGES_AFTER: usize = 3;
-/// How many of the messages between these and what a moment is about are kept.
+/// How many of the messages between the message that a moment is about and the ones before the moment are kept.
 const MESSAGES_BETWEEN: usize = 12;
-/// How many moments of each kind a channel offers.
+/// The maximum number of candidates for stories of each kind in a channel.
 const MAX_CANDIDATES: usize = 10;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// Some of each kind, spread over the period, with their transcripts. Fails if a message cannot be read.
+    /// Returns some moments of each kind, spread over the period, with their transcripts. Fails if a message cannot be
+    /// read.
     pub(super) fn select_stories(
         &self,
-        mut pending: Vec<Pending<'a>>,
+        mut pending: Vec<PendingStory<'a>>,
     ) -> anyhow::Result<Vec<Candidate>> {
         pending.sort_by_key(|one| (self.example(one), one.at()));
         let of_kinds = pending.chunk_by(|one, other| self.example(one) == self.example(other));
@@ -41,20 +42,20 @@ impl<'a> ChannelAnalysis<'a> {
         told.collect()
     }
 
-    fn example(&self, pending: &Pending<'a>) -> Example {
+    fn example(&self, pending: &PendingStory<'a>) -> Example {
         let helps = self.posted_without_model(pending) == Some(true);
         Example::new(pending.kind, &pending.note, helps)
     }
 
-    /// Whether this is posted without a model, where the built-in mind stands in for one.
-    fn posted_without_model(&self, pending: &Pending<'a>) -> Option<bool> {
+    /// Whether a moment would also be posted without a model. `None` if the source is not the built-in mind.
+    fn posted_without_model(&self, pending: &PendingStory<'a>) -> Option<bool> {
         let moment = pending.moment.filter(|moment| is_unasked(moment))?;
         (self.source == ReportSource::Builtin).then(|| is_posted(moment))
     }
 
     fn story(
         &self,
-        pending: &Pending<'a>,
+        pending: &PendingStory<'a>,
         reader: &mut MessageReader<'_>,
     ) -> anyhow::Result<Story> {
         let about = &pending.about;
@@ -81,7 +82,7 @@ impl<'a> ChannelAnalysis<'a> {
             before: self.messages_before(before, about, reader)?,
             act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
             after: shown_after,
-            reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
+            reason: pending.moment.and_then(|moment| self.source.shown_reason(&moment.reason)),
             mistake: pending.moment.and_then(|moment| self.mistake(moment, about)),
             note: pending.note.clone(),
             posted_without_model: self.posted_without_model(pending),
@@ -90,8 +91,8 @@ impl<'a> ChannelAnalysis<'a> {
         })
     }
 
-    /// What the rules took for something else than it was. It is known where the recording says what answers what, and only if
-    /// they meant this message.
+    /// Returns in what the built-in rules were wrong. `None` unless the recording says which message answers which, and
+    /// the rules meant this message.
     fn mistake(&self, moment: &Moment, about: &MessageRow) -> Option<Mistake> {
         let meant = match is_silent(moment) {
             true => question_of(moment, &self.index),
@@ -109,7 +110,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    /// The newest messages before a moment. What it is about is always among them.
+    /// Returns the newest messages before a moment, always including the message that it is about.
     fn messages_before(
         &self,
         before: &[MessageRow],

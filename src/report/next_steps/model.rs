@@ -1,36 +1,36 @@
-//! How to ask a model what it would do in the same history, what that costs, and how to set one.
+//! Steps that involve a model: how to ask it about the same history, what that costs, and how to set one.
 
 use jiff::civil::Date;
 
 use crate::report::config_block::mode_block;
 use crate::report::cost::{LAST_DAYS, begin_of_last_days};
 use crate::report::figures::{CallFigures, PolicyFigures, ReportSource};
-use crate::report::next_steps::{NextStep, Steps};
+use crate::report::format;
+use crate::report::next_steps::{NextStep, StepsBuilder};
 use crate::report::replay_command::ReplayCommand;
-use crate::report::words;
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
-/// The example model where the cost of none is known.
+/// The model in examples if no cost is known.
 const EXAMPLE_MODEL: &str = "anthropic/claude-haiku-4-5";
 
-/// It is not worth asking about the last days alone if they have fewer checks than these.
+/// The minimum number of judgments in the last days for a proposal to ask about these days only.
 const MIN_CHECKS_LATELY: f64 = 10.0;
 
-/// A limit of more than so many times the estimate is only told to be more.
+/// The maximum ratio of limit and estimate that is shown. A larger one is shown as more than this.
 const MAX_MARGIN: f64 = 100.0;
 
-/// What a policy costs with a model.
-struct Cost {
+/// The cost of a policy with a model.
+struct AskingCost {
     total: f64,
-    /// For the last [`LAST_DAYS`] days alone. `None` if nothing was judged.
+    /// For the last [`LAST_DAYS`] days only. `None` if nothing was judged.
     last_days: Option<f64>,
 }
 
-impl Steps<'_> {
+impl StepsBuilder<'_> {
     /// Returns the command that asks a model, where none was asked, with an estimate for the first model whose cost is known.
     pub(super) fn ask_model(&self, command: &ReplayCommand) -> Option<NextStep> {
         let l = self.language;
@@ -64,7 +64,7 @@ impl Steps<'_> {
         Some(NextStep::new(&begin, format!("{line}\n")))
     }
 
-    /// Says what the command that asks a model costs, and what it sends to whom.
+    /// Says what the command that asks a model costs, and which data it sends to which provider.
     pub(super) fn price_of_asking(&self) -> String {
         let l = self.language;
         let Some((model, costs)) = self.costs() else {
@@ -76,15 +76,15 @@ impl Steps<'_> {
             Some((_, money)) => (step_texts::last_days(l, &LAST_DAYS.to_string()), money),
             None => {
                 let all: f64 = costs.iter().map(|cost| cost.total).sum();
-                (words::period(self.report.period.days, l), all)
+                (format::period(self.report.period.days, l), all)
             }
         };
-        let money = words::estimated_money(money, &self.report.currency, l);
+        let money = format::estimated_money(money, &self.report.currency, l);
         step_texts::begin_ask(l, &time, &money, model)
     }
 
-    /// Returns the lines that set a model, unless the config names one. They also keep it from speaking unasked, unless the
-    /// command reads its policy from that config.
+    /// Returns the lines that set a model, unless the config names one. They also set a mode in which the persona does
+    /// not speak unasked, unless the command reads its policy from that config.
     pub(super) fn set_model(&self) -> Option<NextStep> {
         match self.report.source {
             ReportSource::Model | ReportSource::Ledger => return None,
@@ -100,16 +100,16 @@ impl Steps<'_> {
     }
 
     /// Returns the first model whose cost is known, and what each policy costs with it.
-    fn costs(&self) -> Option<(&str, Vec<Cost>)> {
+    fn costs(&self) -> Option<(&str, Vec<AskingCost>)> {
         let policies = &self.report.policies;
         let (model, _) = policies.first().and_then(PolicyFigures::known_cost)?;
         let costs = policies.iter().map(|policy| {
             let cost = policy.costs.iter().find(|cost| cost.model == model)?;
             let total = cost.total?;
             let last_days = policy.calls.last_days_share.map(|share| total * share);
-            Some(Cost { total, last_days })
+            Some(AskingCost { total, last_days })
         });
-        Some((model, costs.collect::<Option<Vec<Cost>>>()?))
+        Some((model, costs.collect::<Option<Vec<AskingCost>>>()?))
     }
 
     /// Formats an amount, and that it is for all policies where there are several.
@@ -121,9 +121,9 @@ impl Steps<'_> {
     }
 
     /// Says what the whole replay would cost, for all policies of the page.
-    fn estimate(&self, costs: &[Cost]) -> String {
+    fn estimate(&self, costs: &[AskingCost]) -> String {
         let (report, l) = (self.report, self.language);
-        let period = words::period(report.period.days, l);
+        let period = format::period(report.period.days, l);
         let total = self.money(costs.iter().map(|cost| cost.total).sum());
         match (costs, report.policies.first()) {
             // A policy that turns limits off is always replayed with them, too, so it has no price of its own.
@@ -138,9 +138,9 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the date at which the last days of a long history begin, and what it costs to ask about them alone. `None` if
-    /// hardly anything was judged in them.
-    fn last_days(&self, command: &ReplayCommand, costs: &[Cost]) -> Option<(Date, f64)> {
+    /// Returns the first day of the last days of a long history, and the cost of asking about these days only. `None`
+    /// if hardly anything was judged in them.
+    fn last_days(&self, command: &ReplayCommand, costs: &[AskingCost]) -> Option<(Date, f64)> {
         let period = self.report.period;
         let is_long = period.days > 1.5 * LAST_DAYS as f64 && !command.has_begin();
         let begin = begin_of_last_days(period.to.filter(|_| is_long)?);
@@ -152,11 +152,11 @@ impl Steps<'_> {
     }
 
     fn money(&self, amount: f64) -> String {
-        words::money(amount, &self.report.currency, self.language)
+        format::money(amount, &self.report.currency, self.language)
     }
 }
 
-/// Returns the lines that set a model. Without a mode among them it speaks unasked, so its absence is told.
+/// Returns the lines that set a model. If they set no mode, they say so, because the persona then speaks unasked.
 fn lines_of_model(model: &str, mode: Option<Mode>, language: Language) -> NextStep {
     let l = language;
     let begin = match key_variable(model) {
@@ -187,19 +187,19 @@ fn key_variable(model: &str) -> Option<&'static str> {
     provider.and_then(Provider::key_variable)
 }
 
-/// Whether enough was judged in the last days of a history to ask about them alone.
+/// Whether enough was judged in the last days of a history to ask about them only.
 fn has_checks_lately(calls: CallFigures) -> bool {
     let share = calls.last_days_share.unwrap_or(0.0);
     share * calls.judge_calls as f64 >= MIN_CHECKS_LATELY
 }
 
-/// Says how the limit for an estimate is related to it.
+/// Formats the ratio of the limit and the estimate.
 fn margin(estimate: f64, language: Language) -> String {
     let times = allowance(estimate) / estimate;
     match times {
-        ..10.0 => step_texts::margin(language, &words::one_decimal(times)),
-        ..=MAX_MARGIN => step_texts::margin(language, &words::count(times.round() as usize)),
-        _ => step_texts::large_margin(language, &words::count(MAX_MARGIN as usize)),
+        ..10.0 => step_texts::margin(language, &format::one_decimal(times)),
+        ..=MAX_MARGIN => step_texts::margin(language, &format::count(times.round() as usize)),
+        _ => step_texts::large_margin(language, &format::count(MAX_MARGIN as usize)),
     }
 }
 

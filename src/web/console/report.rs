@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::report::builder::{ReportBuilder, ReportOptions};
 use crate::report::figures::{LeftOut, Privacy, ReportSource};
+use crate::report::format;
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::page::{PageFrame, STYLE, page_within};
-use crate::report::words;
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::language::PageLanguage;
@@ -158,7 +158,7 @@ fn describe_empty(left_out: usize, language: Language) -> String {
     if left_out == 0 {
         return empty.to_owned();
     }
-    let channels = words::number_of(counted::channels, left_out, language);
+    let channels = format::number_of(counted::channels, left_out, language);
     format!("{empty} {}", texts::report::left_out_private(language, &channels))
 }
 
@@ -174,7 +174,7 @@ fn describe_age(
     language: Language,
 ) -> Option<String> {
     let ReportAge::AsOf(computed) = age else { return None };
-    let time = words::time(computed, &web.zone);
+    let time = format::time(computed, &web.zone);
     Some(match web.report_cache.renew(subject) {
         true => texts::console::report_renewed(language, &time),
         false => texts::console::report_as_of(language, &time),

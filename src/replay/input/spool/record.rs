@@ -100,7 +100,7 @@ impl SpooledRecord<'_> {
             SpooledRecord::Edit { id, .. } => (RecordKind::Edit, id),
             SpooledRecord::Delete { id } => (RecordKind::Delete, id),
         };
-        RecordHeader { kind, hash: IdHash::of(id).0, length: 0 }
+        RecordHeader { kind, hash: IdHash::new(id).0, length: 0 }
     }
 
     /// Returns the message, or `None` if the record is an edit or a deletion.
@@ -120,7 +120,7 @@ impl SpooledRecord<'_> {
             return None;
         };
         Some(RecordedMessage {
-            room: channel.to_owned(),
+            channel: channel.to_owned(),
             thread: thread.map(Cow::into_owned),
             id: id.into_owned(),
             ts: f64::from_bits(ts_bits),

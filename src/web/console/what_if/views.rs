@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use crate::replay::difference::MessageOutcome;
 use crate::replay::moments::Reason;
-use crate::report::words::date_and_time;
+use crate::report::format::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::web::console::quote::QuotedMessage;

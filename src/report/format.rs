@@ -1,4 +1,4 @@
-//! Numbers, times and money as people read them.
+//! Formats numbers, times and money.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -12,10 +12,10 @@ use aizuchi_core::texts::ledger as units;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 
-/// Stands for what is not known.
+/// The placeholder for an unknown value.
 pub const UNKNOWN: &str = "–";
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 pub fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
@@ -32,7 +32,7 @@ pub fn times(number: usize, language: Language) -> String {
     number_of(counted::times, number, language)
 }
 
-/// A number of things.
+/// Formats a number of things.
 pub fn number_of(things: Counted, number: usize, language: Language) -> String {
     things(language, number, &count(number))
 }
@@ -43,12 +43,12 @@ pub fn percent(share: f64) -> String {
     if is_small { "< 1 %".to_owned() } else { format!("{percent:.0} %") }
 }
 
-/// A share that is given in hundredths, if it is known.
+/// Formats a share in percent, if it is known.
 pub fn percent_of_100(rate: Option<f64>) -> String {
     rate.map_or(UNKNOWN.to_owned(), |rate| percent(rate / 100.0))
 }
 
-/// A part of a whole, with its share where the whole is large enough for one.
+/// Formats a part of a whole, with its share if the whole is large enough for a rate.
 pub fn part(part: usize, whole: usize, language: Language) -> String {
     match per_100(part, whole) {
         Some(rate) => texts::with_share(language, &count(part), &percent(rate / 100.0)),
@@ -56,17 +56,17 @@ pub fn part(part: usize, whole: usize, language: Language) -> String {
     }
 }
 
-/// Posts, and in brackets the probable interruptions among them.
+/// Formats a number of posts, with the probable interruptions in brackets.
 pub fn posts(posts: PlacePosts, language: Language) -> String {
     with_wrong(posts.spoke, posts.wrong, language)
 }
 
-/// The same of any number.
+/// Formats any two numbers like [`posts`].
 pub fn with_wrong(spoke: usize, wrong: usize, language: Language) -> String {
     policy_texts::with_wrong(language, &count(spoke), &count(wrong))
 }
 
-/// A number with one decimal place, from a thousand on without.
+/// Formats a number with one decimal place, or with none from 1000 on.
 pub fn one_decimal(number: f64) -> String {
     match number {
         ..999.95 => format!("{number:.1}"),
@@ -74,7 +74,7 @@ pub fn one_decimal(number: f64) -> String {
     }
 }
 
-/// How long a period of so many days is.
+/// Formats the length of a period in days.
 pub fn period(days: f64, language: Language) -> String {
     match days {
         ..0.0625 => texts::in_one_hour(language).to_owned(),
@@ -84,7 +84,7 @@ pub fn period(days: f64, language: Language) -> String {
     }
 }
 
-/// How often something happens that happens so many times a day.
+/// Formats a daily rate with the unit that suits it: per day, per week or per month.
 pub fn rate(per_day: f64, language: Language) -> String {
     let (per_week, per_month) = (per_day * 7.0, per_day * 30.4);
     let whole = |rate: f64| count(rate.round() as usize);
@@ -102,7 +102,7 @@ pub fn rate(per_day: f64, language: Language) -> String {
     }
 }
 
-/// How often something happens that happens so many times a month.
+/// Formats a monthly rate.
 pub fn monthly(per_month: f64, language: Language) -> String {
     match per_month {
         ..0.5 => texts::rarely(language).to_owned(),
@@ -125,7 +125,7 @@ pub fn money(amount: f64, currency: &str, language: Language) -> String {
     }
 }
 
-/// Returns an estimated amount: "about $0.12", or "less than $0.01".
+/// Formats an estimated amount: "about $0.12", or "less than $0.01".
 pub fn estimated_money(amount: f64, currency: &str, language: Language) -> String {
     let shown = money(amount, currency, language);
     match amount {
@@ -134,15 +134,15 @@ pub fn estimated_money(amount: f64, currency: &str, language: Language) -> Strin
     }
 }
 
-/// A length of time, of a second or more.
+/// Formats a length of time of at least a second.
 pub fn duration(seconds: f64, language: Language) -> String {
     let length =
         SignedDuration::try_from_secs_f64(seconds.abs().max(1.0)).unwrap_or(SignedDuration::MAX);
     ledger::format_duration(length, language)
 }
 
-/// A length of time that is known to 5 %, in the units that one says: no more exact, and from two minutes on in whole
-/// minutes, from two hours on in whole hours.
+/// Formats a length of time that is known to 5 %, rounded accordingly: to whole minutes from two minutes on, and to
+/// whole hours from two hours on.
 pub fn rough_duration(seconds: f64, language: Language) -> String {
     let step = match seconds {
         ..30.0 => 1.0,
@@ -154,8 +154,8 @@ pub fn rough_duration(seconds: f64, language: Language) -> String {
     duration((seconds / step).round() * step, language)
 }
 
-/// Several such lengths beside each other. Where two of more than two minutes would read the same though they differ, they are
-/// told in smaller units.
+/// Formats several such lengths that are shown together. Two different lengths of more than two minutes that would read
+/// the same are formatted more exactly.
 pub fn rough_durations(lengths: &[Option<f64>], language: Language) -> Vec<String> {
     let rough = |length: &Option<f64>| {
         length.map_or(UNKNOWN.to_owned(), |seconds| rough_duration(seconds, language))
@@ -174,10 +174,10 @@ pub fn rough_durations(lengths: &[Option<f64>], language: Language) -> Vec<Strin
     told.collect()
 }
 
-/// From here on a length is told in minutes.
+/// The length from which on lengths are formatted in minutes, in seconds.
 const IN_MINUTES: f64 = 117.5;
 
-/// A length of some minutes or hours in two units.
+/// Formats a length of several minutes or hours in two units.
 fn exact_duration(seconds: f64, language: Language) -> String {
     let seconds = seconds.round() as u64;
     let (minutes, hours) = (units::minutes(language), units::hours(language));
@@ -203,7 +203,7 @@ pub fn time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%H:%M").to_string()
 }
 
-/// A channel with its sign. An id has none: settings would take it for a name.
+/// Formats a channel with its `#`. An id has none, because the config would take it for a name.
 pub fn channel(name: &str) -> String {
     match is_channel_id(name) {
         true => name.to_owned(),
@@ -211,8 +211,8 @@ pub fn channel(name: &str) -> String {
     }
 }
 
-/// Whether a channel is called by its id, as Slack (`C0123ABCD`) and Discord (a long number) make them, since its name is
-/// not known.
+/// Whether the name of a channel is unknown, so that its id replaces it: as in Slack (`C0123ABCD`) or in Discord (a
+/// long number).
 fn is_channel_id(name: &str) -> bool {
     let is_slack = name.len() >= 9
         && name.starts_with(['C', 'D', 'G'])

@@ -1,29 +1,29 @@
-//! The settings of policies in plain words, beside their names in the config.
+//! Labels and values of settings for readers, beside their paths in the config.
 
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, ReportSource};
+use crate::report::format;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
-use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::ledger as names;
 use aizuchi_core::texts::policies as texts;
 
-/// A wait of a year is one without an end.
+/// A wait of at least this length counts as unlimited.
 pub const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
 
 const COMPANION: SettingValue = SettingValue::Mode(Mode::Companion);
 
-/// A setting that differs, and what each policy has there.
+/// A setting that some policy changes, and its value in each policy.
 pub struct SettingRow {
     pub label: &'static str,
-    /// Its name in the config.
+    /// Its path in the config.
     pub key: Option<&'static str>,
     pub values: Vec<String>,
 }
 
-/// The settings that are not the default everywhere.
+/// Returns the settings that any policy changes.
 pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     let all: Option<Vec<&[PolicySetting]>> =
         policies.iter().map(|policy| policy.settings.as_deref()).collect();
@@ -35,16 +35,16 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     let is_shown = |key: &SettingKey| is_changed(*key) || key.comes_with().is_some_and(is_changed);
     let row = |key: SettingKey| SettingRow {
         label: label(key, language),
-        key: key.told_path(),
+        key: key.single_path(),
         values: all.iter().map(|settings| told(settings, key, language)).collect(),
     };
     let shown = SettingKey::ALL.into_iter().filter(is_shown).map(row);
     // What has a part in none of them says nothing.
-    shown.filter(|row| row.values.iter().any(|value| value != words::UNKNOWN)).collect()
+    shown.filter(|row| row.values.iter().any(|value| value != format::UNKNOWN)).collect()
 }
 
-/// What the only policy of a replay is, beside what holds where nobody sets anything.
-pub fn of_one(
+/// Describes the settings of a lone policy of a replay, compared with the defaults in operation.
+pub fn describe_settings(
     settings: &[PolicySetting],
     source: ReportSource,
     language: Language,
@@ -62,7 +62,7 @@ pub fn of_one(
         let value = setting.value.as_ref().filter(|value| **value != default)?;
         let key = setting.key;
         let (own, default) = (value_text(key, value, l), value_text(key, &default, l));
-        Some(match key.told_path() {
+        Some(match key.single_path() {
             Some(path) => texts::setting_changed(l, label(key, l), path, &own, &default),
             None => texts::others_changed(l, label(key, l), &own),
         })
@@ -74,8 +74,8 @@ pub fn of_one(
     }
 }
 
-/// What a setting is if nobody sets it. The mode of the defaults is that with a model; on Slack and Discord it is another
-/// one where none judges.
+/// Returns the default of a setting in operation. Without a model, the default mode on Slack and Discord differs from
+/// that with one.
 fn usual(setting: &PolicySetting, source: ReportSource) -> SettingValue {
     match setting.key == SettingKey::Mode && source == ReportSource::Builtin {
         true => SettingValue::Mode(Mode::MentionOnly),
@@ -85,9 +85,9 @@ fn usual(setting: &PolicySetting, source: ReportSource) -> SettingValue {
 
 fn told(settings: &[PolicySetting], key: SettingKey, language: Language) -> String {
     let Some(setting) = settings.iter().find(|setting| setting.key == key) else {
-        return words::UNKNOWN.to_owned();
+        return format::UNKNOWN.to_owned();
     };
-    let Some(value) = &setting.value else { return words::UNKNOWN.to_owned() };
+    let Some(value) = &setting.value else { return format::UNKNOWN.to_owned() };
     let text = value_text(key, value, language);
     let is_adaptive = settings.iter().any(|one| {
         one.key == SettingKey::Wait && one.value == Some(SettingValue::Wait(WaitStrategy::Adaptive))
@@ -113,7 +113,7 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
             texts::plus_minus(l, &exact_percent(*share))
         }
         SettingValue::Share(share) => exact_percent(*share),
-        SettingValue::Count(count) => words::count(usize::try_from(*count).unwrap_or(usize::MAX)),
+        SettingValue::Count(count) => format::count(usize::try_from(*count).unwrap_or(usize::MAX)),
         SettingValue::Off if key == SettingKey::LearnedGate => texts::off(l).to_owned(),
         SettingValue::Off if key == SettingKey::QuietHours => texts::nothing(l).to_owned(),
         SettingValue::Off => texts::no_limit(l).to_owned(),
@@ -130,7 +130,7 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
     }
 }
 
-/// A length of time with all its units, so that two that differ never read the same.
+/// Formats a length of time with all its units, so that different lengths never read the same.
 fn exact_length(seconds: f64, language: Language) -> String {
     let l = language;
     let days = (86_400.0, names::days(l));
@@ -157,7 +157,7 @@ fn exact_length(seconds: f64, language: Language) -> String {
     parts.join(" ")
 }
 
-/// A share with the decimals that it has.
+/// Formats a share with all its decimals.
 fn exact_percent(share: f64) -> String {
     let percent = (share * 1e8).round() / 1e6;
     format!("{percent} %")
@@ -201,11 +201,12 @@ mod tests {
     fn told_of(config: &str, source: ReportSource, language: Language) -> String {
         let config = Config::parse(config).unwrap();
         let policy = Policy { config, ..Policy::default_settings() };
-        let parts = of_one(&settings_of(&policy), source, language);
+        let parts = describe_settings(&settings_of(&policy), source, language);
         parts.iter().map(|part| &*part.text).collect()
     }
 
-    /// Whoever keeps "the defaults" without a model gets one that says nothing unasked.
+    /// In a replay, the built-in mind replaces a model, so the mode is `companion`. In operation without a model, the
+    /// default mode says nothing unasked, and the report must say so.
     #[test]
     fn the_mode_of_a_replay_is_no_default_without_a_model() {
         assert_eq!(
