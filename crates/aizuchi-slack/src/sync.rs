@@ -53,6 +53,7 @@ impl SlackPlatform {
 
     async fn sync_all(&self) -> Result<(), IngestError> {
         let channels = self.sync_channels().await;
+        // Set after a failure as well: due steps must not wait for lists that may never come.
         self.has_synced.store(true, Ordering::Relaxed);
         channels?;
         self.sync_groups().await;
