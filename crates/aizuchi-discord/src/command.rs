@@ -156,6 +156,7 @@ impl DiscordPlatform {
         }
         let deferred = InteractionResponseType::DeferredChannelMessageWithSource;
         let ephemeral = json!({ "flags": MessageFlags::EPHEMERAL.bits() });
+        // Concurrently: the command must go on while Discord is told to wait.
         let (response, ()) =
             join(response, self.send_response(interaction, deferred, ephemeral)).await;
         self.respond_later(interaction, response).await;
@@ -248,6 +249,7 @@ impl DiscordPlatform {
             conversation,
             user: UserId::new(user),
             role: caller_role(interaction),
+            // Discord's clock may be ahead of ours.
             at: interaction_time(interaction)?.min(self.now()),
         })
     }

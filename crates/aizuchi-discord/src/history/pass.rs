@@ -89,6 +89,7 @@ impl DiscordPlatform {
             return Ok(());
         }
         let kind = cached.and_then(|cached| cached.kind);
+        // A forum contains only threads.
         if kind.is_none_or(has_messages) {
             self.read_messages(&pass.channel.clone(), pass).await?;
         }
