@@ -128,6 +128,7 @@ impl App {
         reread: impl FnOnce() -> anyhow::Result<Config>,
         started: Instant,
     ) -> anyhow::Result<Self> {
+        // Before the database: a process on standby answers on its listeners while it waits.
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("cannot read the listener's address")?;
         let health = match &config.health_check.port {
