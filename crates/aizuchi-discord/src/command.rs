@@ -68,6 +68,7 @@ impl DiscordPlatform {
     /// Registers the commands, and removes those of a program that used the same application before.
     async fn register_commands(&self) {
         let path = format!("/applications/{}/commands", self.identity.application);
+        // PUT replaces the whole list, so a repetition does no harm.
         let call = ApiRequest::new(Method::PUT, path, Some(registration::command_definitions()));
         match self.call_with_retry(&call).await {
             Ok(_) => {}

@@ -117,6 +117,7 @@ impl DiscordPlatform {
         let mut reconnects = Reconnects::default();
         loop {
             let started_at = self.now();
+            // Kept, to tell whether a token that the gateway refuses has been replaced in the meantime.
             let token = self.settings.token.read();
             let connection = self.run_connection(&mut stream, &token, plan, identify_requests);
             let connection = self.incidents.contain(PlatformTask::Connection, connection);

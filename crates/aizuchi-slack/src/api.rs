@@ -223,6 +223,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
         "internal_error" | "fatal_error" | "request_timeout" => {
             SlackApiError::OutcomeUnknown(format!("it says {code}"))
         }
+        // While a workspace is moved to an Enterprise organization, all of its calls fail.
         "service_unavailable" | "team_added_to_org" | "accesslimited" => {
             SlackApiError::Unreachable(format!("it says {code}"))
         }

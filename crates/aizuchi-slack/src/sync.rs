@@ -189,6 +189,7 @@ impl SlackPlatform {
             .await
         {
             Ok(answer) => self.hear_channel_info(&answer["channel"]).await,
+            // Slack also says this of a private channel that the bot was removed from.
             Err(SlackApiError::Refused(code)) if code == "channel_not_found" => {
                 self.leave_channel(channel);
                 Ok(())

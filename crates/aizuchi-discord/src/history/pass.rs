@@ -60,6 +60,7 @@ impl DiscordPlatform {
         since: Timestamp,
     ) -> Result<BackfillPass, IngestError> {
         let workspace = self.workspace_of(channel);
+        // Read before the pages: a message that arrives during the pass must not look deleted.
         let stored = stored_messages_since(&*self.archive, &workspace, channel, from).await?;
         Ok(BackfillPass {
             channel: channel.clone(),

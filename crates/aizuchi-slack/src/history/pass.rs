@@ -59,6 +59,7 @@ impl SlackPlatform {
         since: Timestamp,
         cursor: Option<Timestamp>,
     ) -> Result<BackfillPass, IngestError> {
+        // Read before the pages: a message that arrives during the pass must not look deleted.
         let stored =
             stored_messages_since(&*self.archive, &self.identity.workspace, channel, from).await?;
         let mut replies = HashMap::new();
@@ -197,6 +198,7 @@ impl SlackPlatform {
                 break;
             }
         }
+        // Even if the thread is gone: its stored replies then count as missing.
         pass.threads_read.insert(thread.clone());
         self.backfill.record_thread(pass.channel.clone(), thread.clone());
         pass.record_own(&found, |message| self.is_own(message));
