@@ -104,7 +104,6 @@ impl EventStream {
                 return Some(event);
             }
             let read = tokio::select! {
-                // The room comes first: changes refer to its channels and users.
                 biased;
                 changed = self.room_changes.changed() => {
                     changed.ok()?;
