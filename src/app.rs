@@ -128,6 +128,7 @@ impl App {
         reread: impl FnOnce() -> anyhow::Result<Config>,
         started: Instant,
     ) -> anyhow::Result<Self> {
+        // Before the database: a process on standby answers on its listeners while it waits.
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("cannot read the listener's address")?;
         let health = match &config.health_check.port {
@@ -159,6 +160,7 @@ impl App {
         let persona = config.persona();
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
+        // The second half is random; the first is mostly the time.
         let seed = Uuid::now_v7().as_u64_pair().1;
         let pages = (page_address(address), web::channel_page as PageOf);
         let standing_order_trial =

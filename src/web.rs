@@ -295,6 +295,7 @@ fn router(web: Arc<Web>) -> Router {
         .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
         .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
         .layer(middleware::from_fn(workspaces::expect_one))
+        // Runs before the layer above it, and covers only the routes above it.
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
         .route(

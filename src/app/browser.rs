@@ -11,6 +11,7 @@ pub fn open(address: String) {
     let mut command = Command::new(program);
     command.arg(&address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let opened = command.spawn();
+    // A child that nobody waits for would stay a zombie.
     thread::spawn(move || {
         let status = opened.and_then(|mut child: Child| child.wait());
         if !status.is_ok_and(|status| status.success()) {

@@ -32,6 +32,7 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 
 fn try_listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Otherwise a restart fails while connections of the former process linger in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -48,6 +49,7 @@ pub async fn serve(server: Server) -> anyhow::Result<()> {
     let mut connections = JoinSet::new();
     while let Some(connection) = server.accept().await {
         connections.spawn(connection);
+        // Otherwise the set would keep each ended connection until the shutdown.
         while let Some(ended) = connections.try_join_next() {
             report(ended);
         }

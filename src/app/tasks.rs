@@ -126,6 +126,7 @@ impl App {
             Some(ended) = tasks.join_next() => failure = Some(unexpected_end(ended)),
             ended = &mut writer => writer_end = Some(ended),
         }
+        // Whatever ended first, all other tasks finish their work in flight.
         shutdown.cancel();
         while let Some(ended) = tasks.join_next().await {
             if let Ok((name, Err(error))) = ended {

@@ -25,6 +25,7 @@ pub fn change(file: &Path, changes: &[VariableChange]) -> anyhow::Result<()> {
         Err(error) => return Err(error).context("cannot read it"),
     };
     let after = changed(&before, changes);
+    // The edit is line by line and ignores the syntax, so what the next start would read decides.
     check(&before, &after, changes)?;
     write(&file, &after)
 }

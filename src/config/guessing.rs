@@ -61,6 +61,7 @@ pub fn is_guessable(secret: &str) -> bool {
     let mut kinds = surprises.clone();
     kinds.sort_unstable();
     kinds.dedup();
+    // As if each surprise were drawn from the kinds that occur; one kind alone gives no bits.
     (surprises.len() as f64) * (kinds.len() as f64).log2() < MIN_BITS
 }
 

@@ -116,6 +116,7 @@ impl ResolvedModel {
     /// Takes over the key and the headers of `newer` if it is the same model at the same address.
     fn with_key_of(&self, newer: &Self) -> Self {
         let mut renewed = self.clone();
+        // The running model keeps its address until a restart, so it must not get the key of another one.
         if let (Some(endpoint), Some(newer_endpoint)) = (&mut renewed.endpoint, &newer.endpoint)
             && self.id == newer.id
             && endpoint.base == newer_endpoint.base

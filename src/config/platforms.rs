@@ -202,6 +202,7 @@ fn days(count: BoundedInteger<0, 3650>) -> SignedDuration {
 impl SlackConfig {
     /// Takes over the secrets of a newer section. The transport of events does not change.
     pub fn with_secrets_of(&self, newer: &Self) -> Self {
+        // Another transport needs a restart, so none of its secrets is taken over.
         if self.app_token.is_some() != newer.app_token.is_some() {
             return self.clone();
         }

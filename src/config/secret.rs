@@ -68,6 +68,7 @@ pub fn is_secret_key(key: &str) -> bool {
 /// The escaped text, if an error message may show it. `None` if it is long or looks like a secret.
 pub fn displayable(text: &str) -> Option<String> {
     let has_secret_prefix = SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+    // A secret may have been written under the wrong key, so the text itself decides.
     let has_random_word =
         text.split(|character: char| !character.is_ascii_alphanumeric()).any(looks_random);
     let is_displayable = !has_secret_prefix

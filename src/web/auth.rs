@@ -76,11 +76,13 @@ impl Authenticator {
     /// Replaces the accepted tokens with those of this config. If they have changed, everybody has to sign in again.
     pub fn renew_tokens(&self, http: &HttpConfig) {
         let credentials = credentials(http);
+        // Unchanged tokens must not sign everybody out at each reload.
         if credentials == *self.credentials.read() {
             return;
         }
         self.credentials.replace(credentials);
         self.links.replace_key(self.link_secret.as_ref().map(|secret| LinkKey::new(secret, http)));
+        // Last, so that no session opened with a former token in the meantime survives.
         self.sessions.end_all();
         tracing::info!("the tokens of the pages are new: everybody has to sign in again");
     }
@@ -161,6 +163,7 @@ impl Authenticator {
         let cookies = text(headers, header::COOKIE).unwrap_or_default().split(';');
         let cookies = cookies.filter_map(|cookie| cookie.trim().split_once('='));
         let mut ids = cookies.filter(|(name, _)| *name == SESSION_COOKIE).map(|(_, id)| id);
+        // A browser may send several cookies of this name, e.g. one that a parent domain has set.
         ids.find_map(|id| self.sessions.find(id, now))
     }
 }

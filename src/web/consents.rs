@@ -143,6 +143,7 @@ pub async fn read(
     let now = web.clock.now();
     let query = ConsentQuery { workspace, decision: None, before: None, limit: PAGE };
     let mut consents = web.archive.consents(&query, now).await?;
+    // An open call must stay decidable, however many newer ones there are.
     if let Some(oldest) = consents.last().map(|consent| consent.id) {
         let older = web.archive.unsettled_consents().await?.into_iter().rev();
         let older = older.filter(|consent| {

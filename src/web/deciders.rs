@@ -18,6 +18,7 @@ pub async fn require_decider(
     }
     let channels = visibilities(web, &conversation.workspace).await?;
     let visibility = channels.get(&conversation.channel).copied();
+    // A channel that is not known counts as private.
     let visibility = visibility.unwrap_or(Visibility::Private);
     if access.may_read(&conversation.workspace, visibility) {
         return Ok(());

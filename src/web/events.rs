@@ -46,6 +46,7 @@ pub async fn events(
     let after = query.map_err(|_| Refusal::RevisionNeeded)?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
+    // Nothing may fall between this revision and the subscription, so both come from one receiver.
     let newest = *revisions.borrow_and_update();
     // Mark everything as changed, so that a new page gets the current state.
     revisions.mark_changed();

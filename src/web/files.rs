@@ -136,6 +136,7 @@ pub async fn download(
     let file = stored.message.attachments.iter().find(|file| *file.id == *id);
     let file = file.ok_or(Refusal::NoFile)?;
     let content = SentFile { room: web.room.clone(), channel, message, id };
+    // Read before the headers are sent, because the content decides the type.
     let beginning = content.part(0).await?.ok_or(Refusal::NoFile)?;
     let headers = headers(&file.name, &beginning);
     let length = [(header::CONTENT_LENGTH, file.size_bytes.to_string())];

@@ -110,6 +110,7 @@ async fn known_status(web: &Web) -> KnownStatus {
     let known = *web.health_status.told.lock();
     let known = known.filter(|known| now.duration_since(known.at).abs() < STATUS_AGE);
     if let Some(known) = known {
+        // A cached status must not hide that the shutdown has begun.
         let is_ready = known.is_ready && !web.shutdown.is_cancelled();
         return KnownStatus { is_ready, ..known };
     }

@@ -41,6 +41,7 @@ fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
             let address = restore_asterisks(&dest_url);
+            // HTML has no links within links.
             let is_link = is_web(&address) && !links.contains(&true);
             links.push(is_link);
             if is_link { vec![Event::InlineHtml(anchor(&address))] } else { Vec::new() }

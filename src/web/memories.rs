@@ -209,6 +209,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
     let entry = |among: &[MemoryEntry]| {
         let id = order.entry.as_deref().unwrap_or_default();
         let found = among.iter().find(|entry| entry_id(entry) == id).cloned();
+        // The same refusal as for a changed entry, so that it does not tell whether an unreadable one exists.
         let readable = found.filter(|entry| may_read(access, workspace, entry));
         readable.ok_or_else(changed)
     };
@@ -226,6 +227,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         "restore" => MemoryChange::Restore(entry(&current.removed)?),
         "regenerate" => {
             let mut all = current.entries.iter().chain(&current.removed);
+            // Regenerating replaces all entries, including those that the visitor may not read.
             if !all.all(|entry| may_read(access, workspace, entry)) {
                 return Err(Refusal::OnlyAdminRegenerates.into());
             }
@@ -334,6 +336,7 @@ pub async fn journal_page(
     channel: Option<&ChannelId>,
     before: Option<i64>,
 ) -> Result<(Vec<JournalEntry>, Option<i64>), ApiProblem> {
+    // One more than is shown, to learn whether there is an older page.
     let limit = JOURNAL_PAGE + 1;
     let mut found = web.archive.memory_journal(workspace, channel, before, limit).await?;
     let is_full = found.len() > JOURNAL_PAGE;

@@ -17,6 +17,7 @@ impl OwnPage {
     /// Returns `None` if it is not the address of a page here. In such an address, characters other than ASCII are
     /// percent-encoded.
     pub fn parse(address: &str) -> Option<Self> {
+        // Browsers take a backslash for a slash, so `/\host` would lead to another host.
         let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         let path = address.split(['?', '#']).next()?;
         let is_own = is_plain && address.len() <= MAX_LENGTH && is_page(path);

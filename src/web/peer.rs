@@ -65,6 +65,7 @@ impl TrustedProxies {
         let is_forwarded = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
         Client {
             peer: Peer::new(self.resolve(address, headers)),
+            // A proxy on this machine connects from a loopback address on behalf of other machines.
             is_local: address.to_canonical().is_loopback() && !is_forwarded,
             is_from_proxy: self.contains(address),
         }
@@ -74,6 +75,7 @@ impl TrustedProxies {
     /// client may have forged everything before an entry that cannot be parsed.
     fn resolve(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
         let values = headers.get_all("x-forwarded-for").into_iter();
+        // An unreadable value must not be left out: an earlier entry, which the client may have forged, would count.
         let values: Vec<&str> = values.map(|value| value.to_str().unwrap_or("?")).collect();
         let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);
         let mut entries = entries.filter(|entry| !entry.is_empty()).rev();

@@ -183,6 +183,7 @@ pub async fn read(
             // The reason is not part of what would be posted.
             proposal.why = None;
         }
+        // A channel that is not known counts as private.
         if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
             shown.entry(workspace.clone()).or_default().push(proposal.clone());
         } else {
@@ -204,6 +205,7 @@ pub async fn decide(
     id: ProposalId,
     wish: ProposalRequest,
 ) -> Result<(), ApiProblem> {
+    // The newest proposal below the next id is this one, if it still exists.
     let before = Some(ProposalId(id.0.saturating_add(1)));
     let query = ProposalQuery { workspace, decision: None, before, limit: 1 };
     let newest = web.archive.proposals(&query, web.clock.now()).await?.pop();

@@ -192,6 +192,7 @@ async fn serve(
                 return;
             }
             () = slot.must_close.cancelled() => return,
+            // A cancelled token is always ready, so the loop must not wait for it again.
             () = shutdown.cancelled(), if !is_stopping => {
                 is_stopping = true;
                 connection.as_mut().graceful_shutdown();

@@ -50,6 +50,7 @@ impl Cap {
     /// Parses a cap from a form.
     pub(super) fn read(sent: Option<&str>) -> Result<Self, ApiProblem> {
         let amount = sent.and_then(|text| text.trim().parse().ok());
+        // NaN is in no range, so a missing or unreadable cap is refused.
         Self::new(amount.unwrap_or(f64::NAN))
     }
 }

@@ -72,6 +72,7 @@ impl AllowedCalls {
             let mut revisions = self.inbox.store.revisions();
             let mut calls = FuturesUnordered::new();
             loop {
+                // Before the look: a change during it must cause another one.
                 revisions.mark_unchanged();
                 for call in while_calling(&mut calls, self.look()).await {
                     calls.push(self.make(call));

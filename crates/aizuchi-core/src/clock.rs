@@ -135,6 +135,7 @@ impl Clock {
             manual.now = manual.now.max(at);
             manual.take_due()
         };
+        // Outside of the lock, which the sleepers take.
         due.into_iter().for_each(Waker::wake);
     }
 
@@ -229,6 +230,7 @@ pub fn seeded_random(seed: u64, keys: &[&str]) -> f64 {
     hash.update(seed.to_le_bytes());
     for key in keys {
         hash.update(key);
+        // Separates the keys, so that keys that are divided differently draw another number.
         hash.update([0]);
     }
     let digest: [u8; 32] = hash.finalize().into();
@@ -270,6 +272,7 @@ impl Future for Sleep {
             if manual.is_due(self.wake_time) {
                 return Poll::Ready(());
             }
+            // A sleeper keeps its number, and so its place among equals, however often it is polled.
             let number = self.number.unwrap_or(manual.next_sleeper);
             manual.next_sleeper = manual.next_sleeper.max(number + 1);
             let (waiting, at) = manual.waiting(self.wake_time);

@@ -129,6 +129,7 @@ impl RecallScorer {
     pub fn set_weights(&mut self, messages: usize, having: &[usize]) {
         let weight = |having: &usize| {
             let (messages, having) = (messages.max(*having) as f64, *having as f64);
+            // The added 1 keeps the weight of a term that most messages contain above zero.
             (1.0 + (messages - having + 0.5) / (having + 0.5)).ln()
         };
         self.weights = having.iter().map(weight).collect();
@@ -178,6 +179,7 @@ impl RecallScorer {
         let mut ranked = with_neighbor_scores(candidates, &scores);
         let best_first = |one: &(usize, f64), other: &(usize, f64)| {
             let (a, b) = (&candidates[one.0], &candidates[other.0]);
+            // Every store must return the same order, so ties are broken, too.
             let better = other.1.total_cmp(&one.1).then_with(|| b.at.cmp(&a.at));
             better.then_with(|| b.id.cmp(a.id)).then_with(|| one.0.cmp(&other.0))
         };

@@ -72,6 +72,7 @@ impl ScheduledBackup {
         info!(file = %file.display(), rows = report.rows(), "a backup was written");
         self.metrics.record_backup(now);
         let mut backups = self.backups();
+        // The new backup is never removed, whatever the clock says.
         backups.retain(|(_, other)| *other != file);
         let surplus = (backups.len() + 1).saturating_sub(self.keep);
         // Backups from the future, made while the clock was ahead, are removed first.

@@ -177,6 +177,7 @@ impl DiscordApi {
             .timeout(settings.timeouts.call)
             // Following a redirect would send the token to its target.
             .redirect(Policy::none())
+            // Discord prescribes this form of the user agent and may block any other.
             .user_agent(concat!(
                 "DiscordBot (https://crates.io/crates/aizuchi, ",
                 env!("CARGO_PKG_VERSION"),
@@ -283,6 +284,7 @@ impl DiscordApi {
     ) -> DiscordApiError {
         let body = parse_json(body).unwrap_or_default();
         let body_wait = body["retry_after"].as_f64().filter(|wait| wait.is_finite());
+        // If header and body disagree, the longer wait is safe: Discord bans addresses that keep calling too early.
         let wait = limit.retry_after.into_iter().chain(body_wait).reduce(f64::max);
         let wait = wait
             .map_or(DEFAULT_RETRY_AFTER, |wait| duration_from_seconds(wait.clamp(0.0, 86_400.0)));
@@ -301,6 +303,7 @@ impl DiscordApi {
 /// Builds the `Authorization` header, unless the token contains characters that are invalid in a header.
 pub(crate) fn authorization(token: &SecretString) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bot {}", token.expose_secret())).ok()?;
+    // Keeps the token out of debug output.
     value.set_sensitive(true);
     Some(value)
 }
@@ -341,6 +344,7 @@ fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError>
         let body = body.or(is_empty.then_some(Value::Null));
         return body.ok_or(DiscordApiError::Malformed("it is not JSON"));
     }
+    // Discord or its proxy may answer this after the call has taken effect.
     if !status.is_client_error() || status == StatusCode::REQUEST_TIMEOUT {
         return Err(DiscordApiError::OutcomeUnknown(format!("it answers {status}")));
     }

@@ -88,6 +88,7 @@ impl DiscordPlatform {
             return Ok(location);
         }
         failed.retain(|_, at| self.now().duration_since(*at) < LOOKUP_INTERVAL);
+        // Events are ingested one by one, so each lookup that times out would delay all others again.
         if failed.contains_key(&channel_ref.channel) {
             let reason = "it was asked in vain just now".to_owned();
             return Err(DiscordApiError::Unreachable(reason).into());
@@ -211,6 +212,7 @@ impl DiscordPlatform {
     /// Hears a server with all its channels, threads and members.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
+        // Checked before the channels are heard, which makes them known.
         let is_new = self.cache.possibly_joined(&workspace).is_empty();
         if self.cache.guild(guild.id).is_none() {
             self.register_workspace(workspace.clone()).await?;
@@ -295,6 +297,7 @@ impl DiscordPlatform {
         let Guild { id, name, owner, roles, emojis, .. } = update;
         self.update_guild(id, |guild| {
             (guild.name, guild.owner) = (name, owner.or(guild.owner.take()));
+            // Every server has the role @everyone, so an empty list means that the event lacked the roles.
             if !roles.is_empty() {
                 (guild.roles, guild.emojis) = (roles, emojis);
             }
@@ -413,6 +416,7 @@ impl DiscordPlatform {
             .filter_map(|guild| non_empty_str(&guild["id"])?.parse().ok())
             .map(guild_workspace)
             .collect();
+        // READY lists only its own shard's servers. Discord assigns servers to shards by this formula.
         let is_ours = |guild: Id<GuildMarker>| {
             (guild.get() >> 22) % u64::from(shard.total()) == u64::from(shard.number())
         };

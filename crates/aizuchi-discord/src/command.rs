@@ -68,6 +68,7 @@ impl DiscordPlatform {
     /// Registers the commands, and removes those of a program that used the same application before.
     async fn register_commands(&self) {
         let path = format!("/applications/{}/commands", self.identity.application);
+        // PUT replaces the whole list, so a repetition does no harm.
         let call = ApiRequest::new(Method::PUT, path, Some(registration::command_definitions()));
         match self.call_with_retry(&call).await {
             Ok(_) => {}
@@ -156,6 +157,7 @@ impl DiscordPlatform {
         }
         let deferred = InteractionResponseType::DeferredChannelMessageWithSource;
         let ephemeral = json!({ "flags": MessageFlags::EPHEMERAL.bits() });
+        // Concurrently: the command must go on while Discord is told to wait.
         let (response, ()) =
             join(response, self.send_response(interaction, deferred, ephemeral)).await;
         self.respond_later(interaction, response).await;
@@ -248,6 +250,7 @@ impl DiscordPlatform {
             conversation,
             user: UserId::new(user),
             role: caller_role(interaction),
+            // Discord's clock may be ahead of ours.
             at: interaction_time(interaction)?.min(self.now()),
         })
     }

@@ -162,6 +162,7 @@ fn parse_reaction(data: &Value, change: ReactionChange) -> Option<DiscordEvent> 
         channel_ref: parse_channel_ref(data)?,
         message: MessageId::new(id_str(&data["message_id"])?),
         user: UserId::new(id_str(&data["user_id"])?),
+        // Discord describes the user only when a reaction is added, and only on a server.
         is_bot: data["member"]["user"].is_object().then(|| data["member"]["user"]["bot"] == true),
         emoji: emoji_name(&data["emoji"])?,
         change,

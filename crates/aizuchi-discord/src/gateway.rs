@@ -117,6 +117,7 @@ impl DiscordPlatform {
         let mut reconnects = Reconnects::default();
         loop {
             let started_at = self.now();
+            // Kept, to tell whether a token that the gateway refuses has been replaced in the meantime.
             let token = self.settings.token.read();
             let connection = self.run_connection(&mut stream, &token, plan, identify_requests);
             let connection = self.incidents.contain(PlatformTask::Connection, connection);
@@ -278,7 +279,9 @@ impl DiscordPlatform {
             IngestResult::Done => {}
             IngestResult::Missed => self.miss_event(stream),
         }
+        // If the cursor was taken, it was stored together with the event.
         stream.unsaved_events = if cursor.is_none() { 0 } else { stream.unsaved_events + 1 };
+        // Only now: an event that could not be stored must be replayed by the next connection.
         stream.session = session;
         Ok(())
     }
@@ -318,6 +321,7 @@ impl DiscordPlatform {
             self.incidents.record_malformed(MalformedInput::Event, "READY");
             return Ok(());
         };
+        // A session that cannot be resumed still tells until when its events were heard.
         let previous = stream.session.take().or(stream.ended_session.take());
         if let Some(previous) = &previous {
             self.advance_read_cursors(previous.unbroken_since(), previous.heard_until()).await?;

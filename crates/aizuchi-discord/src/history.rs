@@ -148,6 +148,7 @@ impl DiscordPlatform {
         channel: &ChannelId,
         since: Timestamp,
     ) -> Result<usize, IngestError> {
+        // Taken before the first page: the cursor must not pass what is posted while the pages are read.
         let started_at = self.now();
         let horizon = started_at - self.settings.history_span;
         let from = match self.read_cursor(channel) {

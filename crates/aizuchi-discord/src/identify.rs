@@ -50,6 +50,7 @@ impl IdentifyBudget {
         let Some(last) = self.0.last() else { return now };
         let at = |second: i64| Timestamp::from_second(second).unwrap_or(now);
         let recent = self.0.iter().filter(|second| **second > now.as_second() - 3600).count();
+        // At each start every shard identifies once, which is no reason to slow down.
         let recent = u32::try_from(recent).unwrap_or(u32::MAX) / shards.max(1);
         let doublings = recent.saturating_sub(BACKOFF_THRESHOLD).min(5);
         let pause = (MIN_INTERVAL * (1 << doublings)).min(MAX_INTERVAL);

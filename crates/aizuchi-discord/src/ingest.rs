@@ -228,6 +228,7 @@ impl DiscordPlatform {
         }
         let location = self.locate(&message.channel_ref, Some(message)).await?;
         let arrival = Arrival::of_edited(message.at, at);
+        // The cursor goes with the edit below: after a crash in between, the event must be replayed.
         if self.hear_message(message, &location, arrival, &mut None).await?.is_new {
             return Ok(());
         }
@@ -258,6 +259,7 @@ impl DiscordPlatform {
         for (remaining, message) in
             messages.iter().enumerate().map(|(at, message)| (messages.len() - at, message))
         {
+            // Only the last write stores the sequence number: a crash in between must replay the whole event.
             let cursor = if remaining == 1 { &mut *cursor } else { &mut None };
             self.hear_deletion(message, &location, cursor).await?;
         }
@@ -357,6 +359,7 @@ impl DiscordPlatform {
             user: reaction.user,
             kind,
             emoji: reaction.emoji,
+            // Discord does not say when a reaction was added.
             at: self.now(),
             change: reaction.change,
         };

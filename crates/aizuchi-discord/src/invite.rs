@@ -20,6 +20,7 @@ pub fn bot_page_url(application: u64) -> String {
 pub fn application_id(token: &str) -> Option<u64> {
     let first = token.split('.').next()?;
     let id = String::from_utf8(decode_base64(first)?).ok()?;
+    // A token that was copied only in part may still have a readable id.
     let is_whole = token.split('.').count() == 3;
     id.parse().ok().filter(|_| is_whole)
 }

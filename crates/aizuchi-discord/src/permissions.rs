@@ -87,6 +87,7 @@ impl GuildPermissions<'_> {
 
     /// Whether everyone on the server may read the channel and its history.
     pub fn is_public(&self, kind: ChannelType, overwrites: &[PermissionOverwrite]) -> bool {
+        // No overwrite names this user, so only those of @everyone apply.
         let no_user = Id::new(u64::MAX);
         let calculator =
             PermissionCalculator::new(self.guild, no_user, self.everyone_permissions(), &[]);

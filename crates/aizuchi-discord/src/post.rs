@@ -64,6 +64,7 @@ impl Platform for DiscordPlatform {
         if let Some(on) = &item.reaction_to {
             return self.find_reaction(item, on).await;
         }
+        // The post is in the thread that was opened for it or, if that could not be opened, in the channel.
         if let Some(starter) = self.thread_starter(item).await
             && let Some(posted) = self.look_up_post(item, Some(starter)).await?
         {
@@ -148,6 +149,7 @@ impl DiscordPlatform {
         let mut body = json!({
             "content": self.rendered(item, &users),
             "nonce": nonce(&item.key),
+            // Without this, Discord would post a message again that has the same nonce.
             "enforce_nonce": true,
             // No user is notified, whatever the text contains.
             "allowed_mentions": { "parse": [], "replied_user": false },
@@ -156,6 +158,7 @@ impl DiscordPlatform {
         });
         if let Some(answered) = reply_target(item, thread.as_ref(), &messages) {
             body["message_reference"] =
+                // If the message has been deleted in the meantime, the answer is posted without the reference.
                 json!({ "message_id": answered, "fail_if_not_exists": false });
         }
         let channel = discord_channel(&item.conversation, thread.as_ref());

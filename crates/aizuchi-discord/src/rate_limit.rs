@@ -41,6 +41,7 @@ pub struct RateLimitBucket {
 impl RateLimitBucket {
     fn next_turn(&mut self, now: Timestamp) -> Timestamp {
         if self.resets_at <= now {
+            // A reported limit of 0 would block the route forever.
             self.remaining = self.limit.max(1);
             // An estimate, until the next response contains the real time.
             self.resets_at = now + SECOND;
@@ -59,6 +60,7 @@ impl RateLimiter {
     ) -> Result<Timestamp, SignedDuration> {
         let mut state = self.lock();
         let state = &mut *state;
+        // Each interaction has buckets of its own, which would accumulate.
         state.buckets.retain(|_, bucket| now.duration_since(bucket.resets_at) < SECOND * 60);
         let full = RateLimitBucket {
             limit: GLOBAL_LIMIT,
@@ -71,6 +73,7 @@ impl RateLimiter {
         let own_turn = own_bucket.map(|own_bucket| (own_bucket.next_turn(now), own_bucket));
         let turn = own_turn.iter().map(|(turn, _)| *turn).chain(global_turn).max().unwrap_or(now);
         let wait = turn.duration_since(now);
+        // Checked before the counts are reduced: a call that is not made must not use up a slot.
         if wait > longest {
             return Err(wait);
         }

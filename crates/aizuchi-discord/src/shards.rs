@@ -81,6 +81,7 @@ impl Shards {
         if let Some(shard_since) = state.since.get_mut(shard.number() as usize) {
             *shard_since = since;
         }
+        // Within the lock, so that the states are published in order.
         connection.set(combined_status(&state.since));
     }
 
@@ -124,6 +125,7 @@ impl DiscordPlatform {
                     self.apply_limits(&info);
                     GatewayPlan {
                         url: url.or(gateway_url(&info.url)).unwrap_or_else(default_url),
+                        // Bounded, because each shard takes a connection.
                         shards: shards.unwrap_or(info.shards.clamp(1, MAX_SHARDS)),
                     }
                 }

@@ -80,6 +80,7 @@ impl DiscordPlatform {
             self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
         let active: ActiveThreads =
             self.read_with_retries(&format!("/guilds/{id}/threads/active")).await?;
+        // Only the bot itself: the list of members needs a privileged intent.
         let member: Value =
             self.read_with_retries(&format!("/guilds/{id}/members/{}", self.identity.user)).await?;
         described.insert("channels".to_owned(), Value::Array(channels));

@@ -127,6 +127,7 @@ impl SlackApi {
         if status == StatusCode::TOO_MANY_REQUESTS {
             return Err(SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER)));
         }
+        // Slack refuses with status 200; any other status may come from a proxy, after Slack has acted.
         if !status.is_success() {
             return Err(SlackApiError::OutcomeUnknown(format!("it answers {status}")));
         }
@@ -176,12 +177,14 @@ impl SlackApi {
                 let wait = retry_after(&response).unwrap_or(DEFAULT_RETRY_AFTER);
                 return Err(SlackApiError::RateLimited(wait));
             }
+            // The redirect leads to Slack's sign-in page.
             status if status.is_redirection() => {
                 return Err(SlackApiError::Refused(NO_ACCESS.to_owned()));
             }
             status if status.is_client_error() => {
                 return Err(SlackApiError::Refused(status.to_string()));
             }
+            // A download changes nothing, so it may always be repeated.
             status => return Err(SlackApiError::Unreachable(format!("it answers {status}"))),
         }
         let content_type = response.headers().get(CONTENT_TYPE);
@@ -197,7 +200,9 @@ impl SlackApi {
     fn allowed_url(&self, url: &str) -> Option<Url> {
         let url = Url::parse(url).ok()?;
         let host = url.host_str()?;
+        // The dot in the suffix keeps out a host like `evilslack.com`.
         let is_slack = host == "slack.com" || host.ends_with(".slack.com");
+        // The whole origin counts: another port of the same host is another service and must not get the token.
         let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin());
         ((is_slack && url.scheme() == "https") || is_base).then_some(url)
     }
@@ -218,6 +223,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
         "internal_error" | "fatal_error" | "request_timeout" => {
             SlackApiError::OutcomeUnknown(format!("it says {code}"))
         }
+        // While a workspace is moved to an Enterprise organization, all of its calls fail.
         "service_unavailable" | "team_added_to_org" | "accesslimited" => {
             SlackApiError::Unreachable(format!("it says {code}"))
         }

@@ -64,6 +64,7 @@ impl SlackPlatform {
     pub async fn answer_command(&self, payload: Value) -> Value {
         let (sender, receiver) = oneshot::channel();
         let command = QueuedWork::Command(QueuedCommand { payload, answer: sender });
+        // Waiting for a free slot could take longer than Slack waits for the response.
         match self.command_queue.sender.try_send(command) {
             Ok(()) => response(&self.answer_in_time(receiver).await),
             Err(_) => response(&self.failure()),
@@ -181,6 +182,7 @@ impl SlackPlatform {
         };
         let (channel, user) = (ChannelId::new(channel), UserId::new(user));
         let cached = self.cache.channel(&channel);
+        // Slack offers the command in every channel, including those that the bot was never invited to.
         if cached.is_none_or(|cached| cached.membership != Membership::Member) {
             return SlashAnswer::private(self.not_a_member_text());
         }

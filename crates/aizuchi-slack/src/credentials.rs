@@ -98,6 +98,7 @@ impl SlackPlatform {
             error => RenewalError::NotTried { key, why: error.to_string() },
         })?;
         let (new, own) = (&identity, &self.identity);
+        // All that is stored belongs to this bot in this workspace; another account would continue its conversations.
         let is_same = (&new.workspace, &new.user) == (&own.workspace, &own.user);
         is_same.then_some(()).ok_or(RenewalError::OtherAccount { key })
     }

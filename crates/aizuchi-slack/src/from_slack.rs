@@ -107,11 +107,13 @@ pub const QUESTION_BLOCK: &str = "aizuchi_question";
 /// Parses the event inside an Events API payload.
 pub fn parse_event(payload: &Value) -> SlackEvent {
     let event = &payload["event"];
+    // This type stands on the payload itself, which then contains no event.
     if [&payload["type"], &event["type"]].into_iter().any(|kind| kind == "app_rate_limited") {
         return SlackEvent::RateLimited;
     }
     let Some(kind) = non_empty_str(&event["type"]) else { return SlackEvent::Malformed };
     match kind {
+        // A mention arrives as both events, with the same `ts`; the store keeps the message once.
         "message" | "app_mention" => parse_message_event(event),
         "reaction_added" => parse_reaction(event, ReactionChange::Added),
         "reaction_removed" => parse_reaction(event, ReactionChange::Removed),
@@ -178,6 +180,7 @@ fn parse_message_event(event: &Value) -> SlackEvent {
     match non_empty_str(&event["subtype"]).unwrap_or_default() {
         "message_changed" => or_malformed(parse_changed_message(event)),
         "message_deleted" => or_malformed(parse_deleted_message(event)),
+        // The reply itself arrives as a message of its own.
         "message_replied" => SlackEvent::Ignored,
         "channel_convert_to_private" => {
             or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
@@ -193,6 +196,7 @@ fn parse_message_event(event: &Value) -> SlackEvent {
 fn parse_changed_message(event: &Value) -> Option<SlackEvent> {
     let at = parse_event_time(event)?;
     let message = parse_message(nested_message(event, event["message"].as_object()?.clone()))?;
+    // A message with replies is not deleted but edited into a tombstone.
     if is_tombstone(&message) {
         return Some(SlackEvent::MessageDeleted { message, at });
     }
@@ -206,6 +210,7 @@ fn parse_changed_message(event: &Value) -> Option<SlackEvent> {
 
 fn parse_deleted_message(event: &Value) -> Option<SlackEvent> {
     let mut raw = event["previous_message"].as_object().cloned().unwrap_or_default();
+    // `previous_message` may be missing, but the deletion must be recorded all the same.
     raw.insert("ts".to_owned(), event["deleted_ts"].clone());
     let message = parse_message(nested_message(event, raw))?;
     Some(SlackEvent::MessageDeleted { message, at: parse_event_time(event)? })
@@ -242,6 +247,7 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
     let channel = parse_id(&raw["channel"])?;
     let id = parse_id(&raw["ts"])?;
     let at = parse_ts(&raw["ts"])?;
+    // A message that has replies names itself as its thread.
     let thread = parse_id(&raw["thread_ts"]).filter(|thread| *thread != id);
     let bot = parse_id(&raw["bot_id"]);
     // Some integrations have no user, and some workflows have neither a user nor a bot.
@@ -252,6 +258,7 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
     let is_bot = bot.is_some()
         || non_empty_str(&raw["user"]).is_none()
         || non_empty_str(&raw["subtype"]) == Some("bot_message")
+        // Slack does not mark Slackbot as a bot.
         || author == "USLACKBOT";
     let metadata = &raw["metadata"];
     let key = non_empty_str(&metadata["event_type"])
@@ -366,6 +373,7 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     } else {
         Visibility::Public
     };
+    // A direct message has no name, only a user.
     let name = non_empty_str(&channel["name"]).or(non_empty_str(&channel["user"])).unwrap_or(id);
     Some((ChannelId::new(id), aizuchi_core::chat::to_single_line(name).into(), visibility))
 }

@@ -66,12 +66,14 @@ impl ChannelHistory for SlackPlatform {
     }
 
     fn enqueue_channels(&self) {
+        // No cursor may advance past this gap until its channel has been read.
         self.unbroken_channels.lock().clear();
         self.history_limit.mark_stale();
         self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
     }
 
     async fn read_channel(&self, channel: &ChannelId, since: Timestamp) -> anyhow::Result<usize> {
+        // If this pass fails, the channel's cursor must stay where it is.
         self.unbroken_channels.lock().remove(channel);
         let span = self.span_for(channel);
         match self.backfill_channel(channel, since).instrument(span.clone()).await {
@@ -146,6 +148,7 @@ impl SlackPlatform {
         if self.history_limit.is_stale() && self.can_probe_limit(channel).await? {
             self.probe_limit(channel).await?;
         }
+        // Taken before the first page: a cursor must not pass what is posted while the pages are read.
         let began = self.now();
         let cursor = self.cursor(channel).await?;
         let horizon = began - self.max_backfill_age();
@@ -251,6 +254,7 @@ impl SlackPlatform {
 
     /// Advances the cursors of channels without a gap, so that the next start reads less.
     async fn advance_unbroken_cursors(&self) {
+        // Slack may still redeliver events that are younger than this.
         let until = self.now() - REDELIVERY_WINDOW;
         // Events that Slack did not send because it refused the token will be read later.
         if self.bot_access.outage().is_some() {

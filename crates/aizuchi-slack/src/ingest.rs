@@ -202,6 +202,7 @@ impl SlackPlatform {
                 let message = self.to_message(message);
                 let message = message.erased();
                 let conversation = message.conversation.clone();
+                // Counts as answered: nothing is owed to a message that is gone.
                 self.inbox.hear(Heard::Message(message, Arrival::BackfilledAnswered)).await?;
                 conversation
             }
@@ -230,6 +231,7 @@ impl SlackPlatform {
     }
 
     pub(super) async fn hear_user(&self, user: &SlackUser) -> Result<(), StoreError> {
+        // `register` stores the persona under its own name, which may differ from that of the Slack app.
         if user.id == self.identity.user {
             return Ok(());
         }
@@ -321,6 +323,7 @@ impl SlackPlatform {
         let has_just_failed = failed
             .get(channel)
             .is_some_and(|failed| self.now().duration_since(*failed) < CHANNEL_LOOKUP_INTERVAL);
+        // During an outage, each of the waiting messages would otherwise call Slack in turn.
         if has_just_failed {
             return Err(SlackApiError::Unreachable("it was asked just now".to_owned()).into());
         }

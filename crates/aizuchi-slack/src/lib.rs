@@ -142,6 +142,7 @@ impl SlackPlatform {
             .map(|key| PlatformAccess::new("slack", key, clock.clone()));
         let connection = match settings.events {
             EventTransport::SocketMode { .. } => ConnectionTracker::default(),
+            // Slack connects to us, so there is no connection to lose.
             EventTransport::Webhooks { .. } => ConnectionTracker::always_connected(clock.now()),
         };
         Ok(Self {
@@ -292,6 +293,7 @@ impl SlackPlatform {
             let token = self.settings.bot_token.read();
             let answer = self.api.call(&token, method, arguments).await;
             let is_refused = answer.as_ref().is_err_and(SlackApiError::is_token_invalid);
+            // The refusal of a token that was replaced during the call says nothing about its successor.
             let was_replaced = !Arc::ptr_eq(&token, &self.settings.bot_token.read());
             if !(is_refused && was_replaced) {
                 break answer;
@@ -302,6 +304,7 @@ impl SlackPlatform {
                 self.bot_access.refuse(code);
                 return Err(SlackApiError::Unreachable(error.to_string()));
             }
+            // Slack refuses a call for any other reason only after it has accepted the token.
             Ok(_) | Err(SlackApiError::Refused(_)) => self.bot_access.confirm(),
             Err(SlackApiError::Malformed(_)) => {
                 self.incidents.record_malformed(MalformedInput::Response, method);

@@ -137,6 +137,7 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
             "interactivity": interactivity,
             "org_deploy_enabled": false,
             "socket_mode_enabled": url.is_none(),
+            // A rotating token expires within hours, and nothing here refreshes it.
             "token_rotation_enabled": false,
         },
     })

@@ -317,6 +317,7 @@ impl SlackPlatform {
             range: MessageRange::Newest,
             limit: RECENT_MESSAGES,
         };
+        // Without the names, the post still goes out, only without live mentions.
         UserNames::from_messages(&self.archive.messages(query).await.unwrap_or_default())
     }
 
@@ -335,6 +336,7 @@ impl SlackPlatform {
         ];
         match self.call("reactions.add", &arguments).await {
             Ok(_) => Ok(self.reaction_posted(item, message)),
+            // An earlier attempt succeeded, and its response was lost.
             Err(SlackApiError::Refused(code)) if code == "already_reacted" => {
                 Ok(self.reaction_posted(item, message))
             }
@@ -360,6 +362,7 @@ impl SlackPlatform {
         let arguments = [
             ("channel", item.conversation.channel.to_string()),
             ("timestamp", message.to_string()),
+            // Otherwise Slack may leave out some of the users.
             ("full", "true".to_owned()),
         ];
         let answer = self.call("reactions.get", &arguments).await.map_err(read_error)?;

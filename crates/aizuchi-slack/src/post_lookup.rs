@@ -101,6 +101,7 @@ impl SlackPlatform {
             let mut page = self.fetch_lookup_page(item, dispatched_at, &mut lookup).await?;
             let next = next_cursor(&page);
             let posted = self.find_in_page(&mut page, item, dispatched_at).await?;
+            // A cursor that repeats itself would return the same page forever.
             let is_last = next.is_none() || next == lookup.cursor;
             if posted.is_some() || is_last {
                 self.post_lookups.remove(&item.key);
@@ -122,6 +123,7 @@ impl SlackPlatform {
     ) -> Result<Value, PlatformError> {
         let page_at =
             *lookup.page_due_at.get_or_insert_with(|| self.history_limit.reserve_page(self.now()));
+        // The reservation must survive this attempt, which may end before the page is due.
         self.post_lookups.save(&item.key, lookup);
         let wait = page_at.duration_since(self.now());
         if wait > MAX_PAGE_WAIT {

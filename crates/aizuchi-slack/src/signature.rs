@@ -34,6 +34,7 @@ pub fn verify(
     };
     let second = timestamp.parse::<i64>().map_err(|_| InvalidSignature::Unsigned)?;
     let signed = Timestamp::from_second(second).map_err(|_| InvalidSignature::Expired)?;
+    // In both directions, because Slack's clock may be ahead of ours.
     if now.duration_since(signed).abs() > MAX_AGE {
         return Err(InvalidSignature::Expired);
     }
@@ -41,6 +42,7 @@ pub fn verify(
     let signature = decode_hex(digits).ok_or(InvalidSignature::Mismatch)?;
     let mut hash = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes())
         .map_err(|_| InvalidSignature::Mismatch)?;
+    // The header as it was sent: a number that is formatted again may differ from what Slack signed.
     hash.update(format!("v0:{timestamp}:").as_bytes());
     hash.update(body);
     // Compares in constant time.

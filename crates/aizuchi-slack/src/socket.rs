@@ -91,6 +91,7 @@ impl SlackPlatform {
         slot.open(SignedDuration::ZERO);
         loop {
             tokio::select! {
+                // Signals come first: a `Stable` must reset the backoff before the connection's end uses it.
                 biased;
                 Some(signal) = received.recv() => slot.apply_signal(signal),
                 Some((number, ended)) = slot.connections.next() => slot.apply_end(number, ended)?,

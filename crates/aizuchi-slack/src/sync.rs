@@ -53,6 +53,7 @@ impl SlackPlatform {
 
     async fn sync_all(&self) -> Result<(), IngestError> {
         let channels = self.sync_channels().await;
+        // Set after a failure as well: due steps must not wait for lists that may never come.
         self.has_synced.store(true, Ordering::Relaxed);
         channels?;
         self.sync_groups().await;
@@ -188,6 +189,7 @@ impl SlackPlatform {
             .await
         {
             Ok(answer) => self.hear_channel_info(&answer["channel"]).await,
+            // Slack also says this of a private channel that the bot was removed from.
             Err(SlackApiError::Refused(code)) if code == "channel_not_found" => {
                 self.leave_channel(channel);
                 Ok(())

@@ -12,6 +12,7 @@ use aizuchi_core::platform::remote::{Webhook, WebhookError};
 impl SlackPlatform {
     /// Handles a call of a web hook. Returns the body of the response, if it has one. Slack repeats a call that fails.
     pub async fn handle_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
+        // Nothing of the body is parsed before this.
         self.verify_webhook(&call)?;
         let content_type = (call.header)("content-type").unwrap_or_default();
         match content_type.starts_with("application/x-www-form-urlencoded") {
@@ -49,6 +50,7 @@ impl SlackPlatform {
 
     async fn receive_event(&self, call: &Webhook<'_>) -> Result<Option<Value>, WebhookError> {
         let payload = self.parse_webhook(call.body, "the body is not JSON")?;
+        // Slack sends this when the URL is entered in the app's settings.
         if payload["type"] == "url_verification" {
             return Ok(Some(json!({ "challenge": payload["challenge"] })));
         }

@@ -104,6 +104,7 @@ impl DayCache {
         let over = found.iter().filter(|(day, _)| is_final(day));
         kept.add(extent, over.map(|(day, figures)| (*day, figures.clone())));
         kept.drop_before(reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1]);
+        // The revision from before the read: what has changed during it must be found the next time.
         kept.revision = reader.revision;
         let figures = |day: &Day| kept.find(*day, extent).or_else(|| found.get(day)).cloned();
         Ok(wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect())

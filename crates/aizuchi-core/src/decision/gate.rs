@@ -230,6 +230,7 @@ impl GateInput<'_> {
 
     pub fn check_before_answering(&self) -> GateResult {
         let is_closed = |gate: &Gate| match gate {
+            // Mentions are answered in `mention_only` mode, too.
             Gate::ChannelMode => self.mode().is_silent(),
             Gate::Budget => self.reached_hard_limit().is_some(),
             gate => self.is_closed(*gate),

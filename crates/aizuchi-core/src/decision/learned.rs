@@ -187,6 +187,7 @@ impl SkipModel {
         let scored = score_unseen(&rows);
         let threshold = SkipThreshold::find(&scored, miss)?;
         let calibration = Calibration::fit(&scored);
+        // Only the estimate of the errors needs unseen moments; the gate itself learns from all.
         let trees = Trees::fit(&rows);
         Some(Self { trees, calibration, threshold })
     }
@@ -196,6 +197,7 @@ fn to_row(judged: &JudgedMoment) -> TrainingRow<'_> {
     TrainingRow {
         features: &judged.moment.features,
         is_yes: judged.is_yes,
+        // The lower bound keeps a single explored moment from dominating the training.
         weight: 1.0 / judged.moment.propensity.max(MIN_EXPLORATION),
     }
 }
@@ -230,6 +232,7 @@ pub fn learned_at(total: usize) -> usize {
     let mut next = MIN_VERDICTS;
     while next <= total {
         at = next;
+        // No more moments than this are learned from, so the spacing stops growing there.
         next += ((at.min(MAX_MOMENTS) as f64 * GROWTH) as usize).max(1);
     }
     at

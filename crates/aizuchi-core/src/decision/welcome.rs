@@ -221,6 +221,7 @@ impl PostAftermath {
         use WelcomeReason::{
             Answered, Deleted, Died, Disliked, Liked, Noticed, Thanked, ToldToStop, WentOn,
         };
+        // People mostly reply right below a post, without a thread or a link.
         let is_heeded = |(index, reply): &(usize, &UserResponse)| *index == 0 || reply.is_to_it;
         let heeded = || self.replies.iter().enumerate().filter(is_heeded).map(|(_, reply)| reply);
         let told_to_stop = self.is_muted || heeded().any(|reply| asks_to_stop(&reply.text));

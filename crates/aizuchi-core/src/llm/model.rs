@@ -176,6 +176,7 @@ impl Provider {
     /// Whether a base URL belongs to the provider, so that its key may be sent there.
     pub fn owns(self, base: &str) -> bool {
         let host = base.strip_prefix("https://").and_then(|rest| rest.split('/').next());
+        // Excludes user info and ports, behind which another host could hide.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
         let host = host.filter(|host| host.bytes().all(is_plain)).unwrap_or_default();
         let is_in = |domains: &[&str]| domains.iter().any(|domain| host.ends_with(domain));

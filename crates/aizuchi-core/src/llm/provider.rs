@@ -267,6 +267,7 @@ impl ProviderMind {
             };
             let draw = seeded_random(0, &[&prompt.hash(), &self.model, &attempt.to_string()]);
             let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
+            // A retry after a charged answer costs again, so it is left to the caller, who reserves the budget.
             let is_charged = usage != Usage::default();
             if is_charged || attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
                 let why = format!("{}: {why}", self.model);
@@ -301,6 +302,7 @@ impl ProviderMind {
             ..ModelRequest::default()
         };
         let response = self.call_in_accepted_shape(&model_request, &options).await?;
+        // In a later round the server has already accepted tools, so it rejected the prompt for another reason.
         if offers_tools && prompt.tool_rounds.is_empty() {
             let until = self.clock.now() + TOOLS_RETRY_INTERVAL;
             self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);

@@ -234,6 +234,7 @@ impl MemoryChange {
             MemoryChange::Revert(_) | MemoryChange::Regenerate => return None,
         }
         let surplus = memory.removed.len().saturating_sub(MAX_REMOVED);
+        // The oldest removed entries may then be remembered again.
         memory.removed.drain(..surplus);
         Some(memory)
     }

@@ -115,6 +115,7 @@ impl BackfillQueue {
     pub fn pop(&self, now: Timestamp) -> Option<ChannelId> {
         let mut state = self.lock();
         let queued = state.channels.iter();
+        // A channel that is queued again while it is being read must wait for that pass to end.
         let ready = queued.filter(|(channel, at)| **at <= now && !state.reading.contains(*channel));
         let failures = |channel: &ChannelId| state.failed_channels.get(channel).map(|it| it.count);
         let (channel, _) = ready.min_by_key(|(channel, _)| failures(channel))?;
@@ -153,6 +154,7 @@ impl BackfillQueue {
 
     /// Records that the persona has joined this channel. Earlier messages are history.
     pub fn join_channel(&self, channel: &ChannelId, now: Timestamp) {
+        // What was read before the persona left says nothing about what it has missed since.
         self.leave_channel(channel);
         self.lock().joined_at.insert(channel.clone(), now);
         self.enqueue(channel);

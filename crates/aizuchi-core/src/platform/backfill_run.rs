@@ -51,6 +51,7 @@ pub async fn run_backfill(history: &dyn ChannelHistory, advance_interval: Signed
         }
         if clock.now() >= advance_at {
             advance_at = clock.now() + advance_interval;
+            // A gap may have begun that this loop has not seen yet; no cursor may pass it.
             if let Some(since) = unbroken_since
                 && connection.state().connected_since == unbroken_since
             {
@@ -70,6 +71,7 @@ pub async fn run_prioritized_backfill(history: &dyn ChannelHistory) {
             && let Some(since) = connection.state().connected_since
             && let Some(target) = queue.pop_prioritized(inbox.clock.now())
         {
+            // A target may be prioritized again while it is being read.
             if !queue.is_complete(&target, since) && targets.insert(target.clone()) {
                 reading.push(read_target(history, target, since));
             }

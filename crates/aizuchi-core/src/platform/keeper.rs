@@ -268,9 +268,11 @@ impl Keepers {
         let mut revisions = self.inbox.store.revisions();
         let mut records = QuestionRecords::default();
         loop {
+            // Before the look: a change during it must cause another one.
             revisions.mark_unchanged();
             let is_done = self.look(chat, &mut records).await;
             let has_questions = records.questions.values().any(|record| !record.asked.is_empty());
+            // Nothing can expire, so only a change in the store can give work.
             if is_done && !has_questions && !self.has_keepers() {
                 if revisions.changed().await.is_err() {
                     return;
@@ -280,6 +282,7 @@ impl Keepers {
             let is_sending = records.questions.values().any(QuestionRecord::is_sending);
             let wait = match (records.weeks.has_more, is_sending) {
                 (true, _) => PAUSE,
+                // Until then, it stays unknown whether the question was asked.
                 (false, true) => chat.delivery_timeout().clamp(PAUSE, CHECK_INTERVAL),
                 (false, false) => CHECK_INTERVAL,
             };

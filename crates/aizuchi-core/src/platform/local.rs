@@ -290,6 +290,7 @@ impl LocalRoom {
             return Err(LocalRoomError::InvalidName);
         }
         let is_persona = name.to_lowercase() == self.persona_name.to_lowercase();
+        // A user's id is the name here, so nobody may be named like the persona's id.
         if is_persona || name == PERSONA_USER_ID || is_demo_user(name) {
             return Err(LocalRoomError::NameTaken(name.to_owned()));
         }

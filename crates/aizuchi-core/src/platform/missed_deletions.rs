@@ -52,6 +52,7 @@ pub async fn check_suspects(
     };
     let BackfillParts { queue, cursors, inbox, .. } = history.parts();
     let (whole, is_callers) = queue.deletion_checks.begin(workspace, channel, check, runner);
+    // Stored before it runs, so that a crash does not lose it.
     let stored =
         cursors.put_cursor(DeletionCheck::to_cursor(Some(whole), workspace, channel)).await;
     if !is_callers {

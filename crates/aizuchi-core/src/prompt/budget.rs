@@ -177,12 +177,14 @@ impl PromptBudget {
 
     /// The smallest `max_tokens` that leaves `text` tokens next to tools whose descriptions have `tools` tokens.
     pub fn min_tokens_with_tools(text: u64, tools: u64) -> u64 {
+        // Inverts `reserve_for_tools`, whose division rounds down.
         let beside_part = text.saturating_sub(1) * TOOLS_DIVISOR / (TOOLS_DIVISOR - 1) + 1;
         beside_part.max(text + tools)
     }
 
     /// Converts the budget to estimated tokens, for a model that counts `factor` tokens for each of them.
     pub fn to_estimated(&self, factor: f64) -> Self {
+        // A factor near 0 would lift every limit.
         let scaled = |tokens: u64| (tokens as f64 / factor.max(0.1)) as u64;
         let sections = &self.sections;
         Self {

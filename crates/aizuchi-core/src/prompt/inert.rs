@@ -37,6 +37,7 @@ pub fn to_inert_text(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     };
+    // Spares most texts the regular expression.
     if !visible.contains(['<', '[']) || !CONTROL_TOKEN.is_match(&visible) {
         return visible;
     }

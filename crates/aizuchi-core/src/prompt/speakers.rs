@@ -92,6 +92,7 @@ impl Speakers {
         let mut seen = HashSet::new();
         let users = users.map(|author| &author.id).filter(|user| seen.insert(*user));
         let mut users: Vec<&UserId> = users.collect();
+        // The numbers of ambiguous names must not depend on the order of the messages.
         users.sort_unstable();
         let users = users.into_iter().map(|user| {
             let named = names.get(user).map(&shown).filter(|name| !is_blank(&name.shown));

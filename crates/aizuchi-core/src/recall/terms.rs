@@ -82,6 +82,7 @@ impl TermHashes {
 }
 
 fn hash_term(term: &str) -> u64 {
+    // Its keys are fixed, so equal terms have equal hashes in all messages.
     let mut hasher = DefaultHasher::new();
     term.hash(&mut hasher);
     hasher.finish()

@@ -117,6 +117,7 @@ impl ReplyDelays {
             seen += count;
             seen >= half && seen > 0
         })?;
+        // The bins are spaced by ratio, so the geometric mean is the middle.
         let middle = (bin_start(bin) * bin_start(bin + 1)).sqrt();
         Some(SignedDuration::from_secs(middle.round() as i64))
     }
@@ -135,6 +136,7 @@ impl ReplyDelays {
             let usual = 1.0 - prior_tail(bin_start(bin + 1)) / prior_tail(bin_start(bin));
             let share =
                 (answered + PRIOR_MESSAGES * usual) / (waiting - left / 2.0 + PRIOR_MESSAGES);
+            // The chance that nobody has answered is `exp(-hazard)`, so shares add up as logarithms.
             edges[bin + 1] = edges[bin] - (1.0 - share).ln();
             waiting -= answered + left;
         }

@@ -127,6 +127,7 @@ impl AddressGuard {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(RefusedAddress::Scheme);
         }
+        // In `https://known.example@other.example/`, people read the wrong host, and the password would be sent along.
         if !url.username().is_empty() || url.password().is_some() {
             return Err(RefusedAddress::UserInfo);
         }
@@ -165,6 +166,7 @@ impl AddressGuard {
     }
 
     fn check_address(&self, address: IpAddr) -> Result<(), RefusedAddress> {
+        // A mapped address (`::ffff:169.254.169.254`) reaches the same service.
         let is_metadata = METADATA_ADDRESSES.contains(&address.to_canonical());
         match !is_metadata && (is_public(address) || self.is_allowed(address)) {
             true => Ok(()),
@@ -207,6 +209,7 @@ fn is_in_v6(address: Ipv6Addr, (network, prefix): &(Ipv6Addr, u32)) -> bool {
 }
 
 fn is_metadata_name(host: &str) -> bool {
+    // A trailing dot makes a name absolute without changing what it resolves to.
     let host = host.trim_end_matches('.');
     METADATA_NAMES.iter().any(|name| host.eq_ignore_ascii_case(name))
 }

@@ -84,10 +84,12 @@ impl DirectReader {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Arc::new(guard);
         let http = Client::builder()
+            // A proxy would resolve the name itself, without the check.
             .no_proxy()
             .redirect(Policy::none())
             .referer(false)
             .dns_resolver(GuardedResolver { lookup, guard: guard.clone() })
+            // A reused connection would bypass the resolver, and with it the check.
             .pool_max_idle_per_host(0)
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))
@@ -104,6 +106,7 @@ impl DirectReader {
     async fn request(&self, url: &Url, timeout: Duration) -> Result<Response, WebError> {
         let request = self.http.get(url.clone()).timeout(timeout);
         let accepted = if self.pdfs.is_some() { ACCEPTED_WITH_PDF } else { ACCEPTED };
+        // Decompressed below, within a limit: a small body may unpack to any size.
         let request = request.header(ACCEPT, accepted).header(ACCEPT_ENCODING, "gzip");
         request.send().await.map_err(|error| match refusal_in(&error) {
             Some(refusal) => refusal.into(),

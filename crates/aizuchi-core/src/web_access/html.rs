@@ -205,6 +205,7 @@ impl PageTextWriter {
             *depth += usize::from(*skipped == name);
             return;
         }
+        // People do not see hidden text, so a page could hide instructions for the model in it.
         if SKIPPED.contains(&name) || HIDEABLE.contains(&name) && self.is_hidden(tag) {
             self.break_line(usize::from(name != "span" && name != "a"));
             self.skipped = Some((name.to_owned(), 1));

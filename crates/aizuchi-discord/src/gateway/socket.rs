@@ -137,6 +137,7 @@ impl<'a> GatewaySocket<'a> {
                 }
             };
             tokio::select! {
+                // Heartbeats come first: a flood of events must not delay them until Discord drops the connection.
                 biased;
                 _ = beat => self.send_due_heartbeat().await?,
                 is_permitted = permitted => {
@@ -208,6 +209,7 @@ impl<'a> GatewaySocket<'a> {
                 // Discord requires a random delay before the first heartbeat.
                 let first = Instant::now() + period.mul_f64(self.login.heartbeat_jitter);
                 let mut heartbeats = interval_at(first, period);
+                // By default, all heartbeats missed during a stall would be sent at once, against Discord's limit.
                 heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
                 self.heartbeats = Some(heartbeats);
                 match self.login.session {

@@ -93,6 +93,7 @@ impl DiscordPlatform {
         let path = format!("/channels/{channel}/messages/{}", message.id);
         match self.read_history_json::<Value>(&path).await {
             Ok(_) => Ok(true),
+            // Any other refusal, such as a missing permission, does not prove a deletion.
             Err(DiscordApiError::Refused(refusal)) => Ok(refusal.status != 404),
             Err(error) => Err(error.into()),
         }

@@ -60,6 +60,7 @@ impl HistoryPage {
             }
             page.shown.extend(id);
         }
+        // Discord lists each page newest first.
         page.messages.sort_by_key(|message| message.id.as_str().parse::<u64>().ok());
         page
     }

@@ -60,6 +60,7 @@ impl DiscordPlatform {
         since: Timestamp,
     ) -> Result<BackfillPass, IngestError> {
         let workspace = self.workspace_of(channel);
+        // Read before the pages: a message that arrives during the pass must not look deleted.
         let stored = stored_messages_since(&*self.archive, &workspace, channel, from).await?;
         Ok(BackfillPass {
             channel: channel.clone(),
@@ -89,6 +90,7 @@ impl DiscordPlatform {
             return Ok(());
         }
         let kind = cached.and_then(|cached| cached.kind);
+        // A forum contains only threads.
         if kind.is_none_or(has_messages) {
             self.read_messages(&pass.channel.clone(), pass).await?;
         }

@@ -125,6 +125,7 @@ impl DiscordPlatform {
             current.extend(users.map(|user| (user.id, user.is_bot)));
         }
         let mut removed = before.clone();
+        // Only the first page is read, so a user who is missing from a longer list may still have reacted.
         removed.retain(|user, _| is_complete && !current.contains_key(user));
         current.retain(|user, _| !before.contains_key(user));
         self.hear_each_reactor(post, &current_emoji.emoji, current, ReactionChange::Added).await?;

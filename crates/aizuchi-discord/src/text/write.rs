@@ -149,6 +149,7 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
             Event::TaskListMarker(false) => ReplacementContent::Text("☐".to_owned()),
             _ => continue,
         };
+        // An outer element comes first, and its replacement covers those within it.
         let is_disjoint = replacements.last().is_none_or(|last| last.range.end <= at.start);
         if matches!(content, ReplacementContent::Text(_)) && table.is_open() {
             table = TableWriter::default();

@@ -95,10 +95,12 @@ impl SlackPlatform {
                 Err(IngestError::Slack(SlackApiError::Refused(_))) => return Ok(None),
                 page => page?,
             };
+            // The unreadable entry may be one of the messages in question.
             if page.has_unnamed {
                 return Ok(None);
             }
             if page.is_limited {
+                // Slack hides what is older, so the absence of older messages proves nothing.
                 let oldest = page.shown.iter().filter_map(|id| parse_ts(&id.as_str().into())).min();
                 shown.since = oldest.unwrap_or(Timestamp::MAX);
             }

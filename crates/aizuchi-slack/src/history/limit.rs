@@ -51,6 +51,7 @@ impl HistoryLimit {
 
     /// Records that the history is rate-limited. Returns whether this is a change.
     pub fn set_limited(&self, now: Timestamp) -> bool {
+        // The page that revealed the limit has used up its minute.
         *self.next_page_at.lock() = Some(now);
         !self.is_limited.swap(true, Ordering::Relaxed)
     }
@@ -78,6 +79,7 @@ impl HistoryLimit {
     /// Blocks the reading of pages until this time.
     pub fn hold_until(&self, at: Timestamp) {
         let mut held_until = self.held_until.lock();
+        // A shorter `Retry-After` of a concurrent call must not end a longer wait.
         *held_until = at.max(*held_until);
     }
 

@@ -50,6 +50,7 @@ impl HistoryPage {
             let id = non_empty_str(&item["ts"]).map(MessageId::new);
             let has_time = parse_ts(&item["ts"]).is_some();
             match parse_history_message(channel, item) {
+                // Not shown: what it stands for has been deleted.
                 Some(message) if is_tombstone(&message) => parsed.messages.push(message),
                 Some(message) => {
                     parsed.shown.insert(message.id.clone());
@@ -79,7 +80,9 @@ impl SlackPlatform {
         cursor: Option<String>,
     ) -> Result<HistoryPage, IngestError> {
         arguments.push(("channel", channel.to_string()));
+        // By default, Slack leaves out the messages exactly at `oldest` and `latest`.
         arguments.push(("inclusive", "true".to_owned()));
+        // Without this, the bot's own posts come without their keys.
         arguments.push(("include_all_metadata", "true".to_owned()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
         // A rate-limited app gets short pages whatever size it requests; a long page shows that the limit was lifted.
@@ -88,6 +91,7 @@ impl SlackPlatform {
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
             return Err(SlackApiError::OutcomeUnknown("a page has no messages".to_owned()).into());
         };
+        // Taken for the last page, it would make all older messages look deleted.
         if has_more && next_cursor(&page).is_none() {
             return Err(SlackApiError::OutcomeUnknown(
                 "a page does not say where the next is".to_owned(),

@@ -59,10 +59,12 @@ impl SlackPlatform {
         since: Timestamp,
         cursor: Option<Timestamp>,
     ) -> Result<BackfillPass, IngestError> {
+        // Read before the pages: a message that arrives during the pass must not look deleted.
         let stored =
             stored_messages_since(&*self.archive, &self.identity.workspace, channel, from).await?;
         let mut replies = HashMap::new();
         let messages = stored.iter().flat_map(HashMap::values);
+        // Slack's `reply_count` does not include ephemeral answers.
         for message in messages.filter(|message| is_slack_ts(&message.id)) {
             if let Some(thread) = message.conversation.thread.clone() {
                 *replies.entry(thread).or_default() += 1;
@@ -128,6 +130,7 @@ impl SlackPlatform {
             } else {
                 parents.extend(changed);
             }
+            // Slack lists the newest first; messages are heard in the order in which they were posted.
             self.hear_history(messages.into_iter().rev().collect(), pass).await?;
             cursor = page.next;
             if cursor.is_none() {
@@ -195,6 +198,7 @@ impl SlackPlatform {
                 break;
             }
         }
+        // Even if the thread is gone: its stored replies then count as missing.
         pass.threads_read.insert(thread.clone());
         self.backfill.record_thread(pass.channel.clone(), thread.clone());
         pass.record_own(&found, |message| self.is_own(message));
@@ -302,6 +306,7 @@ impl BackfillPass {
             let latest = from_slack::parse_ts(&message.raw["latest_reply"]);
             let is_active = latest.is_none_or(|latest| latest >= self.changed_since);
             let stored = self.reply_counts.get(&message.id).copied().unwrap_or(0);
+            // If there were too many messages to load, their replies were not counted.
             let is_complete = self.stored.is_none() || stored == replies;
             if replies > 0 && (is_active || !is_complete) {
                 changed.push(message.id.clone());

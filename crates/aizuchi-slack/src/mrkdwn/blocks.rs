@@ -14,6 +14,7 @@ const FENCE_ROOM: usize = 8;
 pub fn to_blocks(mrkdwn: &str) -> Value {
     let sections = split_mrkdwn(mrkdwn, MAX_BLOCK_LENGTH).into_iter().map(|text| {
         let text = json!({ "type": "mrkdwn", "text": text, "verbatim": true });
+        // Otherwise Slack folds a long text behind “See more”.
         json!({ "type": "section", "text": text, "expand": true })
     });
     sections.collect()

@@ -235,6 +235,7 @@ impl<'a> MrkdwnWriter<'a> {
 
 fn is_linkable(target: &str) -> bool {
     let target = target.to_ascii_lowercase();
+    // A link with another scheme could open an app on a click, so it stays text.
     ["http://", "https://", "mailto:"]
         .iter()
         .any(|scheme| target.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
@@ -245,6 +246,7 @@ fn format_link(target: &str, label: &str) -> String {
     if label.is_empty() || label == target {
         return format!("<{address}>");
     }
+    // mrkdwn cannot escape the `|` between the address and the label.
     format!("<{address}|{}>", escape(&label.replace('|', "¦")))
 }
 

@@ -125,6 +125,7 @@ impl<'a> SocketConnection<'a> {
 
     async fn listen(&mut self) -> Result<(), SlackDisconnect> {
         let mut pings = interval(self.slack.settings.timeouts.ping_interval);
+        // By default, all pings missed during a stall would be sent at once.
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut close_at = None;
         loop {
@@ -142,7 +143,9 @@ impl<'a> SocketConnection<'a> {
                 Some(ack) = self.in_flight.next(), if !self.in_flight.is_empty() => {
                     acknowledge(&mut self.writer, ack).await?;
                 }
+                // While too many envelopes wait for their commit, nothing is read, so memory stays bounded.
                 frame = self.reader.next(), if self.in_flight.len() < MAX_IN_FLIGHT => {
+                    // Its replacement is open already, so this end is not a failure.
                     if close_at.is_some() && is_end_of_stream(&frame) {
                         return Ok(());
                     }
@@ -290,6 +293,7 @@ fn parse_frame(frame: &str) -> SocketFrame {
             return match non_empty_str(&frame["reason"]).unwrap_or_default() {
                 "link_disabled" => SocketFrame::SocketModeDisabled,
                 "too_many_websockets" => SocketFrame::TooManyConnections,
+                // `warning` and `refresh_requested` come some seconds before Slack closes the connection.
                 _ => SocketFrame::Disconnecting,
             };
         }

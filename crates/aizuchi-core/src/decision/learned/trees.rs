@@ -39,6 +39,7 @@ impl Trees {
     pub fn fit(rows: &[TrainingRow<'_>]) -> Self {
         let total: f64 = rows.iter().map(|row| row.weight).sum();
         let yes: f64 = rows.iter().filter(|row| row.is_yes).map(|row| row.weight).sum();
+        // Half a case more of each kind keeps the logarithm finite.
         let base = ((yes + 0.5) / (total - yes + 0.5)).ln();
         let table = BinnedRows::new(rows);
         let mut scores = vec![base; rows.len()];

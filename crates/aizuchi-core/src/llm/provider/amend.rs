@@ -124,6 +124,7 @@ impl RequestChanges {
     pub fn apply(&self, body: Bytes) -> Bytes {
         let changes_nothing =
             self.extra.is_empty() && self.remedies.is_empty() && self.call_fields.is_empty();
+        // Most requests need no change, and are not parsed.
         if changes_nothing && !names_tool_calls(&body) {
             return body;
         }
@@ -157,6 +158,7 @@ impl RequestChanges {
         }
         clear_empty_contents(&mut request);
         self.add_call_fields(&mut request);
+        // Last, so that the operator's own parameters win.
         merge(&mut request, &Value::Object(self.extra.clone()));
         serde_json::to_vec(&request).map_or(body, Bytes::from)
     }

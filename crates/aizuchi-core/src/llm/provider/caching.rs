@@ -133,6 +133,7 @@ pub fn cache_key(prompt: &Prompt) -> String {
     let mut digest = Sha256::new();
     for part in [conversation.workspace.as_str(), conversation.channel.as_str(), prompt.verb.name()]
     {
+        // With its length, so that parts that are divided differently give another key.
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }

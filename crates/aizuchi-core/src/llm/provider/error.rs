@@ -206,6 +206,7 @@ pub fn status_error(
         return key_refused(&status_text);
     }
     match status.as_u16() {
+        // OpenAI also answers 429 if the account is empty, and then waiting does not help.
         429 | 402 if is_out_of_funds || status.as_u16() == 402 => {
             let why = format!("its account has no credit left ({status_text})");
             CallError::permanent(ModelProblem::NoFunds, why)

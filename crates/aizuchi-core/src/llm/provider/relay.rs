@@ -149,6 +149,7 @@ impl Relay {
         let Some(url) = self.provider_url(&request) else {
             return Ok(empty_response(StatusCode::NOT_FOUND));
         };
+        // It has presented the secret, so it never has to make room for others.
         self.unauthenticated.lock().by_number.remove(&connection);
         let response = self.forward(http, url, request).await;
         Ok(response.unwrap_or_else(|failure| {
@@ -175,6 +176,7 @@ impl Relay {
         request: Request<Incoming>,
     ) -> Result<Response<Full<Bytes>>, TransferError> {
         let (mut head, body) = request.into_parts();
+        // These describe the connection to the relay, and the changes may alter the length.
         for name in [HOST, CONNECTION, CONTENT_LENGTH] {
             head.headers.remove(name);
         }
@@ -184,6 +186,7 @@ impl Relay {
         let response = call.send().await.map_err(TransferError::Broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body: Bytes = if status.is_success() {
+            // Before the body is read: the provider may charge for an answer that breaks off.
             self.transfer.lock().is_accepted = true;
             let body: Bytes = read_body(response, MAX_MODEL_BODY_BYTES).await?.into();
             self.transfer.lock().body = Some(body.clone());

@@ -74,6 +74,7 @@ impl Keepers {
         id: ProposalId,
         user: &UserId,
     ) -> Result<Result<Proposal, &'static str>, StoreError> {
+        // The newest proposal below the next id is this one, if it still exists.
         let before = Some(ProposalId(id.0.saturating_add(1)));
         let query =
             ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };

@@ -14,6 +14,7 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
     let mut mentions = Vec::new();
     let spellings = LazyCell::new(|| spellings(persona));
     for (at, _) in text.match_indices(['@', '＠']) {
+        // An `@` after a letter or digit is part of an e-mail address.
         let is_address =
             text[..at].chars().next_back().is_some_and(|before| before.is_ascii_alphanumeric());
         let rest = text[at..].trim_start_matches(['@', '＠']);
@@ -21,6 +22,7 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
             continue;
         }
         let known =
+            // `@Anna Maria` names the longer of two users that match.
             users.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
         let is_persona = spellings.iter().any(|spelling| {
             let name = spelling.text.as_str();

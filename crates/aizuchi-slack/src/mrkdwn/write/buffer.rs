@@ -135,6 +135,7 @@ impl MrkdwnBuffer {
     }
 
     pub fn end_line(&mut self) {
+        // In mrkdwn, a style ends with its line.
         self.close_marks_to(0);
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -208,6 +209,7 @@ impl MrkdwnBuffer {
         if self.open_marks.len() <= kept {
             return;
         }
+        // A closing mark must touch the last character.
         let characters = self.text.trim_end_matches(' ').len();
         let blanks = self.text.split_off(characters);
         self.text.extend(self.open_marks.drain(kept..).rev());
