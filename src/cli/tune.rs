@@ -98,11 +98,11 @@ struct TuneOutcome {
     split: DaySplit,
     learned: TuneFigures,
     tried: usize,
-    advice: Result<Advice, String>,
+    advice: Result<ConfirmedPolicy, String>,
 }
 
 /// Settings that are confirmed by the days of the check.
-struct Advice {
+struct ConfirmedPolicy {
     policy: Policy,
     changed: Vec<TunedSetting>,
     before: TuneFigures,
@@ -205,7 +205,8 @@ impl TuneArgs {
             return Ok(refused(found.tried, why));
         }
         let (before, after) = (TuneFigures::sum(before.values()), TuneFigures::sum(after.values()));
-        let advice = Advice { policy: found.policy, changed: found.changed, before, after, gain };
+        let advice =
+            ConfirmedPolicy { policy: found.policy, changed: found.changed, before, after, gain };
         Ok(TuneOutcome { split, learned, tried: found.tried, advice: Ok(advice) })
     }
 
@@ -242,7 +243,7 @@ impl TuneArgs {
             TuneJudge::Recorded(_) => "Judged by recorded answers.",
         };
         let mut text = format!("# Goal: {goal}. {period}\n# {judge}\n");
-        let Advice { policy, changed, before, after, gain } = match &outcome.advice {
+        let ConfirmedPolicy { policy, changed, before, after, gain } = match &outcome.advice {
             Ok(advice) => advice,
             Err(why) => return format!("{text}# No change is recommended. {why}"),
         };

@@ -56,7 +56,7 @@ struct BadLines {
 
 /// The kind of a message's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MessageKind {
+enum RecordedMessageKind {
     /// A message of a recording that is not an export.
     Recorded,
     /// A message of an export.
@@ -107,7 +107,7 @@ impl RecordedData {
     }
 
     /// Takes a line, and returns its kind and key if it is a message. The error says what is wrong with it.
-    fn take(&mut self, line: &[u8]) -> Result<Option<(MessageKind, Vec<u8>)>, String> {
+    fn take(&mut self, line: &[u8]) -> Result<Option<(RecordedMessageKind, Vec<u8>)>, String> {
         match LineKind::from_line(line) {
             LineKind::Other => {
                 self.take_other(line);
@@ -116,7 +116,7 @@ impl RecordedData {
             LineKind::Withheld => {
                 *self.left_out.entry("withheld messages").or_default() += 1;
                 let line = serde_json::from_slice::<MessageLine>(line).ok();
-                return Ok(line.map(|line| (MessageKind::Withheld, exported_key(&line))));
+                return Ok(line.map(|line| (RecordedMessageKind::Withheld, exported_key(&line))));
             }
             LineKind::Message => {}
         }
@@ -130,7 +130,7 @@ impl RecordedData {
             let users = self.recorded.get_or_insert_default();
             users.insert(UserId::new(message.author.as_str()));
             let key = key_of(&[&message.channel, &message.id]);
-            return Ok(Some((MessageKind::Recorded, key)));
+            return Ok(Some((RecordedMessageKind::Recorded, key)));
         }
         let line: MessageLine = serde_json::from_slice(line)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
@@ -138,7 +138,7 @@ impl RecordedData {
         let users = &mut self.exported.entry(line.workspace).or_default().users;
         users.insert(line.author);
         users.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
-        Ok(Some((MessageKind::Exported, key)))
+        Ok(Some((RecordedMessageKind::Exported, key)))
     }
 
     fn take_other(&mut self, line: &[u8]) {
@@ -249,13 +249,13 @@ impl BadLines {
     }
 }
 
-impl MessageKind {
+impl RecordedMessageKind {
     /// Encodes a line and its number for sorting on disk.
     fn record(self, number: u64, line: &[u8]) -> Vec<u8> {
         let kind = match self {
-            MessageKind::Recorded => b'r',
-            MessageKind::Exported => b'e',
-            MessageKind::Withheld => b'w',
+            RecordedMessageKind::Recorded => b'r',
+            RecordedMessageKind::Exported => b'e',
+            RecordedMessageKind::Withheld => b'w',
         };
         [&[kind][..], &number.to_le_bytes(), line].concat()
     }
@@ -264,9 +264,9 @@ impl MessageKind {
     fn split(record: &[u8]) -> Option<(Self, u64, &[u8])> {
         let (kind, rest) = record.split_first()?;
         let kind = match kind {
-            b'r' => MessageKind::Recorded,
-            b'e' => MessageKind::Exported,
-            b'w' => MessageKind::Withheld,
+            b'r' => RecordedMessageKind::Recorded,
+            b'e' => RecordedMessageKind::Exported,
+            b'w' => RecordedMessageKind::Withheld,
             _ => return None,
         };
         let (number, line) = rest.split_first_chunk()?;

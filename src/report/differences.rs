@@ -20,17 +20,17 @@ const MAX_SHOWN: usize = 8;
 const MAX_SHOWN_OF_SIDE: usize = 3;
 
 /// The hashes of a channel and of a message in it. Ids would take too much memory, because there may be very many.
-type MessageKey = (IdHash, IdHash);
+type HashedMessage = (IdHash, IdHash);
 
 /// How one policy treated each message.
 pub struct Decided {
     policy: String,
     /// When each message was first taken up.
-    taken_up: HashMap<MessageKey, Timestamp>,
+    taken_up: HashMap<HashedMessage, Timestamp>,
     /// The questions among them that no person answered.
-    picked_up: HashSet<MessageKey>,
+    picked_up: HashSet<HashedMessage>,
     /// Those of these questions that get a post even without a model.
-    posted_picked_up: HashSet<MessageKey>,
+    posted_picked_up: HashSet<HashedMessage>,
     /// The decisions to stay silent, by channel, each in chronological order.
     silent: Vec<SilentDecision>,
     /// The distinct reasons in words. [`ShortReason`] refers to them by index.
@@ -72,7 +72,7 @@ impl Decided {
     /// Adds the questions of a channel that the policy takes up, and those of them that get a post even without a
     /// model.
     pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId], posted: &[MessageId]) {
-        let keys = |ids: &[MessageId]| -> Vec<MessageKey> {
+        let keys = |ids: &[MessageId]| -> Vec<HashedMessage> {
             ids.iter().map(|question| key(channel, question.as_str())).collect()
         };
         self.picked_up.extend(keys(questions));
@@ -168,7 +168,7 @@ impl Decided {
     }
 }
 
-fn key(channel: &str, message: &str) -> MessageKey {
+fn key(channel: &str, message: &str) -> HashedMessage {
     (IdHash::new(channel), IdHash::new(message))
 }
 
@@ -177,7 +177,7 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
     if decided.len() < 2 {
         return None;
     }
-    let all: HashSet<&MessageKey> =
+    let all: HashSet<&HashedMessage> =
         decided.iter().flat_map(|policy| policy.taken_up.keys()).collect();
     let mut counts: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     for key in all {
@@ -203,7 +203,7 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
 }
 
 /// Returns the indexes of the policies that take up a message.
-fn takers(decided: &[Decided], key: &MessageKey) -> Vec<usize> {
+fn takers(decided: &[Decided], key: &HashedMessage) -> Vec<usize> {
     let takes_up = |(_, policy): &(usize, &Decided)| policy.taken_up.contains_key(key);
     decided.iter().enumerate().filter(takes_up).map(|(place, _)| place).collect()
 }
@@ -215,7 +215,7 @@ fn stories_of(
     policies: &[usize],
     most: usize,
 ) -> Vec<Story> {
-    let mut told: HashSet<MessageKey> = HashSet::new();
+    let mut told: HashSet<HashedMessage> = HashSet::new();
     let mut pool: Vec<Candidate> = Vec::new();
     for candidate in candidates {
         let story = &candidate.story;
@@ -295,7 +295,7 @@ fn compare_reached(
     decided: &[Decided],
     places: &[usize],
     counts: Option<Vec<usize>>,
-    reached: fn(&Decided) -> &HashSet<MessageKey>,
+    reached: fn(&Decided) -> &HashSet<HashedMessage>,
 ) -> Option<MeasureComparison> {
     let only = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));

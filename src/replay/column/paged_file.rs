@@ -39,13 +39,13 @@ pub struct PagedFile {
 
 #[derive(Debug)]
 struct PageCache {
-    pages: Vec<Page>,
+    pages: Vec<CachedPage>,
     /// Whether any page differs from the file.
     has_changes: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Page {
+struct CachedPage {
     number: Option<u64>,
     bytes: Vec<u8>,
     is_changed: bool,
@@ -64,7 +64,7 @@ impl PagedFile {
     }
 
     fn from_file(file: File, page_bytes: usize, failure: Failure) -> Self {
-        let pages = vec![Page::default(); PAGES];
+        let pages = vec![CachedPage::default(); PAGES];
         let cache = Mutex::new(PageCache { pages, has_changes: false });
         Self { file, page_bytes, cache, failure }
     }
@@ -103,7 +103,7 @@ impl PagedFile {
     }
 
     /// Returns the page of a record.
-    fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut Page {
+    fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut CachedPage {
         let number = offset / self.page_bytes as u64;
         let page = &mut cache.pages[(number % PAGES as u64) as usize];
         if page.number != Some(number) {
@@ -122,7 +122,7 @@ impl PagedFile {
         }
     }
 
-    fn put_back(&self, page: &mut Page) {
+    fn put_back(&self, page: &mut CachedPage) {
         if !std::mem::take(&mut page.is_changed) {
             return;
         }

@@ -11,9 +11,9 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The time at which each quote was last posted.
 #[derive(Default)]
-pub(super) struct Quoted(HashMap<IdHash, Timestamp>);
+pub(super) struct RecentQuotes(HashMap<IdHash, Timestamp>);
 
-impl Quoted {
+impl RecentQuotes {
     /// Records a post, and returns whether it repeats a quote of the last 24 hours. Posts must be added in
     /// chronological order.
     pub(super) fn is_again(&mut self, at: Timestamp, text: &str) -> bool {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_quote_comes_again_within_a_day() {
-        let mut quoted = Quoted::default();
+        let mut quoted = RecentQuotes::default();
         let mut post = |hour: i64, text: &str| {
             quoted.is_again(Timestamp::from_second(hour * 3600).unwrap(), text)
         };
