@@ -5,7 +5,7 @@ import { openDialog } from "./dialogs.js";
 import { build } from "./elements.js";
 import { drawIntro } from "./intro.js";
 import { say, settings } from "./i18n.js";
-import { clock, moment } from "./time.js";
+import { clock, dateTime } from "./time.js";
 
 const MODES = ["companion", "facilitator", "mention_only", "propose", "observe", "off"];
 const MUTES = { "mute-hour": 60, "mute-hours": 480, "mute-on": null };
@@ -167,7 +167,7 @@ export class Manner {
 function muted(what, until, state) {
   const seconds = state.secondsUntil(until);
   if (seconds > FOR_GOOD_SECONDS) return say(what === "here" ? "muted_here" : "muted_why");
-  const time = seconds < DAY_SECONDS / 2 ? clock(until) : moment(until);
+  const time = seconds < DAY_SECONDS / 2 ? clock(until) : dateTime(until);
   return say(what === "here" ? "muted_here_until" : "muted_until_why", { time });
 }
 

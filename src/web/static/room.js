@@ -17,7 +17,7 @@ import { startIntro } from "./intro.js";
 import { Manner } from "./manner.js";
 import { Models } from "./models.js";
 import { askName, myName, speakAs } from "./name.js";
-import { decisionNote } from "./note.js";
+import { decisionNote } from "./message-note.js";
 import { fillPage } from "./page.js";
 import { drawPeople, focusPerson } from "./people.js";
 import { Proposals } from "./proposals.js";
@@ -262,7 +262,7 @@ function route() {
 
 /** To the line whose thread was open, or to the one that pointed at it. */
 function giveFocusBack(thread) {
-  return channelPane.focusLine(thread, ".thread-open.has-replies") || channelPane.focusLine(`thread ${thread}`, "button");
+  return channelPane.focusMessage(thread, ".thread-open.has-replies") || channelPane.focusMessage(`thread ${thread}`, "button");
 }
 
 /** An address may name a thread that does not exist. */
@@ -335,7 +335,7 @@ function drawNow() {
   const parent = state.message(open.thread);
   if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
-  const isWatched = !document.hidden && openPane().isSeen && myName() !== "";
+  const isWatched = !document.hidden && openPane().isVisible && myName() !== "";
   if (isWatched) reading.readChannel(open.channel, messages);
   if (isWatched && open.thread !== null) {
     reading.readThread(open.channel, open.thread, state.conversation(open.channel, open.thread));

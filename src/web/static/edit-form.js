@@ -1,4 +1,4 @@
-/** Changing what one has said, in the place where it stands. */
+/** The form that edits a message in place. */
 
 import { Refusal } from "./api.js";
 import { Completion } from "./completion.js";
@@ -8,11 +8,11 @@ import { say } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 /**
- * @param {import("./line.js").Edit} edit
+ * @param {import("./message.js").Edit} edit
  * @param {Object} message
- * @param {import("./line.js").Doings} doings
+ * @param {import("./message.js").MessageActions} actions
  */
-export function editForm(edit, message, doings) {
+export function editForm(edit, message, actions) {
   const form = build("form", "edit");
   form.dataset.testid = "edit-form";
   const frame = build("div", "field");
@@ -33,7 +33,7 @@ export function editForm(edit, message, doings) {
   const row = build("div", "buttons");
   row.append(save, cancel, build("span", "hint", say("edit_hint")));
   form.append(frame, error, row);
-  const completion = new Completion(field, doings.cast);
+  const completion = new Completion(field, actions.cast);
 
   field.addEventListener("input", () => {
     edit.text = field.value;
@@ -46,12 +46,12 @@ export function editForm(edit, message, doings) {
     form.requestSubmit();
   });
   form.addEventListener("keydown", (event) => {
-    // The keys of the list around it mean something else here.
+    // The message list's own keys do not apply in the form.
     event.stopPropagation();
     if (event.key !== "Escape" || isImeKey(event) || event.defaultPrevented) return;
-    doings.cancelEdit(edit);
+    actions.cancelEdit(edit);
   });
-  cancel.addEventListener("click", () => doings.cancelEdit(edit));
+  cancel.addEventListener("click", () => actions.cancelEdit(edit));
 
   let isSaving = false;
   form.addEventListener("submit", async (event) => {
@@ -61,7 +61,7 @@ export function editForm(edit, message, doings) {
     field.readOnly = true;
     error.hidden = true;
     try {
-      await doings.saveEdit(edit);
+      await actions.saveEdit(edit);
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
       error.textContent = problem.status === 404 ? say("edit_gone") : problem.kept;

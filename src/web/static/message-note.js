@@ -1,4 +1,4 @@
-/** The quiet sentence beside a line: what the persona is about to decide there, or what it decided and why. */
+/** The note below a message: what the persona is about to decide about it, or what it decided and why. */
 
 import { build } from "./elements.js";
 import { say, settings } from "./i18n.js";
@@ -18,14 +18,14 @@ const TESTIDS = {
   spoke: "spoke",
 };
 
-/** Keeps its place before there is something to say, so that nothing moves when there is. */
+/** Reserves the space of a note, so that the layout does not shift when one appears. */
 export const EMPTY = { kind: "empty", sentence: "", decision: null };
 
 /**
  * @typedef {Object} Note
  * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"interrupted"|"reacted"|"proposed"|"spoke"} kind
  * @property {string} sentence
- * @property {?number} decision the ledger's row, to read more
+ * @property {?number} decision its id in the ledger, for the link to its page
  */
 
 /**
@@ -38,7 +38,7 @@ export function pendingNote(state, step) {
 }
 
 /**
- * Of a line that no decision is about, since a rule settled it when it was heard. One's own lines need no word.
+ * For a message without a decision, because a gate settled it when it was heard. Other messages get none.
  * @param {Object} message
  * @returns {?Note}
  */
@@ -52,27 +52,27 @@ export function settledNote({ gate, deleted }) {
  * @returns {Note}
  */
 export function decisionNote({ id, ended, why, gate }) {
-  // No decision was made about a command.
+  // A command is answered without a decision.
   if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: say("spoke_command"), decision: id };
-  // The decision that spoke afterwards has the reason.
+  // The reason is on the decision that superseded this one.
   if (ended === "interrupted") return { kind: "interrupted", sentence: say("interrupted"), decision: id };
   const kind = ended === "chose_silence" ? "silent" : ended;
   return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
 }
 
 /**
- * Brings the note of a line up to date in place, so that a countdown disturbs nobody.
+ * Updates the note of a message in place, so that a countdown moves neither the focus nor a selection.
  * @param {HTMLElement} item
  * @param {?Note} note
  */
 export function drawNote(item, note) {
-  const place = item.querySelector(".note");
-  const [text, link] = place.children;
+  const element = item.querySelector(".note");
+  const [text, link] = element.children;
   const kind = note?.kind ?? "none";
-  if (place.dataset.kind !== kind) {
-    place.dataset.kind = kind;
-    place.dataset.testid = TESTIDS[kind] ?? "";
-    place.hidden = note === null;
+  if (element.dataset.kind !== kind) {
+    element.dataset.kind = kind;
+    element.dataset.testid = TESTIDS[kind] ?? "";
+    element.hidden = note === null;
   }
   const sentence = note?.sentence ?? "";
   if (text.textContent !== sentence) text.textContent = sentence;
@@ -91,7 +91,7 @@ export function buildNote(id) {
   link.dataset.testid = "decision-link";
   link.hidden = true;
   link.tabIndex = -1;
-  // Keep it with the last word, so that it is never alone on a line.
+  // A non-breaking space keeps the link on the line of the last word.
   note.append(build("span"), "\u00a0", link);
   return note;
 }

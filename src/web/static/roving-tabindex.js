@@ -1,77 +1,77 @@
-/** Walking through a list of lines with the arrow keys. Of all lines one is a stop of the Tab key, with its buttons. */
+/** A roving tabindex: arrow keys move through the messages of a list; the Tab key stops only at one of them and its controls. */
 
 import { isImeKey } from "./ime.js";
 
 const CONTROLS = "a[href], button";
 
-/** One list's place for the keyboard. */
-export class Roving {
+/** The roving tabindex of one list. */
+export class RovingTabindex {
   #list;
   #current = null;
 
   /**
    * @param {HTMLOListElement} list
-   * @param {(id: string, key: string) => boolean} onKey other keys on a line; whether it was of use
+   * @param {(id: string, key: string) => boolean} onKey any other key on a message; returns whether it was handled
    */
   constructor(list, onKey) {
     this.#list = list;
     list.addEventListener("focusin", (event) => {
       const item = event.target.closest("li");
-      if (item !== null) this.#stopAt(item);
+      if (item !== null) this.#setTabStop(item);
     });
     list.addEventListener("focusout", ({ relatedTarget }) => {
-      if (!list.contains(relatedTarget)) this.#stopAtNewest();
+      if (!list.contains(relatedTarget)) this.#setTabStopToNewest();
     });
     list.addEventListener("keydown", (event) => {
       const hasModifier = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
       if (isImeKey(event) || hasModifier || event.target.matches("textarea")) return;
       const item = event.target.closest("li");
-      if (this.#walk(item, event) || (event.target === item && onKey(item.dataset.id, event.key))) {
+      if (this.#navigate(item, event) || (event.target === item && onKey(item.dataset.id, event.key))) {
         event.preventDefault();
         event.stopPropagation();
       }
     });
   }
 
-  /** After every drawing. While nobody is among the lines, the stop is the newest one. */
+  /** Called after every rendering. Without the focus in the list, the tab stop is the newest message. */
   refresh() {
     const isInside = this.#list.contains(document.activeElement);
-    if (isInside && this.#current?.isConnected) this.#stopAt(this.#current);
-    else this.#stopAtNewest();
+    if (isInside && this.#current?.isConnected) this.#setTabStop(this.#current);
+    else this.#setTabStopToNewest();
   }
 
-  /** Where the focus is, counted in lines, or -1. */
-  get place() {
+  /** The index of the focused message, or -1. */
+  get index() {
     const item = document.activeElement.closest("li");
     return item !== null && this.#list.contains(item) ? this.#items().indexOf(item) : -1;
   }
 
   /**
-   * Puts the focus on the line at this place, or on the last one. False where there are none.
-   * @param {number} place
+   * Focuses the message at this index, or the last one. False if there are none.
+   * @param {number} index
    */
-  focus(place) {
+  focus(index) {
     const items = this.#items();
-    const item = items[Math.min(Math.max(place, 0), items.length - 1)];
+    const item = items[Math.min(Math.max(index, 0), items.length - 1)];
     item?.focus();
     return item !== undefined;
   }
 
   /**
    * @param {string} id
-   * @param {string} [selector] a control of the line, where it has one
+   * @param {string} [selector] a control of the message, if it has one
    */
-  focusLine(id, selector) {
+  focusMessage(id, selector) {
     const item = this.#items().find((other) => other.dataset.id === id);
     if (item === undefined) return false;
-    // Focus the line first, because its buttons are hidden until the focus is within.
+    // Focus the message first, because its buttons are hidden until the focus is within.
     item.focus();
     if (selector !== undefined) item.querySelector(selector)?.focus();
     return true;
   }
 
   /**
-   * Where a button brings up what can be done with a line, as if it had been pressed.
+   * Opens the actions of a message where a button hides them, as if the button had been pressed.
    * @param {string} id
    */
   openActions(id) {
@@ -80,19 +80,19 @@ export class Roving {
   }
 
   /**
-   * Closes what was opened of a line, and goes back to where it was opened.
+   * Closes the actions of a message, and returns the focus to where they were opened.
    * @param {string} id
    */
-  leaveActions(id) {
+  closeActions(id) {
     const item = this.#items().find((other) => other.dataset.id === id);
     if (item !== undefined) closeActions(item);
   }
 
-  #walk(item, { key, target }) {
+  #navigate(item, { key, target }) {
     const items = this.#items();
-    const place = items.indexOf(item);
-    if (key === "ArrowDown") return place === items.length - 1 || this.focus(place + 1);
-    if (key === "ArrowUp") return place === 0 || this.focus(place - 1);
+    const index = items.indexOf(item);
+    if (key === "ArrowDown") return index === items.length - 1 || this.focus(index + 1);
+    if (key === "ArrowUp") return index === 0 || this.focus(index - 1);
     if (key === "Home") return this.focus(0);
     if (key === "End") return this.focus(items.length - 1);
     const stops = [item, ...controls(item).filter((control) => control.checkVisibility({ visibilityProperty: true }))];
@@ -104,15 +104,15 @@ export class Roving {
     return true;
   }
 
-  #stopAtNewest() {
+  #setTabStopToNewest() {
     const item = this.#items().at(-1);
-    if (item !== undefined) this.#stopAt(item);
+    if (item !== undefined) this.#setTabStop(item);
   }
 
-  #stopAt(item) {
-    if (this.#current !== item && this.#current !== null) setStops(this.#current, -1);
+  #setTabStop(item) {
+    if (this.#current !== item && this.#current !== null) setTabindex(this.#current, -1);
     this.#current = item;
-    setStops(item, 0);
+    setTabindex(item, 0);
   }
 
   #items() {
@@ -120,7 +120,7 @@ export class Roving {
   }
 }
 
-/** Back to the line, or, where a button had brought up what can be done, to that. */
+/** Returns the focus to the message, or to the button that had opened the actions. */
 function closeActions(item) {
   const more = item.querySelector(".more[aria-expanded=true]");
   more?.setAttribute("aria-expanded", "false");
@@ -131,7 +131,7 @@ function controls(item) {
   return [...item.querySelectorAll(CONTROLS)].filter((control) => control.closest("form") === null);
 }
 
-function setStops(item, tabIndex) {
+function setTabindex(item, tabIndex) {
   item.tabIndex = tabIndex;
   for (const control of controls(item)) control.tabIndex = tabIndex;
 }

@@ -1,57 +1,58 @@
-/** One line of a conversation: who, when, what, and what can be done with it. */
+/** A message as a list item: author, time, text, reactions, and the actions on it. */
 
-import { editForm } from "./editing.js";
+import { editForm } from "./edit-form.js";
 import { build, buildButton, icon, initial } from "./elements.js";
 import { say } from "./i18n.js";
-import { buildNote } from "./note.js";
+import { buildNote } from "./message-note.js";
 import { palette, reactionChips, reactionsLabel } from "./reactions.js";
 import { fileElement, plainText, showText } from "./text.js";
-import { clock, isoMoment, moment } from "./time.js";
+import { clock, dateTime, isoDateTime } from "./time.js";
 
 let count = 0;
 
 /**
- * @typedef {Object} Line
+ * What a conversation shows of a message.
+ * @typedef {Object} MessageView
  * @property {Object} message
- * @property {?import("./note.js").Note} note
+ * @property {?import("./message-note.js").Note} note
  * @property {number} replies
  * @property {boolean} hasNewReplies
  * @property {boolean} isOwn
- * @property {?Edit} edit under way
- * @property {boolean} isPicking whether emojis are offered to react with
- * @property {string} problem why a reaction could not be placed
- * @property {boolean} isOlderThread it only points at a thread whose parent does not stand here
+ * @property {?Edit} edit the edit in progress
+ * @property {boolean} isPicking whether the emoji palette is open
+ * @property {string} problem why a reaction could not be added
+ * @property {boolean} isOlderThread it only links to a thread whose parent is not in the list
  */
 
 /**
  * @typedef {Object} Edit
  * @property {string} id
  * @property {string} user
- * @property {string} before what the line said when this began
+ * @property {string} before the text of the message when the edit began
  * @property {string} text
  * @property {boolean} isFromComposer
  */
 
 /**
- * What a conversation lets people do with its lines.
- * @typedef {Object} Doings
- * @property {?(id: string) => void} openThread null where no threads can be opened
+ * The actions on the messages of a conversation.
+ * @typedef {Object} MessageActions
+ * @property {?(id: string) => void} openThread null in a thread
  * @property {(id: string) => void} edit
  * @property {(edit: Edit) => Promise<void>} saveEdit
  * @property {(edit: Edit) => void} cancelEdit
  * @property {(id: string) => void} delete
- * @property {(id: string) => void} pick opens or closes the row of emojis
- * @property {(id: string, emoji: string) => void} react or take it back
+ * @property {(id: string) => void} pick opens or closes the emoji palette
+ * @property {(id: string, emoji: string) => void} react adds or removes the reaction
  * @property {() => {persona: string, people: string[], me: string}} cast
  */
 
 /**
- * @param {Line} line
- * @param {boolean} continues whether the same person said the line before, just now
- * @param {Doings} doings
+ * @param {MessageView} view
+ * @param {boolean} continues whether it continues the group of the message before
+ * @param {MessageActions} actions
  */
-export function messageItem(line, continues, doings) {
-  const { message } = line;
+export function messageItem(view, continues, actions) {
+  const { message } = view;
   const item = build("li", "message");
   item.dataset.testid = "message";
   item.dataset.id = message.id;
@@ -63,45 +64,45 @@ export function messageItem(line, continues, doings) {
   const note = buildNote(`note-${(count += 1)}`);
   item.setAttribute("aria-describedby", note.id);
 
-  const body = line.edit !== null ? editForm(line.edit, message, doings) : text(message, doings);
-  item.append(avatar(message), head(message), body);
-  if (line.edit === null && !message.deleted) addReactions(item, line, doings);
+  const body = view.edit !== null ? editForm(view.edit, message, actions) : text(message, actions);
+  item.append(avatar(message), header(message), body);
+  if (view.edit === null && !message.deleted) addReactions(item, view, actions);
   item.append(note);
-  if (line.replies > 0 && doings.openThread !== null) item.append(repliesButton(line, doings));
-  const actions = actionButtons(line, doings);
-  if (actions.length > 0 && line.edit === null) addActions(item, actions, message);
+  if (view.replies > 0 && actions.openThread !== null) item.append(repliesButton(view, actions));
+  const buttons = actionButtons(view, actions);
+  if (buttons.length > 0 && view.edit === null) addToolbar(item, buttons, message);
   for (const control of item.querySelectorAll("a, button")) control.tabIndex = -1;
   return item;
 }
 
 /**
- * @param {Line} line the thread's newest reply
- * @param {Doings} doings
+ * @param {MessageView} view of the thread's newest reply
+ * @param {MessageActions} actions
  */
-export function olderThreadItem({ message, hasNewReplies }, doings) {
+export function olderThreadItem({ message, hasNewReplies }, actions) {
   const item = build("li", "older-thread");
   item.dataset.testid = "older-thread";
   item.dataset.id = `thread ${message.thread}`;
   item.tabIndex = -1;
   const sentence = say("older_thread", { user: message.user });
-  item.setAttribute("aria-label", say("announce_line", { user: sentence, text: plainText(message) }));
+  item.setAttribute("aria-label", say("announce_message", { user: sentence, text: plainText(message) }));
   const button = buildButton("older-thread-open", "older-thread-open", sentence, "thread");
   button.append(build("span", "excerpt", plainText(message)));
   if (hasNewReplies) button.append(build("span", "pill", say("replies_new")));
   button.tabIndex = -1;
-  button.addEventListener("click", () => doings.openThread(message.thread));
+  button.addEventListener("click", () => actions.openThread(message.thread));
   item.append(button);
   return item;
 }
 
-/** Everything that is seen of it, because a label replaces what it labels. */
+/** Everything visible, because an `aria-label` replaces the content. */
 function label(message) {
   const user = isBot(message) ? say("user_bot", { user: message.user }) : message.user;
   const words = message.deleted ? say("deleted") : plainText(message);
   const text = isEdited(message) ? `${words} ${say("edited_mark")}` : words;
-  const line = say("line", { user, time: clock(message.ts), text });
-  if (message.deleted || message.reactions.length === 0) return line;
-  return say("line_reacted", { line, reactions: reactionsLabel(message) });
+  const sentence = say("message_label", { user, time: clock(message.ts), text });
+  if (message.deleted || message.reactions.length === 0) return sentence;
+  return say("message_label_reacted", { message: sentence, reactions: reactionsLabel(message) });
 }
 
 function isBot(message) {
@@ -120,39 +121,39 @@ function avatar(message) {
   return element;
 }
 
-function head(message) {
-  const element = build("p", "head");
+function header(message) {
+  const element = build("p", "message-header");
   element.append(build("b", "author", message.user), " ");
   if (isBot(message)) element.append(build("span", "badge", say("bot")), " ");
   const time = build("time", "", clock(message.ts));
-  time.dateTime = isoMoment(message.ts);
-  time.title = moment(message.ts);
+  time.dateTime = isoDateTime(message.ts);
+  time.title = dateTime(message.ts);
   element.append(time);
   return element;
 }
 
-function text(message, doings) {
+function text(message, actions) {
   const element = build("div", "text");
-  if (message.deleted) element.append(build("em", "gone", say("deleted")));
-  else showText(element, message, doings.cast());
+  if (message.deleted) element.append(build("em", "deleted", say("deleted")));
+  else showText(element, message, actions.cast());
   if (!message.deleted) for (const file of message.files ?? []) element.append(fileElement(file));
   if (!isEdited(message)) return element;
-  // Beside the last words, in whatever element they are.
+  // The mark follows the last word of the text, inside its last paragraph.
   const last = element.classList.contains("rich") ? element.lastElementChild : null;
   (last?.matches("p") ? last : element).append(" ", build("span", "edited", say("edited_mark")));
   return element;
 }
 
-function repliesButton({ message, replies, hasNewReplies }, doings) {
+function repliesButton({ message, replies, hasNewReplies }, actions) {
   const label = say(replies === 1 ? "replies_one" : "replies_many", { count: replies });
   const button = buildButton("thread-open has-replies", "thread-open", label, "thread");
   if (hasNewReplies) button.append(" ", build("span", "pill", say("replies_new")));
-  button.addEventListener("click", () => doings.openThread(message.id));
+  button.addEventListener("click", () => actions.openThread(message.id));
   return button;
 }
 
-function addReactions(item, { message, problem }, doings) {
-  if (message.reactions.length > 0) item.append(reactionChips(message, doings));
+function addReactions(item, { message, problem }, actions) {
+  if (message.reactions.length > 0) item.append(reactionChips(message, actions));
   if (problem === "") return;
   const error = build("p", "error", problem);
   error.setAttribute("role", "alert");
@@ -160,7 +161,7 @@ function addReactions(item, { message, problem }, doings) {
   item.append(error);
 }
 
-function actionButtons({ message, replies, isOwn, isPicking }, doings) {
+function actionButtons({ message, replies, isOwn, isPicking }, actions) {
   const buttons = [];
   const add = (testid, label, drawing, act) => {
     const button = buildButton("action", testid, label, drawing);
@@ -170,39 +171,39 @@ function actionButtons({ message, replies, isOwn, isPicking }, doings) {
     return button;
   };
   if (!message.deleted) {
-    if (isPicking) buttons.push(palette(message, doings));
-    const react = add("message-react", say("react"), "react", () => doings.pick(message.id));
+    if (isPicking) buttons.push(palette(message, actions));
+    const react = add("message-react", say("react"), "react", () => actions.pick(message.id));
     react.setAttribute("aria-expanded", String(isPicking));
   }
-  if (doings.openThread !== null && replies === 0) {
-    add("thread-open", say("reply"), "thread", () => doings.openThread(message.id));
+  if (actions.openThread !== null && replies === 0) {
+    add("thread-open", say("reply"), "thread", () => actions.openThread(message.id));
   }
   if (isOwn && !message.deleted) {
-    add("message-edit", say("edit"), "edit", () => doings.edit(message.id));
-    add("message-delete", say("delete"), "delete", () => doings.delete(message.id));
+    add("message-edit", say("edit"), "edit", () => actions.edit(message.id));
+    add("message-delete", say("delete"), "delete", () => actions.delete(message.id));
   }
   return buttons;
 }
 
-/** They float where a pointer hovers or the focus is; without a pointer, a button shows them. */
-function addActions(item, buttons, message) {
-  const actions = build("div", "actions");
-  actions.id = `actions-${count}`;
-  actions.setAttribute("role", "group");
-  actions.setAttribute("aria-label", say("actions"));
-  actions.append(...buttons);
+/** The toolbar floats over a hovered or focused message; without hover, a button opens it. */
+function addToolbar(item, buttons, message) {
+  const toolbar = build("div", "actions");
+  toolbar.id = `actions-${count}`;
+  toolbar.setAttribute("role", "group");
+  toolbar.setAttribute("aria-label", say("actions"));
+  toolbar.append(...buttons);
   const more = buildButton("more", "message-more", "", "more");
   more.setAttribute("aria-label", say("actions_for", { user: message.user }));
   more.setAttribute("aria-expanded", "false");
-  more.setAttribute("aria-controls", actions.id);
+  more.setAttribute("aria-controls", toolbar.id);
   more.addEventListener("click", () => {
     const isOpen = more.getAttribute("aria-expanded") === "true";
     for (const other of item.parentElement.querySelectorAll(".more")) other.setAttribute("aria-expanded", "false");
     more.setAttribute("aria-expanded", String(!isOpen));
-    if (!isOpen) actions.scrollIntoView({ block: "nearest" });
+    if (!isOpen) toolbar.scrollIntoView({ block: "nearest" });
   });
   item.addEventListener("focusout", (event) => {
     if (!item.contains(event.relatedTarget)) more.setAttribute("aria-expanded", "false");
   });
-  item.append(more, actions);
+  item.append(more, toolbar);
 }
