@@ -1,6 +1,6 @@
 /** The live region: a screen reader announces new messages and decisions, one after another. */
 
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { plainText } from "./text.js";
 
 /** Long enough for a screen reader to notice the text; it queues announcements by itself. */
@@ -24,7 +24,7 @@ export function announce(sentence, id = "") {
  */
 export function announceMessage(message, isElsewhere) {
   const { id, user } = message;
-  announce(say(isElsewhere ? "announce_reply" : "announce_message", { user, text: plainText(message) }), id);
+  announce(translate(isElsewhere ? "announce_reply" : "announce_message", { user, text: plainText(message) }), id);
 }
 
 /**

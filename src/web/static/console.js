@@ -1,8 +1,8 @@
 /** Brings a page of the console up to date: what the server made is read again and compared, and only what differs is
  *  changed, so that focus, scroll and what is being filled in stay. */
 
-import { morph } from "./morph.js";
 import { moveTimes, showTimes } from "./console-time.js";
+import { morph } from "./morph.js";
 
 /** Changes come in bursts. The figures of many days change slowly, and adding them up takes longer than the rest. */
 const PACE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;

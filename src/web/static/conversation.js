@@ -1,17 +1,17 @@
 /** A pane that shows one conversation: the channel's top level, or a thread beside it. */
 
-import { Refusal, deleteMessage, editMessage, postReaction } from "./api.js";
+import { activityStatus } from "./activity.js";
 import { announce } from "./announcer.js";
+import { ApiError, deleteMessage, editMessage, postReaction } from "./api.js";
 import { Composer } from "./composer.js";
-import { askDelete } from "./dialogs.js";
-import { fitHeight } from "./fit.js";
-import { say } from "./i18n.js";
+import { confirmDelete } from "./dialogs.js";
+import { EarlierMessages } from "./earlier-messages.js";
+import { translate } from "./i18n.js";
 import { drawMessages, drawNotes, isGrouped } from "./message-list.js";
 import { EMPTY, decisionNote, pendingNote, settledNote } from "./message-note.js";
-import { Older } from "./older.js";
-import { presence } from "./presence.js";
 import { hasReacted, toggled } from "./reactions.js";
 import { RovingTabindex } from "./roving-tabindex.js";
+import { autosize } from "./sizing.js";
 
 const NEAR_END_PIXELS = 60;
 const SILENCES = ["silent", "dropped"];
@@ -20,13 +20,13 @@ const SILENCES = ["silent", "dropped"];
 export class Conversation {
   #pane;
   #state;
-  #reading;
+  #readState;
   #actions;
   #scroll;
   #list;
   #status;
   #newer;
-  #older;
+  #earlier;
   #roving;
   #conversation = null;
   #isAtEnd = true;
@@ -42,21 +42,21 @@ export class Conversation {
 
   /**
    * @param {HTMLElement} pane
-   * @param {{state: import("./state.js").State, reading: import("./reading.js").Reading,
+   * @param {{state: import("./state.js").State, readState: import("./read-state.js").ReadState,
    *   history: import("./history.js").History}} room
-   * @param {{cast: () => {persona: string, people: string[], me: string}, onSent: (message: Object) => void,
+   * @param {{members: () => {persona: string, users: string[], me: string}, onSent: (message: Object) => void,
    *   openThread: ?(id: string) => void, onLoaded: () => void}} callbacks
    */
-  constructor(pane, { state, reading, history }, { cast, onSent, openThread, onLoaded }) {
+  constructor(pane, { state, readState, history }, { members, onSent, openThread, onLoaded }) {
     this.#pane = pane;
     this.#state = state;
-    this.#reading = reading;
+    this.#readState = readState;
     this.#scroll = pane.querySelector(".scroll");
     this.#list = pane.querySelector(".messages");
     this.#status = pane.querySelector(".status");
     this.#newer = pane.querySelector(".newer");
     this.#actions = {
-      cast,
+      members,
       openThread,
       edit: (id) => this.#edit(id, false),
       saveEdit: (edit) => this.#saveEdit(edit),
@@ -67,13 +67,13 @@ export class Conversation {
     };
     this.#list.addEventListener("focusout", () => setTimeout(() => this.#closePaletteOnBlur(), 0));
     this.#roving = new RovingTabindex(this.#list, (id, key) => this.#onKey(id, key));
-    this.#older = new Older(pane.querySelector(".older"), history, (isLeft) => {
+    this.#earlier = new EarlierMessages(pane.querySelector(".older"), history, (isFocusLost) => {
       this.#drawEarlier();
-      if (isLeft) this.#roving.focus(0);
+      if (isFocusLost) this.#roving.focus(0);
       onLoaded();
     });
     this.composer = new Composer(pane.querySelector(".composer"), {
-      cast,
+      members,
       onSent: (message) => {
         this.#isAtEnd = true;
         onSent(message);
@@ -107,7 +107,7 @@ export class Conversation {
       this.#picking = null;
       this.#dropUnchangedEdits();
       this.composer.show(channel, thread);
-      this.#older.show(channel, thread);
+      this.#earlier.show(channel, thread);
     }
     this.composer.fit();
     this.draw();
@@ -129,7 +129,7 @@ export class Conversation {
     const index = this.#roving.index;
     const views = this.#views();
     drawMessages(this.#list, views, this.#actions);
-    for (const field of this.#list.querySelectorAll(".edit textarea")) fitHeight(field);
+    for (const field of this.#list.querySelectorAll(".edit textarea")) autosize(field);
     this.#roving.refresh();
     const isFocusLost = index >= 0 && !this.#list.contains(document.activeElement);
     if (isFocusLost && !this.#roving.focus(index)) this.composer.focus();
@@ -137,7 +137,7 @@ export class Conversation {
     if (this.#isAtEnd) this.#goToEnd();
     else if (last !== this.#lastId) this.#newer.hidden = false;
     this.#lastId = last;
-    this.#older.draw();
+    this.#earlier.draw();
     this.drawStatus();
   }
 
@@ -145,7 +145,7 @@ export class Conversation {
   drawStatus() {
     if (this.#conversation === null) return;
     const step = this.#state.step(this.#conversation.channel, this.#conversation.thread);
-    const { doing, sentence } = presence(step);
+    const { doing, sentence } = activityStatus(step);
     this.#status.dataset.doing = doing;
     if (this.#status.textContent !== sentence) this.#status.textContent = sentence;
     if (step !== undefined) drawNotes(this.#list, this.#views());
@@ -171,8 +171,8 @@ export class Conversation {
   #views() {
     const { channel, thread } = this.#conversation;
     const replies = this.#state.replies(channel);
-    const isNew = (id) => this.#reading.hasNewReplies(channel, id, replies.get(id) ?? []);
-    const { me } = this.#actions.cast();
+    const isNew = (id) => this.#readState.hasNewReplies(channel, id, replies.get(id) ?? []);
+    const { me } = this.#actions.members();
     const edit = (message) => this.#edits.get(editKey(message.id, me)) ?? null;
     const messages = this.#state
       .conversation(channel, thread)
@@ -217,7 +217,7 @@ export class Conversation {
 
   #onKey(id, key) {
     const message = this.#state.message(id);
-    const isOwn = message !== undefined && isHuman(message) && message.user === this.#actions.cast().me && !message.deleted;
+    const isOwn = message !== undefined && isHuman(message) && message.user === this.#actions.members().me && !message.deleted;
     if (key === "Enter" && this.#actions.openThread !== null) {
       this.#actions.openThread(message === undefined ? id.replace("thread ", "") : id);
     } else if (isOwn && (key === "e" || key === "E")) this.#edit(id, false);
@@ -273,11 +273,11 @@ export class Conversation {
   async #delete(id) {
     const message = this.#state.message(id);
     const index = this.#roving.index;
-    const whose = { channel: message.channel, user: this.#actions.cast().me };
-    const isDone = await askDelete(message, () => deleteMessage(id, whose));
+    const owner = { channel: message.channel, user: this.#actions.members().me };
+    const isDone = await confirmDelete(message, () => deleteMessage(id, owner));
     if (isDone) {
       this.#state.patchMessage(this.#state.message(id), { text: "", deleted: true });
-      announce(say("deleted"));
+      announce(translate("deleted"));
     }
     this.draw();
     if (!this.focusMessage(id) && !this.#roving.focus(index)) this.composer.focus();
@@ -304,7 +304,7 @@ export class Conversation {
 
   /** Adds a reaction, or removes it. */
   async #react(id, emoji) {
-    const { me: user } = this.#actions.cast();
+    const { me: user } = this.#actions.members();
     const before = this.#state.message(id);
     const remove = hasReacted(before.reactions, emoji, user);
     this.#reactionError = { id: null, sentence: "" };
@@ -317,7 +317,7 @@ export class Conversation {
       await postReaction({ channel: before.channel, message: id, user, emoji, remove });
       this.#state.patchMessage(before, { reactions: toggled(before.reactions, emoji, user) });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       this.#reactionError = { id, sentence: error.message };
     }
     this.draw();

@@ -1,11 +1,11 @@
 /** The form that edits a message in place. */
 
-import { Refusal } from "./api.js";
-import { Completion } from "./completion.js";
+import { ApiError } from "./api.js";
 import { build, buildButton } from "./elements.js";
-import { fitHeight } from "./fit.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
+import { MentionAutocomplete } from "./mention-autocomplete.js";
+import { autosize } from "./sizing.js";
 
 /**
  * @param {import("./message.js").Edit} edit
@@ -20,27 +20,27 @@ export function editForm(edit, message, actions) {
   field.rows = 1;
   field.value = edit.text;
   field.dataset.testid = "edit-field";
-  field.setAttribute("aria-label", say("edit_label"));
+  field.setAttribute("aria-label", translate("edit_label"));
   frame.append(field);
   const error = build("p", "error");
   error.setAttribute("role", "alert");
   error.dataset.testid = "edit-error";
-  error.textContent = message.deleted ? say("edit_gone") : "";
+  error.textContent = message.deleted ? translate("edit_gone") : "";
   error.hidden = !message.deleted;
-  const save = buildButton("primary", "edit-save", say("save"));
+  const save = buildButton("primary", "edit-save", translate("save"));
   save.type = "submit";
-  const cancel = buildButton("quiet", "edit-cancel", say("cancel"));
+  const cancel = buildButton("quiet", "edit-cancel", translate("cancel"));
   const row = build("div", "buttons");
-  row.append(save, cancel, build("span", "hint", say("edit_hint")));
+  row.append(save, cancel, build("span", "hint", translate("edit_hint")));
   form.append(frame, error, row);
-  const completion = new Completion(field, actions.cast);
+  const autocomplete = new MentionAutocomplete(field, actions.members);
 
   field.addEventListener("input", () => {
     edit.text = field.value;
-    fitHeight(field);
+    autosize(field);
   });
   field.addEventListener("keydown", (event) => {
-    if (isImeKey(event) || completion.takes(event)) return;
+    if (isImeKey(event) || autocomplete.handleKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     form.requestSubmit();
@@ -63,8 +63,8 @@ export function editForm(edit, message, actions) {
     try {
       await actions.saveEdit(edit);
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
-      error.textContent = problem.status === 404 ? say("edit_gone") : problem.kept;
+      if (!(problem instanceof ApiError)) throw problem;
+      error.textContent = problem.status === 404 ? translate("edit_gone") : problem.draftMessage;
       error.hidden = false;
     } finally {
       isSaving = false;

@@ -2,7 +2,7 @@
 
 import { openDialog } from "./dialogs.js";
 import { build } from "./elements.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 const GROUPS = [
@@ -60,8 +60,8 @@ function group(title, keys) {
     const row = build("div");
     const term = build("dt");
     for (const name of names) term.append(build("kbd", "", name), " ");
-    row.append(term, build("dd", "", say(meaning)));
+    row.append(term, build("dd", "", translate(meaning)));
     list.append(row);
   }
-  return [build("h3", "", say(title)), list];
+  return [build("h3", "", translate(title)), list];
 }

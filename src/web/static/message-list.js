@@ -15,16 +15,16 @@ const GROUP_SECONDS = 300;
  * @param {import("./message.js").MessageActions} actions
  */
 export function drawMessages(list, views, actions) {
-  const cast = JSON.stringify(actions.cast());
+  const members = JSON.stringify(actions.members());
   const items = [];
   let before = null;
   for (const view of views) {
     const { message } = view;
     const heading = day(message.ts);
     const startsDay = before === null || day(before.message.ts) !== heading;
-    if (startsDay) items.push({ key: `day ${heading}`, print: heading, build: () => dayItem(heading) });
+    if (startsDay) items.push({ key: `day ${heading}`, fingerprint: heading, build: () => dayItem(heading) });
     const continues = !startsDay && !before.isOlderThread && !view.isOlderThread && isGrouped(before.message, message);
-    items.push(view.isOlderThread ? olderThreadEntry(view, actions) : messageEntry(view, continues, cast, actions));
+    items.push(view.isOlderThread ? olderThreadEntry(view, actions) : messageEntry(view, continues, members, actions));
     before = view;
   }
   reconcile(list, items);
@@ -41,23 +41,23 @@ export function drawNotes(list, views) {
   for (const item of list.querySelectorAll(":scope > .message")) drawNote(item, notes.get(item.dataset.id) ?? null);
 }
 
-function messageEntry(view, continues, cast, actions) {
+function messageEntry(view, continues, members, actions) {
   const { message, replies, hasNewReplies, isOwn, edit, isPicking, problem } = view;
   // An edit form must stay, even when the message changes in the meantime.
-  const print = edit !== null
+  const fingerprint = edit !== null
     ? `editing ${message.deleted}`
-    : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, isPicking, problem, usesCast(view) ? cast : ""]);
-  return { key: message.id, print, build: () => messageItem(view, continues, actions) };
+    : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, isPicking, problem, dependsOnMembers(view) ? members : ""]);
+  return { key: message.id, fingerprint, build: () => messageItem(view, continues, actions) };
 }
 
 /** Whether the rendering depends on the members: on mentions, or on reactions. */
-function usesCast({ message, isPicking }) {
+function dependsOnMembers({ message, isPicking }) {
   return isPicking || message.reactions.length > 0 || /[@＠]/.test(message.text);
 }
 
 function olderThreadEntry(view, actions) {
-  const print = JSON.stringify([view.message, view.hasNewReplies]);
-  return { key: `thread ${view.message.thread}`, print, build: () => olderThreadItem(view, actions) };
+  const fingerprint = JSON.stringify([view.message, view.hasNewReplies]);
+  return { key: `thread ${view.message.thread}`, fingerprint, build: () => olderThreadItem(view, actions) };
 }
 
 /** Whether a message belongs to the same group as the one before. */

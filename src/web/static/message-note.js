@@ -1,8 +1,8 @@
 /** The note below a message: what the persona is about to decide about it, or what it decided and why. */
 
+import { pendingText } from "./activity.js";
 import { build } from "./elements.js";
-import { say, settings } from "./i18n.js";
-import { pending } from "./presence.js";
+import { settings, translate } from "./i18n.js";
 
 const TESTIDS = {
   pending: "pending",
@@ -34,7 +34,7 @@ export const EMPTY = { kind: "empty", sentence: "", decision: null };
  * @returns {Note}
  */
 export function pendingNote(state, step) {
-  return { kind: "pending", sentence: pending(state, step), decision: null };
+  return { kind: "pending", sentence: pendingText(state, step), decision: null };
 }
 
 /**
@@ -44,7 +44,7 @@ export function pendingNote(state, step) {
  */
 export function settledNote({ gate, deleted }) {
   const why = settings.gates[gate];
-  return why === undefined || deleted ? null : { kind: "settled", sentence: say("settled", { why }), decision: null };
+  return why === undefined || deleted ? null : { kind: "settled", sentence: translate("settled", { why }), decision: null };
 }
 
 /**
@@ -53,11 +53,11 @@ export function settledNote({ gate, deleted }) {
  */
 export function decisionNote({ id, ended, why, gate }) {
   // A command is answered without a decision.
-  if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: say("spoke_command"), decision: id };
+  if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: translate("spoke_command"), decision: id };
   // The reason is on the decision that superseded this one.
-  if (ended === "interrupted") return { kind: "interrupted", sentence: say("interrupted"), decision: id };
+  if (ended === "interrupted") return { kind: "interrupted", sentence: translate("interrupted"), decision: id };
   const kind = ended === "chose_silence" ? "silent" : ended;
-  return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
+  return { kind, sentence: why ? translate(`${kind}_because`, { why }) : translate(kind), decision: id };
 }
 
 /**
@@ -87,7 +87,7 @@ export function buildNote(id) {
   const note = build("p", "note");
   note.id = id;
   note.hidden = true;
-  const link = build("a", "details", say("details"));
+  const link = build("a", "details", translate("details"));
   link.dataset.testid = "decision-link";
   link.hidden = true;
   link.tabIndex = -1;

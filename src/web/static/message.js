@@ -2,7 +2,7 @@
 
 import { editForm } from "./edit-form.js";
 import { build, buildButton, icon, initial } from "./elements.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { buildNote } from "./message-note.js";
 import { palette, reactionChips, reactionsLabel } from "./reactions.js";
 import { fileElement, plainText, showText } from "./text.js";
@@ -43,7 +43,7 @@ let count = 0;
  * @property {(id: string) => void} delete
  * @property {(id: string) => void} pick opens or closes the emoji palette
  * @property {(id: string, emoji: string) => void} react adds or removes the reaction
- * @property {() => {persona: string, people: string[], me: string}} cast
+ * @property {() => {persona: string, users: string[], me: string}} members
  */
 
 /**
@@ -84,11 +84,11 @@ export function olderThreadItem({ message, hasNewReplies }, actions) {
   item.dataset.testid = "older-thread";
   item.dataset.id = `thread ${message.thread}`;
   item.tabIndex = -1;
-  const sentence = say("older_thread", { user: message.user });
-  item.setAttribute("aria-label", say("announce_message", { user: sentence, text: plainText(message) }));
+  const sentence = translate("older_thread", { user: message.user });
+  item.setAttribute("aria-label", translate("announce_message", { user: sentence, text: plainText(message) }));
   const button = buildButton("older-thread-open", "older-thread-open", sentence, "thread");
   button.append(build("span", "excerpt", plainText(message)));
-  if (hasNewReplies) button.append(build("span", "pill", say("replies_new")));
+  if (hasNewReplies) button.append(build("span", "pill", translate("replies_new")));
   button.tabIndex = -1;
   button.addEventListener("click", () => actions.openThread(message.thread));
   item.append(button);
@@ -97,12 +97,12 @@ export function olderThreadItem({ message, hasNewReplies }, actions) {
 
 /** Everything visible, because an `aria-label` replaces the content. */
 function label(message) {
-  const user = isBot(message) ? say("user_bot", { user: message.user }) : message.user;
-  const words = message.deleted ? say("deleted") : plainText(message);
-  const text = isEdited(message) ? `${words} ${say("edited_mark")}` : words;
-  const sentence = say("message_label", { user, time: clock(message.ts), text });
+  const user = isBot(message) ? translate("user_bot", { user: message.user }) : message.user;
+  const words = message.deleted ? translate("deleted") : plainText(message);
+  const text = isEdited(message) ? `${words} ${translate("edited_mark")}` : words;
+  const sentence = translate("message_label", { user, time: clock(message.ts), text });
   if (message.deleted || message.reactions.length === 0) return sentence;
-  return say("message_label_reacted", { message: sentence, reactions: reactionsLabel(message) });
+  return translate("message_label_reacted", { message: sentence, reactions: reactionsLabel(message) });
 }
 
 function isBot(message) {
@@ -124,7 +124,7 @@ function avatar(message) {
 function header(message) {
   const element = build("p", "message-header");
   element.append(build("b", "author", message.user), " ");
-  if (isBot(message)) element.append(build("span", "badge", say("bot")), " ");
+  if (isBot(message)) element.append(build("span", "badge", translate("bot")), " ");
   const time = build("time", "", clock(message.ts));
   time.dateTime = isoDateTime(message.ts);
   time.title = dateTime(message.ts);
@@ -134,20 +134,20 @@ function header(message) {
 
 function text(message, actions) {
   const element = build("div", "text");
-  if (message.deleted) element.append(build("em", "deleted", say("deleted")));
-  else showText(element, message, actions.cast());
+  if (message.deleted) element.append(build("em", "deleted", translate("deleted")));
+  else showText(element, message, actions.members());
   if (!message.deleted) for (const file of message.files ?? []) element.append(fileElement(file));
   if (!isEdited(message)) return element;
   // The mark follows the last word of the text, inside its last paragraph.
   const last = element.classList.contains("rich") ? element.lastElementChild : null;
-  (last?.matches("p") ? last : element).append(" ", build("span", "edited", say("edited_mark")));
+  (last?.matches("p") ? last : element).append(" ", build("span", "edited", translate("edited_mark")));
   return element;
 }
 
 function repliesButton({ message, replies, hasNewReplies }, actions) {
-  const label = say(replies === 1 ? "replies_one" : "replies_many", { count: replies });
+  const label = translate(replies === 1 ? "replies_one" : "replies_many", { count: replies });
   const button = buildButton("thread-open has-replies", "thread-open", label, "thread");
-  if (hasNewReplies) button.append(" ", build("span", "pill", say("replies_new")));
+  if (hasNewReplies) button.append(" ", build("span", "pill", translate("replies_new")));
   button.addEventListener("click", () => actions.openThread(message.id));
   return button;
 }
@@ -163,24 +163,24 @@ function addReactions(item, { message, problem }, actions) {
 
 function actionButtons({ message, replies, isOwn, isPicking }, actions) {
   const buttons = [];
-  const add = (testid, label, drawing, act) => {
-    const button = buildButton("action", testid, label, drawing);
+  const add = (testid, label, iconName, listener) => {
+    const button = buildButton("action", testid, label, iconName);
     button.title = label;
-    button.addEventListener("click", act);
+    button.addEventListener("click", listener);
     buttons.push(button);
     return button;
   };
   if (!message.deleted) {
     if (isPicking) buttons.push(palette(message, actions));
-    const react = add("message-react", say("react"), "react", () => actions.pick(message.id));
+    const react = add("message-react", translate("react"), "react", () => actions.pick(message.id));
     react.setAttribute("aria-expanded", String(isPicking));
   }
   if (actions.openThread !== null && replies === 0) {
-    add("thread-open", say("reply"), "thread", () => actions.openThread(message.id));
+    add("thread-open", translate("reply"), "thread", () => actions.openThread(message.id));
   }
   if (isOwn && !message.deleted) {
-    add("message-edit", say("edit"), "edit", () => actions.edit(message.id));
-    add("message-delete", say("delete"), "delete", () => actions.delete(message.id));
+    add("message-edit", translate("edit"), "edit", () => actions.edit(message.id));
+    add("message-delete", translate("delete"), "delete", () => actions.delete(message.id));
   }
   return buttons;
 }
@@ -190,10 +190,10 @@ function addToolbar(item, buttons, message) {
   const toolbar = build("div", "actions");
   toolbar.id = `actions-${count}`;
   toolbar.setAttribute("role", "group");
-  toolbar.setAttribute("aria-label", say("actions"));
+  toolbar.setAttribute("aria-label", translate("actions"));
   toolbar.append(...buttons);
   const more = buildButton("more", "message-more", "", "more");
-  more.setAttribute("aria-label", say("actions_for", { user: message.user }));
+  more.setAttribute("aria-label", translate("actions_for", { user: message.user }));
   more.setAttribute("aria-expanded", "false");
   more.setAttribute("aria-controls", toolbar.id);
   more.addEventListener("click", () => {

@@ -1,7 +1,7 @@
 /** The reactions to a message, as chips below it, and the emoji palette to add one. */
 
 import { build, buildButton } from "./elements.js";
-import { say, settings } from "./i18n.js";
+import { settings, translate } from "./i18n.js";
 
 const PALETTE = ["👍", "👀", "🎉", "❤️", "😄", "🙏"];
 const NAMES = new Intl.ListFormat(settings.language, { type: "conjunction" });
@@ -18,15 +18,15 @@ const NAMES = new Intl.ListFormat(settings.language, { type: "conjunction" });
  * @param {import("./message.js").MessageActions} actions
  */
 export function reactionChips({ id, reactions }, actions) {
-  const { me } = actions.cast();
+  const { me } = actions.members();
   const chips = build("div", "reactions");
   chips.setAttribute("role", "group");
-  chips.setAttribute("aria-label", say("reactions"));
+  chips.setAttribute("aria-label", translate("reactions"));
   for (const { emoji, users } of reactions) {
     const chip = emojiButton("reaction", emoji, users.includes(me), () => actions.react(id, emoji));
     chip.append(build("span", "count", String(users.length)));
     chip.title = NAMES.format(users);
-    chip.setAttribute("aria-label", say("reaction", { emoji, users: chip.title }));
+    chip.setAttribute("aria-label", translate("reaction", { emoji, users: chip.title }));
     chips.append(chip);
   }
   return chips;
@@ -38,11 +38,11 @@ export function reactionChips({ id, reactions }, actions) {
  * @param {import("./message.js").MessageActions} actions
  */
 export function palette({ id, reactions }, actions) {
-  const { me } = actions.cast();
+  const { me } = actions.members();
   const row = build("div", "palette");
   row.dataset.testid = "palette";
   row.setAttribute("role", "group");
-  row.setAttribute("aria-label", say("react_with"));
+  row.setAttribute("aria-label", translate("react_with"));
   for (const emoji of PALETTE) {
     row.append(emojiButton("offered", emoji, hasReacted(reactions, emoji, me), () => actions.react(id, emoji)));
   }
@@ -57,7 +57,7 @@ export function palette({ id, reactions }, actions) {
 
 /** @param {Object} message */
 export function reactionsLabel({ reactions }) {
-  return reactions.map(({ emoji, users }) => say("reaction", { emoji, users: NAMES.format(users) })).join("; ");
+  return reactions.map(({ emoji, users }) => translate("reaction", { emoji, users: NAMES.format(users) })).join("; ");
 }
 
 /**

@@ -1,4 +1,4 @@
-/** A roving tabindex: arrow keys move through the messages of a list; the Tab key stops only at one of them and its controls. */
+/** A roving tabindex: arrow keys move through the messages; the Tab key stops only at one and its controls. */
 
 import { isImeKey } from "./ime.js";
 

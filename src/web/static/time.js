@@ -1,6 +1,6 @@
 /** Times and dates in the page's language. The clock has 24 hours, as in the persona's messages. */
 
-import { say, settings } from "./i18n.js";
+import { settings, translate } from "./i18n.js";
 
 const CLOCK = new Intl.DateTimeFormat(settings.language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY = new Intl.DateTimeFormat(settings.language, { weekday: "long", month: "long", day: "numeric" });
@@ -30,7 +30,7 @@ export function day(ts) {
   const date = new Date(ts * 1000);
   const today = new Date();
   const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1);
-  if (date.toDateString() === today.toDateString()) return say("today");
-  if (date.toDateString() === yesterday.toDateString()) return say("yesterday");
+  if (date.toDateString() === today.toDateString()) return translate("today");
+  if (date.toDateString() === yesterday.toDateString()) return translate("yesterday");
   return (date.getFullYear() === today.getFullYear() ? DAY : DAY_AND_YEAR).format(date);
 }

@@ -1,8 +1,8 @@
 /** Tries settings while they are changed. A trial that is overtaken, or whose page is gone, is given up: the server sees
  *  that nobody waits and stops. */
 
-import { showCopyButtons } from "./copying.js";
 import { showTimes } from "./console-time.js";
+import { showCopyButtons } from "./copy-buttons.js";
 import { morph } from "./morph.js";
 
 /** A slider that moves sends one request when it rests. */

@@ -1,17 +1,17 @@
 /**
  * The server's events, shared by all tabs of a browser through one connection.
  *
- * One tab holds a lock, owns the `Source` and relays what it hears; the browser hands the lock to another tab
+ * One tab holds a lock, owns the connection and relays its events; the browser passes the lock to another tab
  * when that one closes. Nothing is lost, because of one rule. A tab's `#seen` means "I have everything up to
- * here": at first the revision of what it fetched. The leader's `stand` carries its position, meaning "I relay
+ * this revision", at first that of the data it fetched. The leader's `stand` message has its position, meaning "I relay
  * everything after this from now on" (a channel keeps one sender's order). So a tab may count relayed events as
- * seen only after a stand that is not ahead of it (`#joined`). A stand that *is* ahead shows a gap between what
+ * seen only after a stand that is not ahead of it (`#isJoined`). A stand that *is* ahead shows a gap between what
  * the tab fetched and what is relayed; then it asks the leader to go back. Tabs recognize repeated events.
  *
- * Where the browser has no locks, the tabs that are seen have a connection each.
+ * Without locks, each visible tab has a connection of its own.
  */
 
-import { Source } from "./source.js";
+import { ResumableEventSource } from "./event-source.js";
 
 const NUDGE_MS = 5_000;
 
@@ -20,21 +20,21 @@ const NUDGE_MS = 5_000;
  * @property {(message: Object) => void} onMessage
  * @property {(decision: Object) => void} onDecision
  * @property {(status: Object) => void} onStatus `status.offset` is the server's clock minus ours, in seconds
- * @property {(room: Object) => void} onRoom who and which channels are there
- * @property {(summary: Object) => void} onModels which models think here, and what is wrong with them
- * @property {(demo: Object) => void} onDemo what is played
+ * @property {(room: Object) => void} onRoom its channels and users
+ * @property {(summary: Object) => void} onModels the models and their problems
+ * @property {(demo: Object) => void} onDemo the state of the demo
  * @property {(state: "live"|"reconnecting") => void} onConnection
- * @property {() => Promise<number>} currentRevision asks the server how far its history goes
- * @property {() => void} onStartOver the server's history is shorter than what we saw: it is another history
+ * @property {() => Promise<number>} currentRevision fetches the server's newest revision
+ * @property {() => void} onStartOver the server's newest revision is below ours: its store is another one
  */
 
-/** The stream as one tab sees it, whoever holds the connection. */
-export class Stream {
+/** The stream as one tab sees it, whichever tab holds the connection. */
+export class EventStream {
   #listener;
   #tabs = null;
   #source = null;
   #seen = 0;
-  #joined = false;
+  #isJoined = false;
   #connection = "reconnecting";
   #status = null;
   #room = null;
@@ -52,24 +52,24 @@ export class Stream {
   start(revision) {
     this.#seen = revision;
     // Locks exist only in secure contexts, and not over plain HTTP from another machine.
-    if (!navigator.locks) return this.#leadAlone();
+    if (!navigator.locks) return this.#connectWithoutLock();
     this.#tabs = new BroadcastChannel("aizuchi-room");
-    this.#tabs.onmessage = ({ data }) => this.#hear(data);
+    this.#tabs.onmessage = ({ data }) => this.#onTabMessage(data);
     this.#tabs.postMessage({ kind: "hello" });
     // The lock is kept until the tab closes: the promise never settles.
-    navigator.locks.request("aizuchi-room-stream", () => (this.#lead(), new Promise(() => {})));
+    navigator.locks.request("aizuchi-room-stream", () => (this.#becomeLeader(), new Promise(() => {})));
     setInterval(() => this.#nudge(), NUDGE_MS);
     document.addEventListener("visibilitychange", () => this.#nudge());
   }
 
-  #lead() {
-    this.#source = new Source(this.#seen, {
+  #becomeLeader() {
+    this.#source = new ResumableEventSource(this.#seen, {
       onOpen: () => {
-        this.#settle("live");
-        this.#checkHistory();
+        this.#setConnection("live");
+        this.#checkRevision();
       },
-      onLost: () => {
-        this.#settle("reconnecting");
+      onDisconnect: () => {
+        this.#setConnection("reconnecting");
         // An event source does not say why it failed; an ordinary request does.
         this.#listener.currentRevision().catch(() => {});
       },
@@ -80,47 +80,47 @@ export class Stream {
         if (kind === "models") this.#models = data;
         if (kind === "demo") this.#demo = data;
         this.#tabs?.postMessage({ kind: "event", event: kind, data });
-        this.#hand(kind, data);
+        this.#dispatch(kind, data);
       },
     });
     window.addEventListener("online", () => this.#source.retryNow());
   }
 
   /**
-   * Every tab has a connection of its own, and a browser has six. So a hidden tab gives its own up once another tab
-   * is looked at, and goes on where it stopped when it is looked at again.
+   * Each tab has a connection of its own, and a browser allows six per host. So a hidden tab closes its connection once
+   * another tab becomes visible, and resumes when it becomes visible again.
    */
-  #leadAlone() {
-    this.#lead();
-    const looks = new BroadcastChannel("aizuchi-room-looks");
-    let isLast = !document.hidden;
-    const look = () => {
+  #connectWithoutLock() {
+    this.#becomeLeader();
+    const visibility = new BroadcastChannel("aizuchi-room-looks");
+    let isLastVisible = !document.hidden;
+    const onVisibilityChange = () => {
       if (!document.hidden) {
-        isLast = true;
-        looks.postMessage("");
+        isLastVisible = true;
+        visibility.postMessage("");
         this.#source.open();
-      } else if (!isLast) {
+      } else if (!isLastVisible) {
         this.#source.close();
-        this.#settle("reconnecting");
+        this.#setConnection("reconnecting");
       }
     };
     // The other tab may become visible before this one learns that it is hidden.
-    looks.onmessage = () => {
-      isLast = false;
-      if (document.hidden) look();
+    visibility.onmessage = () => {
+      isLastVisible = false;
+      if (document.hidden) onVisibilityChange();
     };
-    document.addEventListener("visibilitychange", look);
-    look();
+    document.addEventListener("visibilitychange", onVisibilityChange);
+    onVisibilityChange();
   }
 
-  #settle(connection) {
+  #setConnection(connection) {
     if (connection === "reconnecting") this.#status = null;
     this.#connection = connection;
     this.#listener.onConnection(connection);
-    this.#stand();
+    this.#broadcastState();
   }
 
-  #stand() {
+  #broadcastState() {
     this.#tabs?.postMessage({
       kind: "stand",
       connection: this.#connection,
@@ -132,47 +132,47 @@ export class Stream {
     });
   }
 
-  #hear(note) {
+  #onTabMessage(message) {
     const leading = this.#source !== null;
-    if (note.kind === "start_over") this.#listener.onStartOver();
-    else if (leading && note.kind === "hello") this.#stand();
-    else if (leading && note.kind === "rewind") this.#source.rewind(note.revision);
-    else if (leading && note.kind === "nudge") this.#source.retryNow();
-    else if (!leading && note.kind === "stand") this.#follow(note);
-    else if (!leading && note.kind === "event") this.#hand(note.event, note.data);
+    if (message.kind === "start_over") this.#listener.onStartOver();
+    else if (leading && message.kind === "hello") this.#broadcastState();
+    else if (leading && message.kind === "rewind") this.#source.rewind(message.revision);
+    else if (leading && message.kind === "nudge") this.#source.retryNow();
+    else if (!leading && message.kind === "stand") this.#applyLeaderState(message);
+    else if (!leading && message.kind === "event") this.#dispatch(message.event, message.data);
   }
 
-  #follow(stand) {
-    this.#connection = stand.connection;
-    this.#listener.onConnection(stand.connection);
-    if (stand.room !== null) this.#listener.onRoom(stand.room);
-    if (stand.models !== null) this.#listener.onModels(stand.models);
-    if (stand.status !== null) this.#listener.onStatus(stand.status);
-    if (stand.demo !== null) this.#listener.onDemo(stand.demo);
-    this.#joined = stand.position <= this.#seen;
-    if (!this.#joined) this.#tabs.postMessage({ kind: "rewind", revision: this.#seen });
+  #applyLeaderState(state) {
+    this.#connection = state.connection;
+    this.#listener.onConnection(state.connection);
+    if (state.room !== null) this.#listener.onRoom(state.room);
+    if (state.models !== null) this.#listener.onModels(state.models);
+    if (state.status !== null) this.#listener.onStatus(state.status);
+    if (state.demo !== null) this.#listener.onDemo(state.demo);
+    this.#isJoined = state.position <= this.#seen;
+    if (!this.#isJoined) this.#tabs.postMessage({ kind: "rewind", revision: this.#seen });
   }
 
-  #hand(kind, data) {
+  #dispatch(kind, data) {
     if (kind === "status") return this.#listener.onStatus(data);
     if (kind === "room") return this.#listener.onRoom(data);
     if (kind === "models") return this.#listener.onModels(data);
     if (kind === "demo") return this.#listener.onDemo(data);
     // A leader's own position is kept in its source; `#seen` matters until then.
-    if (this.#joined) this.#seen = Math.max(this.#seen, data.revision);
+    if (this.#isJoined) this.#seen = Math.max(this.#seen, data.revision);
     if (kind === "message") this.#listener.onMessage(data);
     else this.#listener.onDecision(data);
   }
 
-  /** A hidden leader's timers may be slowed to one a minute; the tab somebody looks at keeps it trying. */
+  /** Browsers throttle a hidden leader's timers to one a minute, so visible tabs ask it to retry. */
   #nudge() {
     if (this.#connection === "live" || document.hidden) return;
     if (this.#source !== null) this.#source.retryNow();
     else this.#tabs.postMessage({ kind: "nudge" });
   }
 
-  /** A server that keeps nothing counts from zero after a restart, and would send us nothing for a long while. */
-  async #checkHistory() {
+  /** A server with a volatile store counts from zero after a restart, and would send no events for a long time. */
+  async #checkRevision() {
     const position = this.#source.position;
     const revision = await this.#listener.currentRevision().catch(() => position);
     if (revision >= position) return;

@@ -1,17 +1,17 @@
-/** Buttons that copy a text of the page. Without a clipboard, the text is selected to be copied by hand. */
+/** Buttons that copy a text of the page. Without access to the clipboard, they select the text instead. */
 
 export function showCopyButtons() {
   for (const button of document.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
 }
 
 async function copy(button) {
-  const place = document.getElementById(button.dataset.copy);
+  const source = document.getElementById(button.dataset.copy);
   try {
-    await navigator.clipboard.writeText(place.textContent);
+    await navigator.clipboard.writeText(source.textContent);
     button.textContent = button.dataset.copied;
   } catch {
-    getSelection().selectAllChildren(place);
-    place.focus();
+    getSelection().selectAllChildren(source);
+    source.focus();
   }
 }
 

@@ -1,16 +1,16 @@
-/** The persona offers to speak by itself in the open channel: a card with which somebody agrees, or does not yet. */
+/** Offers of trust: a card that asks whether the persona may speak by itself in the open channel. */
 
-import { Refusal, fetchProposals, postTrust } from "./api.js";
-import { say } from "./i18n.js";
+import { ApiError, fetchProposals, postTrust } from "./api.js";
+import { translate } from "./i18n.js";
 
-/** Shows the offer of the open channel, if one waits. */
-export class Trust {
+/** The card of the open channel's offer. */
+export class TrustOffers {
   #state;
   #open;
   #card = document.getElementById("trust");
   #error = document.getElementById("trust-error");
   #offers = [];
-  /** The number of the offer that the card shows, with its channel's name. */
+  /** The id of the offer that the card shows, with the name of its channel. */
   #shown = "";
 
   /**
@@ -24,19 +24,19 @@ export class Trust {
     this.#onClick("not-yet", "not_yet");
   }
 
-  /** Asks again what is offered. Until that is known, what was known is shown. */
+  /** Reloads the offers. Until they are loaded, the previous ones stay visible. */
   async load() {
     try {
       this.#offers = (await fetchProposals()).offers;
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
+      if (!(problem instanceof ApiError)) throw problem;
     }
     this.draw();
   }
 
-  /** Cheap where nothing has changed. */
+  /** Cheap if nothing has changed. */
   draw() {
-    const offer = this.#waiting();
+    const offer = this.#current();
     const name = this.#state.channels.find(({ id }) => id === offer?.channel)?.name ?? offer?.channel;
     const shown = offer === undefined ? "" : `${offer.id} ${name}`;
     if (shown === this.#shown) return;
@@ -50,36 +50,36 @@ export class Trust {
       confidence: offer.confidence.toFixed(2),
       percent: (offer.share * 100).toFixed(0),
     };
-    document.getElementById("trust-question").textContent = say("trust_question", values);
-    document.getElementById("trust-means").textContent = say("trust_means", values);
-    this.#say("");
+    document.getElementById("trust-question").textContent = translate("trust_question", values);
+    document.getElementById("trust-means").textContent = translate("trust_means", values);
+    this.#showError("");
   }
 
-  #waiting() {
+  #current() {
     return this.#offers.find(({ channel }) => channel === this.#open());
   }
 
-  async #answer(choice) {
-    const offer = this.#waiting();
+  async #submit(choice) {
+    const offer = this.#current();
     if (offer === undefined) return;
-    this.#say("");
+    this.#showError("");
     try {
       await postTrust(offer.id, choice);
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
-      this.#say(problem.message);
-      // Another user may have answered, or the offer no longer applies.
+      if (!(problem instanceof ApiError)) throw problem;
+      this.#showError(problem.message);
+      // 409: another user has answered, or the offer no longer applies.
       if (problem.status !== 409) return;
     }
     await this.load();
   }
 
-  #say(sentence) {
+  #showError(sentence) {
     this.#error.textContent = sentence;
     this.#error.hidden = sentence === "";
   }
 
   #onClick(name, choice) {
-    document.getElementById(`trust-${name}`).addEventListener("click", () => this.#answer(choice));
+    document.getElementById(`trust-${name}`).addEventListener("click", () => this.#submit(choice));
   }
 }

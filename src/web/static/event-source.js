@@ -1,10 +1,10 @@
-/** One connection to `/events` that resumes where it stopped, for as long as it takes. */
+/** A connection to `/events` that reconnects and resumes by itself. */
 
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 
-/** An `EventSource` with our own counter and patience. */
-export class Source {
+/** An `EventSource` with a position and an exponential backoff of its own. */
+export class ResumableEventSource {
   #position;
   #events = null;
   #retry = null;
@@ -13,7 +13,7 @@ export class Source {
 
   /**
    * @param {number} position the revision after which to listen
-   * @param {{onOpen: () => void, onLost: () => void, onEvent: (kind: string, data: Object) => void}} listener
+   * @param {{onOpen: () => void, onDisconnect: () => void, onEvent: (kind: string, data: Object) => void}} listener
    */
   constructor(position, listener) {
     this.#position = position;
@@ -21,13 +21,13 @@ export class Source {
     this.#connect();
   }
 
-  /** Every event above this revision has been, or will be, handed to `onEvent`. */
+  /** Every event after this revision has been passed to `onEvent`, or will be. */
   get position() {
     return this.#position;
   }
 
   /**
-   * Goes back so that everything after `revision` is handed out again.
+   * Reconnects at an earlier revision, so that all events after it are delivered again.
    * @param {number} revision
    */
   rewind(revision) {
@@ -36,7 +36,7 @@ export class Source {
     this.#connect();
   }
 
-  /** Stops, until it is opened again. */
+  /** Disconnects until `open` is called. */
   close() {
     clearTimeout(this.#retry);
     this.#retry = null;
@@ -44,20 +44,20 @@ export class Source {
     this.#events = null;
   }
 
-  /** Goes on where it stopped. */
+  /** Resumes at its position. */
   open() {
     if (this.#events === null) this.#connect();
     else this.retryNow();
   }
 
-  /** Tries at once if it is only waiting to try again. */
+  /** Reconnects at once if it is waiting for a retry. */
   retryNow() {
     if (this.#retry !== null) this.#connect();
   }
 
   #connect() {
     this.close();
-    // One below the counter: a message and its decision may share a revision, and the connection may have been lost
+    // One below the position: a message and its decision may share a revision, and the connection may have been lost
     // between the two. A duplicate is recognized by its id and revision.
     const events = new EventSource(`/events?after=${Math.max(0, this.#position - 1)}`);
     this.#events = events;
@@ -65,12 +65,12 @@ export class Source {
       this.#retryDelay = FIRST_RETRY_MS;
       this.#listener.onOpen();
     };
-    // The browser's own retry gives up on some errors and keeps no counter across objects, so it is not used.
+    // The browser's own retry gives up on some errors and keeps no position across objects, so it is not used.
     events.onerror = () => {
       events.close();
-      this.#listener.onLost();
+      this.#listener.onDisconnect();
       this.#retry = setTimeout(() => this.#connect(), this.#retryDelay * (0.75 + Math.random() / 2));
-      this.#retryDelay = Math.min(this.#retryDelay * 2, LONGEST_RETRY_MS);
+      this.#retryDelay = Math.min(this.#retryDelay * 2, MAX_RETRY_MS);
     };
     for (const kind of ["message", "decision", "status", "room", "models", "demo"]) {
       events.addEventListener(kind, (event) => {

@@ -1,23 +1,23 @@
-/** The files that go along with what is being written: chosen, dropped or pasted. They are uploaded before it is sent. */
+/** The attachments of a draft: files that are chosen, dropped or pasted. They are uploaded before the message is sent. */
 
 import { announce } from "./announcer.js";
-import { Refusal, removeFile, uploadFile } from "./api.js";
+import { ApiError, removeFile, uploadFile } from "./api.js";
 import { build, buildButton } from "./elements.js";
-import { say, settings } from "./i18n.js";
+import { settings, translate } from "./i18n.js";
 import { fileLabel } from "./text.js";
 
-/** The list above the field of a composer. The files themselves stand in its draft. */
-export class Attached {
+/** The list of attachments above the field of a composer. The draft holds the files. */
+export class Attachments {
   #list;
   #draft;
   #onChange;
 
   /**
    * @param {HTMLFormElement} form
-   * @param {{draft: () => import("./draft.js").Draft, onChange: (draft: import("./draft.js").Draft) => void}} doings
+   * @param {{draft: () => import("./draft.js").Draft, onChange: (draft: import("./draft.js").Draft) => void}} callbacks
    */
   constructor(form, { draft, onChange }) {
-    this.#list = form.querySelector(".attached");
+    this.#list = form.querySelector(".attachments");
     this.#draft = draft;
     this.#onChange = onChange;
     const button = form.querySelector(".attach-button");
@@ -27,7 +27,7 @@ export class Attached {
     button.addEventListener("click", () => input.click());
     input.addEventListener("change", () => {
       this.#addAll([...input.files]);
-      // The same file can be chosen again.
+      // Otherwise choosing the same file again would fire no event.
       input.value = "";
       form.querySelector("textarea").focus();
     });
@@ -52,7 +52,7 @@ export class Attached {
   draw() {
     const draft = this.#draft();
     const items = draft.files.map((file) => this.#item(draft, file));
-    if (draft.uploads > 0) items.push(build("li", "file", say("file_uploading", { count: draft.uploads })));
+    if (draft.uploads > 0) items.push(build("li", "file", translate("file_uploading", { count: draft.uploads })));
     this.#list.replaceChildren(...items);
     this.#list.hidden = items.length === 0;
   }
@@ -60,11 +60,11 @@ export class Attached {
   #item(draft, file) {
     const item = build("li", "file", fileLabel(file));
     const remove = buildButton("quiet", "attached-remove", "", "close");
-    remove.setAttribute("aria-label", say("file_remove", { name: file.name }));
+    remove.setAttribute("aria-label", translate("file_remove", { name: file.name }));
     remove.addEventListener("click", () => {
       draft.files = draft.files.filter((other) => other !== file);
       removeFile(file.id);
-      announce(say("file_removed", { name: file.name }));
+      announce(translate("file_removed", { name: file.name }));
       this.#onChange(draft);
       this.#list.closest("form").querySelector("textarea").focus();
     });
@@ -74,35 +74,35 @@ export class Attached {
 
   #addAll(files) {
     const draft = this.#draft();
-    const taken = [];
+    const accepted = [];
     draft.problem = "";
     for (const file of files) {
-      const problem = problemOf(draft, file);
+      const problem = validate(draft, file);
       if (problem !== "") {
         draft.problem = problem;
         continue;
       }
       draft.uploads += 1;
-      taken.push(file);
+      accepted.push(file);
     }
     this.#onChange(draft);
-    this.#uploadAll(draft, taken);
+    this.#uploadAll(draft, accepted);
   }
 
-  /** One after another: the server takes few at once. */
+  /** One after another: the server limits concurrent uploads. */
   async #uploadAll(draft, files) {
     for (const file of files) await this.#upload(draft, file);
   }
 
   async #upload(draft, file) {
     try {
-      // The draft may have another list of files by then.
+      // `draft.files` is read after the upload, since it may have been replaced.
       const uploaded = await uploadFile(file);
       draft.files.push(uploaded);
-      announce(say("file_attached", { name: file.name }));
+      announce(translate("file_attached", { name: file.name }));
     } catch (error) {
-      // The other files are uploaded all the same.
-      if (!(error instanceof Refusal)) return reportError(error);
+      // The other files are uploaded nevertheless.
+      if (!(error instanceof ApiError)) return reportError(error);
       draft.problem = `${file.name}: ${error.message}`;
     } finally {
       draft.uploads -= 1;
@@ -111,16 +111,16 @@ export class Attached {
   }
 }
 
-/** Why a file is not even uploaded. */
-function problemOf(draft, file) {
+/** Why a file is rejected without an upload, or "". */
+function validate(draft, file) {
   const most = settings.max_files;
-  if (draft.files.length + draft.uploads >= most) return say("files_too_many", { most });
+  if (draft.files.length + draft.uploads >= most) return translate("files_too_many", { most });
   if (file.size <= settings.max_upload_bytes) return "";
-  return say("file_too_large", { name: file.name, most: sizeText(settings.max_upload_bytes) });
+  return translate("file_too_large", { name: file.name, most: formatSize(settings.max_upload_bytes) });
 }
 
-/** A number of bytes, as the server says it, too. */
-function sizeText(bytes) {
+/** A number of bytes, in the same format as the server's. */
+function formatSize(bytes) {
   if (bytes >= 1_000_000) return `${Math.floor(bytes / 10_000) / 100} MB`;
   return `${Math.floor(bytes / 1_000)} KB`;
 }

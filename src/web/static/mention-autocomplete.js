@@ -1,71 +1,71 @@
-/** The names offered while somebody writes an `@`: a list box that a text field commands. */
+/** The autocomplete of mentions: after an `@`, a list box of names that the text field controls. */
 
 import { announce } from "./announcer.js";
 import { build, icon, initial } from "./elements.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
-import { findQuery, fittingNames } from "./mentions.js";
+import { findQuery, matchingNames } from "./mentions.js";
 
-const MOST_OFFERED = 8;
-/** Only while the list is there: otherwise this is a text field of several lines, and should be read as one. */
-const LISTING = { role: "combobox", "aria-expanded": "true", "aria-haspopup": "listbox", "aria-autocomplete": "list" };
+const MAX_SUGGESTIONS = 8;
+/** Only while the list is open: otherwise a screen reader should present the field as a multiline text field. */
+const COMBOBOX = { role: "combobox", "aria-expanded": "true", "aria-haspopup": "listbox", "aria-autocomplete": "list" };
 let count = 0;
 
-/** Completes mentions in one text field. */
-export class Completion {
+/** The autocomplete of one text field. */
+export class MentionAutocomplete {
   #field;
   #list;
-  #cast;
+  #members;
   #names = [];
-  #chosen = 0;
+  #selected = 0;
   #start = 0;
-  /** The `@` for which the list was sent away. */
+  /** The position of the `@` for which the list was dismissed. */
   #dismissed = -1;
   #isComposing = false;
 
   /**
    * @param {HTMLTextAreaElement} field
-   * @param {() => {persona: string, people: string[], me: string}} cast who can be mentioned
+   * @param {() => {persona: string, users: string[], me: string}} members who can be mentioned
    */
-  constructor(field, cast) {
+  constructor(field, members) {
     this.#field = field;
-    this.#cast = cast;
+    this.#members = members;
     this.#list = build("ul", "suggestions");
     this.#list.id = `suggestions-${(count += 1)}`;
     this.#list.hidden = true;
     this.#list.dataset.testid = "suggestions";
     this.#list.setAttribute("role", "listbox");
-    this.#list.setAttribute("aria-label", say("suggestions"));
+    this.#list.setAttribute("aria-label", translate("suggestions"));
     field.parentElement.before(this.#list);
     field.addEventListener("input", (event) => {
       if (event.inputType?.startsWith("delete")) this.#dismissed = -1;
-      this.#offer();
+      this.#update();
     });
     field.addEventListener("blur", () => this.close());
     field.addEventListener("compositionstart", () => (this.#isComposing = true));
     field.addEventListener("compositionend", () => (this.#isComposing = false));
     // The cursor may leave the name.
-    for (const moved of ["keyup", "click"]) field.addEventListener(moved, () => !this.#list.hidden && this.#offer());
+    for (const moved of ["keyup", "click"]) field.addEventListener(moved, () => !this.#list.hidden && this.#update());
     // The field keeps its focus, and a phone its keyboard.
     this.#list.addEventListener("pointerdown", (event) => event.preventDefault());
     this.#list.addEventListener("mousedown", (event) => event.preventDefault());
     this.#list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]");
-      if (option !== null) this.#take(option.dataset.name);
+      if (option !== null) this.#accept(option.dataset.name);
     });
   }
 
   /**
-   * Whether the list needs this key for itself.
+   * Handles a key while the list is open. Returns whether it did.
    * @param {KeyboardEvent} event
    */
-  takes(event) {
+  handleKey(event) {
     const hasModifier = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
     if (this.#list.hidden || isImeKey(event) || hasModifier) return false;
     const last = this.#names.length - 1;
-    if (event.key === "ArrowDown") this.#choose(this.#chosen === last ? 0 : this.#chosen + 1);
-    else if (event.key === "ArrowUp") this.#choose(this.#chosen === 0 ? last : this.#chosen - 1);
-    else if (event.key === "Enter" || event.key === "Tab") this.#take(this.#names[this.#chosen]);
+    if (event.key === "ArrowDown") this.#select(this.#selected === last ? 0 : this.#selected + 1);
+    else if (event.key === "ArrowUp") this.#select(this.#selected === 0 ? last : this.#selected - 1);
+    else if (event.key === "Enter" || event.key === "Tab") this.#accept(this.#names[this.#selected]);
     else if (event.key === "Escape") this.#dismiss();
     else return false;
     event.preventDefault();
@@ -73,7 +73,7 @@ export class Completion {
     return true;
   }
 
-  /** Puts an `@` at the cursor and offers everybody. */
+  /** Inserts an `@` at the cursor, which opens the list with all names. */
   begin() {
     const field = this.#field;
     const before = field.value[field.selectionStart - 1] ?? "";
@@ -85,7 +85,7 @@ export class Completion {
   close() {
     if (this.#list.hidden) return;
     this.#list.hidden = true;
-    for (const name of [...Object.keys(LISTING), "aria-controls", "aria-activedescendant"]) this.#field.removeAttribute(name);
+    for (const name of [...Object.keys(COMBOBOX), "aria-controls", "aria-activedescendant"]) this.#field.removeAttribute(name);
   }
 
   #dismiss() {
@@ -93,12 +93,12 @@ export class Completion {
     this.close();
   }
 
-  #offer() {
+  #update() {
     const { value, selectionStart, selectionEnd } = this.#field;
     const found = selectionStart === selectionEnd ? findQuery(value, selectionStart) : null;
     if (found === null) this.#dismissed = -1;
-    const isWanted = found !== null && found.start !== this.#dismissed && document.activeElement === this.#field;
-    const names = isWanted ? fittingNames(found.query, this.#cast()).slice(0, MOST_OFFERED) : [];
+    const isOpen = found !== null && found.start !== this.#dismissed && document.activeElement === this.#field;
+    const names = isOpen ? matchingNames(found.query, this.#members()).slice(0, MAX_SUGGESTIONS) : [];
     if (names.length === 0) return this.close();
     this.#start = found.start;
     const isSame = !this.#list.hidden && names.join("\n") === this.#names.join("\n");
@@ -106,48 +106,48 @@ export class Completion {
   }
 
   #show(names) {
-    const kept = this.#list.hidden ? -1 : names.indexOf(this.#names[this.#chosen]);
+    const selected = this.#list.hidden ? -1 : names.indexOf(this.#names[this.#selected]);
     this.#names = names;
-    const { persona, me } = this.#cast();
-    this.#list.replaceChildren(...names.map((name, place) => this.#option(name, place, persona, me)));
+    const { persona, me } = this.#members();
+    this.#list.replaceChildren(...names.map((name, index) => this.#option(name, index, persona, me)));
     if (this.#list.hidden) {
       this.#list.hidden = false;
-      for (const [name, value] of Object.entries(LISTING)) this.#field.setAttribute(name, value);
+      for (const [name, value] of Object.entries(COMBOBOX)) this.#field.setAttribute(name, value);
       this.#field.setAttribute("aria-controls", this.#list.id);
-      announce(say(names.length === 1 ? "suggestions_one" : "suggestions_many", { count: names.length }));
+      announce(translate(names.length === 1 ? "suggestions_one" : "suggestions_many", { count: names.length }));
     }
-    this.#choose(Math.max(kept, 0));
+    this.#select(Math.max(selected, 0));
   }
 
-  #option(name, place, persona, me) {
+  #option(name, index, persona, me) {
     const option = build("li", "suggestion");
-    option.id = `${this.#list.id}-${place}`;
+    option.id = `${this.#list.id}-${index}`;
     option.dataset.testid = "suggestion";
     option.dataset.name = name;
     option.setAttribute("role", "option");
-    const face = build("span", "face", name === persona ? "" : initial(name));
-    face.setAttribute("aria-hidden", "true");
-    if (name === persona) face.append(icon("persona"));
+    const avatar = build("span", "avatar-small", name === persona ? "" : initial(name));
+    avatar.setAttribute("aria-hidden", "true");
+    if (name === persona) avatar.append(icon("persona"));
     option.classList.toggle("persona", name === persona);
-    option.append(face, build("span", "suggestion-name", name));
-    if (name === persona || name === me) option.append(" ", build("span", "aside", say(name === me ? "you" : "bot")));
+    option.append(avatar, build("span", "suggestion-name", name));
+    if (name === persona || name === me) option.append(" ", build("span", "aside", translate(name === me ? "you" : "bot")));
     return option;
   }
 
-  #choose(place) {
-    this.#chosen = place;
+  #select(index) {
+    this.#selected = index;
     for (const [other, option] of [...this.#list.children].entries()) {
-      option.setAttribute("aria-selected", String(other === place));
+      option.setAttribute("aria-selected", String(other === index));
     }
-    const option = this.#list.children[place];
+    const option = this.#list.children[index];
     option.scrollIntoView({ block: "nearest" });
     this.#field.setAttribute("aria-activedescendant", option.id);
   }
 
-  #take(name) {
+  #accept(name) {
     const field = this.#field;
     if (this.#isComposing) {
-      // A tap in the middle of a composition: leaving the field ends it with what is written so far.
+      // A tap during a composition: blurring the field commits the text composed so far.
       field.blur();
       field.focus();
     }
@@ -155,7 +155,7 @@ export class Completion {
     const isSpaced = field.value[end] === " ";
     field.setRangeText(`@${name}${isSpaced ? "" : " "}`, this.#start, end, "end");
     if (isSpaced) field.setSelectionRange(field.selectionEnd + 1, field.selectionEnd + 1);
-    // "@Mary " may go on to "@Mary Ann", which would be asked again.
+    // "@Mary " could become "@Mary Ann", which would open the list again.
     this.#dismiss();
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
