@@ -34,7 +34,7 @@ pub struct MomentView {
     pub key: String,
     pub at: TimeView,
     pub decision: String,
-    pub lines: Vec<QuotedMessage>,
+    pub messages: Vec<QuotedMessage>,
     pub personas: Vec<PersonaView>,
     /// Whether one persona would have spoken and the other would not.
     pub differs: bool,
@@ -157,7 +157,7 @@ impl ViewBuilder<'_> {
             key: format!("moment-{id}"),
             at: TimeView::new(tried.moment.at),
             decision: decision_address(&self.channel.workspace, id),
-            lines: newest_messages(tried)
+            messages: newest_messages(tried)
                 .into_iter()
                 .map(|stored| self.quoted(tried, stored))
                 .collect(),

@@ -44,7 +44,7 @@ pub struct MomentView {
     pub at: TimeView,
     pub decision: String,
     pub gist: String,
-    pub lines: Vec<QuotedMessage>,
+    pub messages: Vec<QuotedMessage>,
     pub before: OutcomeView,
     pub after: OutcomeView,
     /// The judge's reason with the order.
@@ -138,11 +138,11 @@ impl ViewBuilder<'_> {
             let is_new = decision.messages.contains(&stored.message.id);
             QuotedMessage::new(stored, self.access, self.language, is_new)
         };
-        let lines: Vec<QuotedMessage> = newest_messages(tried).into_iter().map(quoted).collect();
-        let gist = lines.iter().rfind(|line| line.is_about).or(lines.last());
-        let gist = gist.map_or(String::new(), |line| match &line.by {
-            Some(by) => format!("{by}: {}", line.text),
-            None => line.text.clone(),
+        let messages: Vec<QuotedMessage> = newest_messages(tried).into_iter().map(quoted).collect();
+        let gist = messages.iter().rfind(|message| message.is_about).or(messages.last());
+        let gist = gist.map_or(String::new(), |message| match &message.by {
+            Some(by) => format!("{by}: {}", message.text),
+            None => message.text.clone(),
         });
         let (before, after) = match tried.spoke {
             true => (self.spoke(), self.silent()),
@@ -155,7 +155,7 @@ impl ViewBuilder<'_> {
             at: TimeView::new(tried.moment.at),
             decision: decision_address(&self.channel.workspace, decision.id),
             gist,
-            lines,
+            messages,
             before,
             after,
             because: match may_read_reasons {

@@ -61,7 +61,7 @@ pub struct ChangeView {
     pub key: String,
     pub at: TimeView,
     pub gist: String,
-    pub lines: Vec<QuotedMessage>,
+    pub messages: Vec<QuotedMessage>,
     pub seen: Vec<SeenView>,
     pub timeline: String,
     pub decision: Option<String>,
@@ -164,9 +164,9 @@ impl ViewBuilder<'_> {
 
     fn change(&self, group: &str, change: &ChangedMessage, has_after: bool) -> ChangeView {
         let around = self.around(&change.message);
-        let lines: Vec<QuotedMessage> =
+        let messages: Vec<QuotedMessage> =
             around.iter().map(|it| self.quoted(it, &change.message)).collect();
-        let gist = lines.iter().find(|quoted| quoted.is_about);
+        let gist = messages.iter().find(|quoted| quoted.is_about);
         let gist = gist.map_or(String::new(), |quoted| match &quoted.by {
             Some(by) => format!("{by}: {}", quoted.text),
             None => quoted.text.clone(),
@@ -182,7 +182,7 @@ impl ViewBuilder<'_> {
             key: format!("{group}-{}", change.message),
             at: TimeView::new(at),
             gist,
-            lines,
+            messages,
             seen,
             timeline: self.timeline(&change.message),
             decision: decision.map(|id| decision_address(&self.channel.workspace, *id)),
