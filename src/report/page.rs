@@ -40,7 +40,7 @@ use aizuchi_core::texts::what_leaves as leaves_texts;
 struct ReportPage<'a> {
     l: Language,
     tag: &'a str,
-    ink: &'static str,
+    theme: &'static str,
     style: &'static str,
     frame: Option<&'a PageFrame>,
     title: String,
@@ -116,7 +116,7 @@ pub struct PageFrame {
     pub head: String,
 }
 
-/// The style of a page in a frame. The colors are separate.
+/// The style sheet of a page in a frame, besides the theme.
 pub const STYLE: &str = include_str!("templates/report.css");
 
 /// Renders the page.
@@ -171,7 +171,7 @@ impl<'a> PageBuilder<'a> {
         ReportPage {
             l,
             tag: l.tag(),
-            ink: include_str!("../web/static/ink.css"),
+            theme: include_str!("../web/static/theme.css"),
             style: STYLE,
             frame: None,
             title: texts::title(l, &report.persona),

@@ -27,7 +27,7 @@ struct RoomPage<'a> {
     /// JSON inside a `script` element.
     settings: String,
     /// The progress of the backfill, empty when it is complete.
-    catching_up: String,
+    backfill_progress: String,
     has_session: bool,
 }
 
@@ -60,7 +60,7 @@ pub async fn room(
     let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
     let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();
     let page = RoomPage {
-        catching_up: backfills.join(" "),
+        backfill_progress: backfills.join(" "),
         has_session: visitor.session.is_some(),
         language: language.tag(),
         persona: &web.persona.name,

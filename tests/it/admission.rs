@@ -123,7 +123,7 @@ async fn the_token_grants_access() {
         let answer = get(path).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    for path in ["/live", "/ready", "/login", "/static/paper.css"] {
+    for path in ["/live", "/ready", "/login", "/static/standalone.css"] {
         assert_eq!(get(path).send().await.unwrap().status(), StatusCode::OK, "{path}");
     }
 

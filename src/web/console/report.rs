@@ -145,7 +145,7 @@ pub async fn page(
     };
     let Html(head) = render(&head)?;
     let frame = PageFrame {
-        styles: vec!["/static/ink.css", "/static/head.css", "/console/report.css"],
+        styles: vec!["/static/theme.css", "/static/console-header.css", "/console/report.css"],
         head,
     };
     let page = page_within(report, &web.zone, language, &frame);

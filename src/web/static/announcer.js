@@ -1,37 +1,37 @@
-/** What a screen reader says by itself: new lines and decisions, one after another, when there is time. */
+/** The live region: a screen reader announces new messages and decisions, one after another. */
 
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { plainText } from "./text.js";
 
-/** Long enough to be heard of; a reader queues what it will say by itself. */
-const KEPT_MS = 10_000;
+/** Long enough for a screen reader to notice the text; it queues announcements by itself. */
+const REMOVE_AFTER_MS = 10_000;
 
 /**
  * @param {string} sentence
- * @param {string} [id] the line it repeats
+ * @param {string} [id] of the message that it announces
  */
 export function announce(sentence, id = "") {
   const element = document.createElement("p");
   element.textContent = sentence;
-  element.dataset.line = id;
+  element.dataset.message = id;
   document.getElementById("announcer").append(element);
-  setTimeout(() => element.remove(), KEPT_MS);
+  setTimeout(() => element.remove(), REMOVE_AFTER_MS);
 }
 
 /**
  * @param {Object} message
- * @param {boolean} isElsewhere in a thread that is not open
+ * @param {boolean} isElsewhere whether it is in a thread that is not open
  */
 export function announceMessage(message, isElsewhere) {
   const { id, user } = message;
-  announce(say(isElsewhere ? "announce_reply" : "announce_line", { user, text: plainText(message) }), id);
+  announce(translate(isElsewhere ? "announce_reply" : "announce_message", { user, text: plainText(message) }), id);
 }
 
 /**
- * A line that was deleted or edited no longer says what was announced.
+ * Removes the announcement of a message that was deleted or edited.
  * @param {string} id
  */
 export function retract(id) {
   const announcer = document.getElementById("announcer");
-  for (const element of [...announcer.children]) if (element.dataset.line === id) element.remove();
+  for (const element of [...announcer.children]) if (element.dataset.message === id) element.remove();
 }

@@ -1,25 +1,25 @@
-/** The room's JSON API. Every failure is a `Refusal` whose message can be shown to a person. */
+/** The client of the JSON API. Every failure is an `ApiError`, whose message can be shown to the user. */
 
-import { say, settings } from "./i18n.js";
+import { settings, translate } from "./i18n.js";
 
-const PATIENCE_MS = 15_000;
-/** A model on this machine may have to be loaded first. */
-const LONG_PATIENCE_MS = 150_000;
+const TIMEOUT_MS = 15_000;
+/** For uploads, and for a local model, which may have to be loaded first. */
+const LONG_TIMEOUT_MS = 150_000;
 
-/** The server said no, or nothing; `message` is a sentence for the person. */
-export class Refusal extends Error {
+/** The server refused the request or did not respond; `message` is a sentence for the user. */
+export class ApiError extends Error {
   /**
    * @param {string} sentence
-   * @param {number} status the HTTP status, or 0 when no answer came
+   * @param {number} status the HTTP status, or 0 without a response
    */
   constructor(sentence, status) {
     super(sentence);
     this.status = status;
   }
 
-  /** For somebody who was writing. */
-  get kept() {
-    return this.status === 0 ? `${this.message} ${say("text_kept")}` : this.message;
+  /** The message beside a text field: after a lost connection, it adds that the text is kept. */
+  get draftMessage() {
+    return this.status === 0 ? `${this.message} ${translate("text_kept")}` : this.message;
   }
 }
 
@@ -28,69 +28,69 @@ export class Refusal extends Error {
  *   revision: number}>}
  */
 export function fetchChannels() {
-  return ask("/api/channels");
+  return request("/api/channels");
 }
 
 /**
- * Everything that is shown at first, in one request.
+ * Everything that the page shows at first, in one request.
  * @returns {Promise<{channels: {id: string, name: string}[], muted_until: ?number, revision: number,
  *   talks: {channel: string, messages: Object[], decisions: Object[]}[]}>}
  */
 export function fetchRoom() {
-  return ask("/api/room");
+  return request("/api/room");
 }
 
-/** @returns {Promise<Object>} which models think here, and which could */
+/** @returns {Promise<Object>} which models are used, and which are available */
 export function fetchModels() {
-  return ask("/api/models");
+  return request("/api/models");
 }
 
-/** Looks for models again. */
-export function lookForModels() {
-  return send("POST", "/api/models/look", {});
+/** Scans for local models again. */
+export function scanModels() {
+  return sendJson("POST", "/api/models/look", {});
 }
 
 /**
- * Tries a model and uses it from now on.
+ * Tests a model and switches to it.
  * @param {Object} choice
  */
 export function postModel(choice) {
-  return send("POST", "/api/models", choice, LONG_PATIENCE_MS);
+  return sendJson("POST", "/api/models", choice, LONG_TIMEOUT_MS);
 }
 
 /**
  * @returns {Promise<{catching_up?: {channels: number, read: number, told: string}[]}>}
  */
 export function fetchReadiness() {
-  return ask("/ready");
+  return request("/ready");
 }
 
 /**
  * The newest messages of a channel, threads included, or of one thread, with its parent; with `before`, those
- * older than that one. The decisions about them come along.
+ * older than that one. The decisions about them are included.
  * @param {string} channel
- * @param {{thread?: ?string, before?: string}} [span]
+ * @param {{thread?: ?string, before?: string}} [page]
  * @returns {Promise<{messages: Object[], decisions: Object[], parent?: ?Object, revision: number}>}
  */
 export function fetchMessages(channel, { thread = null, before } = {}) {
   const query = new URLSearchParams({ channel, decisions: "true" });
   if (thread !== null) query.set("thread", thread);
   if (before !== undefined) query.set("before", before);
-  return ask(`/api/messages?${query}`);
+  return request(`/api/messages?${query}`);
 }
 
-/** How far the server's history goes. */
+/** The revision of the server's newest commit. */
 export async function fetchRevision() {
   return (await fetchChannels()).revision;
 }
 
 /**
- * @param {{id: string, channel: string, thread?: string, user: string, text: string, files: string[], shown: Object[]}} line
- *   `shown` stays here: the files as the page shows them
+ * @param {{id: string, channel: string, thread?: string, user: string, text: string, files: string[], shown: Object[]}} message
+ *   `shown` is not sent: the files as the page shows them
  * @returns {Promise<{id: string, ts: number}>}
  */
-export function postMessage({ shown, ...line }) {
-  return send("POST", "/api/messages", line);
+export function postMessage({ shown, ...message }) {
+  return sendJson("POST", "/api/messages", message);
 }
 
 /**
@@ -100,11 +100,11 @@ export function postMessage({ shown, ...line }) {
 export function uploadFile(file) {
   const headers = { "Content-Type": file.type || "application/octet-stream" };
   const query = new URLSearchParams({ name: file.name });
-  return ask(`/api/files?${query}`, { method: "POST", headers, body: file }, LONG_PATIENCE_MS);
+  return request(`/api/files?${query}`, { method: "POST", headers, body: file }, LONG_TIMEOUT_MS);
 }
 
 /**
- * Does not wait for an answer: what stays is dropped later.
+ * Does not wait for the response: the server drops files without a message later.
  * @param {string} id of a file that no message was sent with
  */
 export function removeFile(id) {
@@ -113,42 +113,41 @@ export function removeFile(id) {
 
 /**
  * @param {string} id
- * @param {{channel: string, user: string, text: string}} line
+ * @param {{channel: string, user: string, text: string}} message
  * @returns {Promise<{id: string, ts: number}>}
  */
-export function editMessage(id, line) {
-  return send("PATCH", `/api/messages/${encodeURIComponent(id)}`, line);
+export function editMessage(id, message) {
+  return sendJson("PATCH", `/api/messages/${encodeURIComponent(id)}`, message);
 }
 
 /**
  * @param {string} id
- * @param {{channel: string, user: string}} whose
+ * @param {{channel: string, user: string}} owner
  * @returns {Promise<{id: string}>}
  */
-export function deleteMessage(id, whose) {
-  return ask(`/api/messages/${encodeURIComponent(id)}?${new URLSearchParams(whose)}`, { method: "DELETE" });
+export function deleteMessage(id, owner) {
+  return request(`/api/messages/${encodeURIComponent(id)}?${new URLSearchParams(owner)}`, { method: "DELETE" });
 }
 
 /** @param {{channel: string, message: string, user: string, emoji: string, remove: boolean}} reaction */
 export function postReaction(reaction) {
-  return send("POST", "/api/reactions", reaction);
+  return sendJson("POST", "/api/reactions", reaction);
 }
 
 /**
- * What people order: `mute`, `unmute` or `mode`.
- * @param {string} what
+ * @param {"mute"|"unmute"|"mode"} kind
  * @param {Object} order
  */
-export function postOrder(what, order) {
-  return send("POST", `/api/${what}`, order);
+export function postOrder(kind, order) {
+  return sendJson("POST", `/api/${kind}`, order);
 }
 
 /**
- * @returns {Promise<{proposals: Object[], offers: Object[]}>} what the persona would say unasked in this room, newest
- *   first, and where it offers to speak by itself
+ * @returns {Promise<{proposals: Object[], offers: Object[]}>} the proposals of this room, newest
+ *   first, and the offers of trust
  */
 export function fetchProposals() {
-  return ask("/api/proposals?workspace=local");
+  return request("/api/proposals?workspace=local");
 }
 
 /**
@@ -156,7 +155,7 @@ export function fetchProposals() {
  * @param {{choice: string, text?: string}} choice
  */
 export function postProposal(id, choice) {
-  return send("POST", `/api/proposals/${id}`, choice);
+  return sendJson("POST", `/api/proposals/${id}`, choice);
 }
 
 /**
@@ -164,20 +163,20 @@ export function postProposal(id, choice) {
  * @param {string} choice
  */
 export function postTrust(id, choice) {
-  return send("POST", `/api/trust-offers/${id}`, { workspace: "local", choice });
+  return sendJson("POST", `/api/trust-offers/${id}`, { workspace: "local", choice });
 }
 
-/** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} what was used up, and what may be */
+/** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} the usage and its limits */
 export function fetchSpending() {
-  return ask("/api/spending");
+  return request("/api/spending");
 }
 
 /** @returns {Promise<{id: string, name: string}>} the channel in which the demo is played */
 export function startDemo() {
-  return ask("/api/demo", { method: "POST" });
+  return request("/api/demo", { method: "POST" });
 }
 
-/** Does not wait for an answer, since the page may be on its way out. */
+/** Does not wait for the response, since the page may be unloading. */
 export function skipDemo() {
   fetch("/api/demo", { method: "DELETE", keepalive: true }).catch(() => {});
 }
@@ -187,31 +186,31 @@ export function skipDemo() {
  * @returns {Promise<{id: string, name: string}>}
  */
 export function addChannel(name) {
-  return send("POST", "/api/channels", { name });
+  return sendJson("POST", "/api/channels", { name });
 }
 
 /**
  * @param {string} name
- * @returns {Promise<{name: string}>} somebody who is known already is welcome
+ * @returns {Promise<{name: string}>} a known name is accepted, too
  */
-export function addPerson(name) {
-  return send("POST", "/api/people", { name });
+export function addUser(name) {
+  return sendJson("POST", "/api/people", { name });
 }
 
-function send(method, address, body, patience = PATIENCE_MS) {
+function sendJson(method, url, body, timeoutMs = TIMEOUT_MS) {
   const headers = { "Content-Type": "application/json" };
-  return ask(address, { method, headers, body: JSON.stringify(body) }, patience);
+  return request(url, { method, headers, body: JSON.stringify(body) }, timeoutMs);
 }
 
-async function ask(address, options = {}, patience = PATIENCE_MS) {
+async function request(url, options = {}, timeoutMs = TIMEOUT_MS) {
   // The server explains a refusal in the page's language.
   const headers = { "Accept-Language": settings.language, ...options.headers };
-  const signal = AbortSignal.timeout(patience);
+  const signal = AbortSignal.timeout(timeoutMs);
   let response;
   try {
-    response = await fetch(address, { cache: "no-store", signal, ...options, headers });
+    response = await fetch(url, { cache: "no-store", signal, ...options, headers });
   } catch (error) {
-    throw new Refusal(say(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
+    throw new ApiError(translate(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
   }
   if (response.status === 401) {
     location.assign("/login");
@@ -221,5 +220,5 @@ async function ask(address, options = {}, patience = PATIENCE_MS) {
   if (response.status === 204) return null;
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;
-  throw new Refusal(body?.error ?? say("refused", { status: response.status }), response.status);
+  throw new ApiError(body?.error ?? translate("refused", { status: response.status }), response.status);
 }

@@ -1,7 +1,7 @@
-/** The list of channels, with unread marks. */
+/** The list of channels, with badges for unread messages. */
 
 import { build } from "./elements.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { reconcile } from "./reconcile.js";
 
 /**
@@ -11,12 +11,12 @@ import { reconcile } from "./reconcile.js";
  */
 export function drawChannels(channels, open, unread) {
   const list = document.getElementById("channels");
-  reconcile(list, channels.map(({ id }) => ({ key: id, print: "", build: () => channelItem(id) })));
+  reconcile(list, channels.map(({ id }) => ({ key: id, fingerprint: "", build: () => channelItem(id) })));
   let total = 0;
-  for (const [place, { id, name }] of channels.entries()) {
+  for (const [index, { id, name }] of channels.entries()) {
     const count = unread(id);
     total += count;
-    drawLink(list.children[place].firstElementChild, name, id === open, count);
+    drawLink(list.children[index].firstElementChild, name, id === open, count);
   }
   document.getElementById("unread-elsewhere").hidden = total === 0;
   return total;
@@ -34,14 +34,14 @@ function channelItem(id) {
   return item;
 }
 
-/** In place, because a link that is replaced under somebody's finger is not followed. */
+/** Updates the link in place, because a click on a link that is replaced meanwhile is lost. */
 function drawLink(link, name, isOpen, count) {
   if (isOpen) link.setAttribute("aria-current", "page");
   else link.removeAttribute("aria-current");
   link.dataset.unread = String(count);
   link.firstElementChild.textContent = name;
-  const mark = link.lastElementChild;
-  mark.hidden = count === 0;
-  mark.textContent = count > 99 ? "99+" : String(count);
-  mark.setAttribute("aria-label", say("unread", { count }));
+  const badge = link.lastElementChild;
+  badge.hidden = count === 0;
+  badge.textContent = count > 99 ? "99+" : String(count);
+  badge.setAttribute("aria-label", translate("unread", { count }));
 }

@@ -1,37 +1,37 @@
-/** Where one writes: sending, mentioning, and a draft for every conversation. */
+/** The composer: sends messages, completes mentions, and keeps a draft for each conversation. */
 
-import { Refusal, postMessage } from "./api.js";
-import { Attached } from "./attached.js";
-import { Completion } from "./completion.js";
+import { ApiError, postMessage } from "./api.js";
+import { Attachments } from "./attachments.js";
 import { Draft } from "./draft.js";
-import { fitHeight } from "./fit.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
+import { MentionAutocomplete } from "./mention-autocomplete.js";
+import { autosize } from "./sizing.js";
 
 /** The form below a conversation. */
 export class Composer {
   #form;
   #field;
   #error;
-  #completion;
-  #attached;
-  #doings;
+  #autocomplete;
+  #attachments;
+  #callbacks;
   /** By conversation. */
   #drafts = new Map();
   #draft = null;
 
   /**
    * @param {HTMLFormElement} form
-   * @param {{cast: () => {persona: string, people: string[], me: string}, onSent: (message: Object) => void,
-   *   editLast: () => boolean}} doings `editLast` says whether there is a line of one's own
+   * @param {{members: () => {persona: string, users: string[], me: string}, onSent: (message: Object) => void,
+   *   editLast: () => boolean}} callbacks `editLast` returns whether the user has a message
    */
-  constructor(form, doings) {
+  constructor(form, callbacks) {
     this.#form = form;
     this.#field = form.querySelector("textarea");
     this.#error = form.querySelector(".error");
-    this.#doings = doings;
-    this.#completion = new Completion(this.#field, doings.cast);
-    this.#attached = new Attached(form, {
+    this.#callbacks = callbacks;
+    this.#autocomplete = new MentionAutocomplete(this.#field, callbacks.members);
+    this.#attachments = new Attachments(form, {
       draft: () => this.#draft,
       onChange: (draft) => this.#draft === draft && this.#showDraft(),
     });
@@ -39,7 +39,7 @@ export class Composer {
       event.preventDefault();
       this.#send();
     });
-    form.querySelector(".mention-button").addEventListener("click", () => this.#completion.begin());
+    form.querySelector(".mention-button").addEventListener("click", () => this.#autocomplete.begin());
     this.#field.addEventListener("keydown", (event) => this.#onKey(event));
     this.#field.addEventListener("input", () => {
       this.#draft.type(this.#field.value);
@@ -48,12 +48,12 @@ export class Composer {
   }
 
   /**
-   * Changes to a conversation, with the draft that was left there.
+   * Switches to a conversation and its draft.
    * @param {string} channel
    * @param {?string} thread
    */
   show(channel, thread) {
-    this.#completion.close();
+    this.#autocomplete.close();
     const key = `${channel} ${thread ?? ""}`;
     if (!this.#drafts.has(key)) this.#drafts.set(key, new Draft(channel, thread));
     this.#draft = this.#drafts.get(key);
@@ -64,33 +64,33 @@ export class Composer {
     this.#field.focus();
   }
 
-  /** Once the field can be measured. */
+  /** Called when the field is visible, since a hidden one has no height. */
   fit() {
-    fitHeight(this.#field);
+    autosize(this.#field);
   }
 
   #onKey(event) {
-    if (isImeKey(event) || this.#completion.takes(event)) return;
+    if (isImeKey(event) || this.#autocomplete.handleKey(event)) return;
     const hasModifier = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       this.#send();
     }
-    // The last line may still be being sent.
+    // The last message may still be on its way.
     const isEmpty = this.#field.value === "" && !this.#draft.isSending;
-    if (event.key === "ArrowUp" && !hasModifier && isEmpty && this.#doings.editLast()) event.preventDefault();
+    if (event.key === "ArrowUp" && !hasModifier && isEmpty && this.#callbacks.editLast()) event.preventDefault();
   }
 
   #send() {
     const draft = this.#draft;
     if (draft.typed.trim() === "" && draft.files.length === 0 && draft.uploads === 0) return;
     if (draft.uploads > 0) {
-      draft.problem = say("files_uploading");
+      draft.problem = translate("files_uploading");
       return this.#showDraft();
     }
-    this.#completion.close();
-    draft.begin(this.#doings.cast().me);
-    // Lines are sent one after another, so that they keep their order.
+    this.#autocomplete.close();
+    draft.enqueue(this.#callbacks.members().me);
+    // Messages are sent one after another, so that they keep their order.
     if (!draft.isSending) this.#sendAll(draft);
     this.#showDraft();
   }
@@ -98,7 +98,7 @@ export class Composer {
   async #sendAll(draft) {
     draft.isSending = true;
     try {
-      while (draft.sending.length > 0) await this.#sendFirst(draft);
+      while (draft.queue.length > 0) await this.#sendFirst(draft);
     } finally {
       draft.isSending = false;
       if (this.#draft === draft) this.#showDraft();
@@ -106,14 +106,14 @@ export class Composer {
   }
 
   async #sendFirst(draft) {
-    const [line] = draft.sending;
+    const [message] = draft.queue;
     try {
-      const { id, ts } = await postMessage(line);
-      draft.arrive();
-      this.#doings.onSent({ ...line, files: line.shown, thread: line.thread ?? null, id, ts });
+      const { id, ts } = await postMessage(message);
+      draft.onSent();
+      this.#callbacks.onSent({ ...message, files: message.shown, thread: message.thread ?? null, id, ts });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      draft.refuse(error.kept);
+      if (!(error instanceof ApiError)) throw error;
+      draft.onFailed(error.draftMessage);
     }
   }
 
@@ -122,7 +122,7 @@ export class Composer {
     const { value, selectionEnd } = this.#field;
     if (typed !== value) {
       this.#field.value = typed;
-      // The text that came back is put in front. The cursor stays where it is in the text that was typed since.
+      // Text that was not sent is restored in front. The cursor keeps its place in the text that was typed since.
       if (value !== "" && typed.endsWith(value)) {
         const cursor = typed.length - value.length + selectionEnd;
         this.#field.setSelectionRange(cursor, cursor);
@@ -131,7 +131,7 @@ export class Composer {
     this.#form.setAttribute("aria-busy", String(isSending));
     this.#error.textContent = problem;
     this.#error.hidden = problem === "";
-    this.#attached.draw();
+    this.#attachments.draw();
     this.fit();
   }
 }

@@ -1,103 +1,103 @@
-/** Brings a page of the console up to date: what the server made is read again and compared, and only what differs is
- *  changed, so that focus, scroll and what is being filled in stay. */
+/** Live updates of a console page: fetches the page again and morphs the document, so that focus, scroll position and form
+ *  inputs are kept. */
 
+import { showTimes, updateTimes } from "./console-time.js";
 import { morph } from "./morph.js";
-import { moveTimes, showTimes } from "./console-time.js";
 
-/** Changes come in bursts. The figures of many days change slowly, and adding them up takes longer than the rest. */
-const PACE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;
+/** Changes come in bursts. The figures of many days change slowly and are expensive to compute. */
+const THROTTLE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;
 const RETRY_MS = 5000;
-/** So close to its end, somebody follows the talk. */
-const NEAR_PX = 120;
+/** Within this distance of the end, the page keeps scrolling to the newest row. */
+const END_TOLERANCE_PX = 120;
 
 let timer = null;
-let isReading = false;
-let isBehind = false;
+let isRefreshing = false;
+let isStale = false;
 let source = null;
-/** Some pages show what was asked for, and stay so. */
-const isStill = document.getElementById("content").hasAttribute("data-still");
+/** Some pages show the result of a request and are not updated. */
+const isStatic = document.getElementById("content").hasAttribute("data-still");
 
-/** Whether the end of the page is in sight, where the newest row is. */
+/** Whether the end of the page is visible, where the newest row is. */
 function isAtEnd() {
-  return window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - NEAR_PX;
+  return window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - END_TOLERANCE_PX;
 }
 
-/** A timeline begins at its end, as a chat does, unless an older page was asked for. */
-function showNewest() {
+/** A timeline opens at its end, like a chat, unless an older page was requested. */
+function scrollToNewest() {
   if (document.querySelector(".timeline") === null || new URLSearchParams(location.search).has("before")) return;
   document.querySelector(".timeline > li:last-child")?.scrollIntoView({ block: "end" });
 }
 
-async function read() {
+async function refresh() {
   timer = null;
-  if (document.hidden || isReading) {
-    isBehind = true;
+  if (document.hidden || isRefreshing) {
+    isStale = true;
     return;
   }
-  isReading = true;
-  isBehind = false;
+  isRefreshing = true;
+  isStale = false;
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (answer.redirected) location.reload(); // to the page that asks who it is
-    if (!answer.ok || answer.redirected) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (response.redirected) location.reload(); // to the sign-in page
+    if (!response.ok || response.redirected) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("content");
     const wasAtEnd = isAtEnd();
     if (fresh !== null) morph(document.getElementById("content"), fresh);
     showTimes();
-    if (wasAtEnd) showNewest();
+    if (wasAtEnd) scrollToNewest();
   } catch {
-    // The stream tells when the server is back.
+    // The event stream reconnects when the server is back.
   } finally {
-    isReading = false;
-    if (isBehind) readSoon();
+    isRefreshing = false;
+    if (isStale) scheduleRefresh();
   }
 }
 
-function readSoon() {
-  timer ??= setTimeout(read, PACE_MS);
+function scheduleRefresh() {
+  timer ??= setTimeout(refresh, THROTTLE_MS);
 }
 
-/** An event tells the store's revision, and the page has the one that it shows at least. A page out of sight listens to
- *  nothing, since a browser keeps few connections. */
-function listen() {
-  if (source !== null || document.hidden || isStill) return;
+/** An event has the store's revision, and the page has the revision that it shows. A hidden page closes its connection,
+ *  since a browser limits the number of connections. */
+function connect() {
+  if (source !== null || document.hidden || isStatic) return;
   const opened = new EventSource("/console/events");
   source = opened;
   opened.addEventListener("change", (event) => {
     const shown = Number(document.getElementById("content").dataset.revision);
-    if (JSON.parse(event.data).revision > shown) readSoon();
+    if (JSON.parse(event.data).revision > shown) scheduleRefresh();
   });
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
     source = null;
-    setTimeout(listen, RETRY_MS);
+    setTimeout(connect, RETRY_MS);
   });
 }
 
-function rest() {
+function disconnect() {
   source?.close();
   source = null;
 }
 
-/** Older rows are put before those that are there. */
-async function readOlder(link) {
+/** Loads older rows and prepends them. */
+async function loadOlder(link) {
   if (link.dataset.busy) return;
   link.dataset.busy = "yes";
   const list = document.querySelector(".timeline");
   try {
-    const answer = await fetch(link.href, { headers: { accept: "text/html" } });
-    if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(link.href, { headers: { accept: "text/html" } });
+    if (!response.ok || response.redirected) throw new Error(response.statusText);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const known = new Set([...list.children].map((row) => row.dataset.key));
     const rows = [...page.querySelectorAll(".timeline > li")].filter((row) => !known.has(row.dataset.key));
     const height = document.documentElement.scrollHeight;
     list.prepend(...rows);
     window.scrollBy(0, document.documentElement.scrollHeight - height);
     const next = page.querySelector("[data-older]");
-    const place = link.closest(".older");
-    place.dataset.kept = "yes";
-    if (next === null) place.hidden = true;
+    const container = link.closest(".older");
+    container.dataset.kept = "yes";
+    if (next === null) container.hidden = true;
     else link.setAttribute("href", next.getAttribute("href"));
     showTimes();
   } catch {
@@ -111,19 +111,20 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("[data-older]");
   if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  readOlder(link);
+  loadOlder(link);
 });
-/** A mark is made where one is. The server answers with a page that has the same form. */
-async function markInPlace(form, submitter) {
+
+/** Submits a form without leaving the page. The response is a page with the same form. */
+async function submitInPlace(form, submitter) {
   const body = new URLSearchParams(new FormData(form, submitter));
-  const place = form.closest("[data-key]");
+  const container = form.closest("[data-key]");
   try {
-    const answer = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
-    if (!answer.ok) throw new Error(answer.statusText);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.querySelector(`[data-key="${CSS.escape(place.dataset.key)}"]`);
-    if (fresh === null) throw new Error("the page does not have it");
-    morph(place, fresh);
+    const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+    if (!response.ok) throw new Error(response.statusText);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.querySelector(`[data-key="${CSS.escape(container.dataset.key)}"]`);
+    if (fresh === null) throw new Error("the page does not have the form");
+    morph(container, fresh);
     showTimes();
   } catch {
     location.reload();
@@ -133,18 +134,18 @@ async function markInPlace(form, submitter) {
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("[data-in-place]") || event.submitter === null) return;
   event.preventDefault();
-  markInPlace(event.target, event.submitter);
+  submitInPlace(event.target, event.submitter);
 });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
-    rest();
+    disconnect();
     return;
   }
-  listen();
-  if (isBehind) readSoon();
+  connect();
+  if (isStale) scheduleRefresh();
 });
 
 showTimes();
-showNewest();
-setInterval(moveTimes, 1000);
-listen();
+scrollToNewest();
+setInterval(updateTimes, 1000);
+connect();

@@ -1,62 +1,62 @@
 /** A pane that shows one conversation: the channel's top level, or a thread beside it. */
 
-import { Refusal, deleteMessage, editMessage, postReaction } from "./api.js";
+import { activityStatus } from "./activity.js";
 import { announce } from "./announcer.js";
+import { ApiError, deleteMessage, editMessage, postReaction } from "./api.js";
 import { Composer } from "./composer.js";
-import { askDelete } from "./dialogs.js";
-import { fitHeight } from "./fit.js";
-import { say } from "./i18n.js";
-import { drawMessages, drawNotes, isSameBreath } from "./messages.js";
-import { EMPTY, decisionNote, pendingNote, settledNote } from "./note.js";
-import { Older } from "./older.js";
-import { presence } from "./presence.js";
+import { confirmDelete } from "./dialogs.js";
+import { EarlierMessages } from "./earlier-messages.js";
+import { translate } from "./i18n.js";
+import { drawMessages, drawNotes, isGrouped } from "./message-list.js";
+import { EMPTY, decisionNote, pendingNote, settledNote } from "./message-note.js";
 import { hasReacted, toggled } from "./reactions.js";
-import { Roving } from "./roving.js";
+import { RovingTabindex } from "./roving-tabindex.js";
+import { autosize } from "./sizing.js";
 
 const NEAR_END_PIXELS = 60;
 const SILENCES = ["silent", "dropped"];
 
-/** Lines, status and composer of whatever conversation is open in this pane. */
+/** The messages, the status and the composer of the conversation that is open in this pane. */
 export class Conversation {
   #pane;
   #state;
-  #reading;
-  #doings;
+  #readState;
+  #actions;
   #scroll;
   #list;
   #status;
   #newer;
-  #older;
+  #earlier;
   #roving;
-  #where = null;
+  #conversation = null;
   #isAtEnd = true;
   #lastId = null;
-  /** @type {Map<string, import("./line.js").Edit>} what is being edited, by line and person */
+  /** @type {Map<string, import("./message.js").Edit>} edits in progress, by message and user */
   #edits = new Map();
-  /** The line that emojis are offered for. */
+  /** The message whose emoji palette is open. */
   #picking = null;
-  /** Where a reaction could not be placed, and why. */
-  #refused = { id: null, sentence: "" };
+  /** The message to which a reaction could not be added, and why. */
+  #reactionError = { id: null, sentence: "" };
   /** @type {Composer} */
   composer;
 
   /**
    * @param {HTMLElement} pane
-   * @param {{state: import("./state.js").State, reading: import("./reading.js").Reading,
+   * @param {{state: import("./state.js").State, readState: import("./read-state.js").ReadState,
    *   history: import("./history.js").History}} room
-   * @param {{cast: () => {persona: string, people: string[], me: string}, onSent: (message: Object) => void,
-   *   openThread: ?(id: string) => void, onLoaded: () => void}} doings
+   * @param {{members: () => {persona: string, users: string[], me: string}, onSent: (message: Object) => void,
+   *   openThread: ?(id: string) => void, onLoaded: () => void}} callbacks
    */
-  constructor(pane, { state, reading, history }, { cast, onSent, openThread, onLoaded }) {
+  constructor(pane, { state, readState, history }, { members, onSent, openThread, onLoaded }) {
     this.#pane = pane;
     this.#state = state;
-    this.#reading = reading;
+    this.#readState = readState;
     this.#scroll = pane.querySelector(".scroll");
     this.#list = pane.querySelector(".messages");
     this.#status = pane.querySelector(".status");
     this.#newer = pane.querySelector(".newer");
-    this.#doings = {
-      cast,
+    this.#actions = {
+      members,
       openThread,
       edit: (id) => this.#edit(id, false),
       saveEdit: (edit) => this.#saveEdit(edit),
@@ -65,15 +65,15 @@ export class Conversation {
       pick: (id) => this.#pick(id),
       react: (id, emoji) => this.#react(id, emoji),
     };
-    this.#list.addEventListener("focusout", () => setTimeout(() => this.#closeLeftPalette(), 0));
-    this.#roving = new Roving(this.#list, (id, key) => this.#onKey(id, key));
-    this.#older = new Older(pane.querySelector(".older"), history, (isLeft) => {
+    this.#list.addEventListener("focusout", () => setTimeout(() => this.#closePaletteOnBlur(), 0));
+    this.#roving = new RovingTabindex(this.#list, (id, key) => this.#onKey(id, key));
+    this.#earlier = new EarlierMessages(pane.querySelector(".older"), history, (isFocusLost) => {
       this.#drawEarlier();
-      if (isLeft) this.#roving.focus(0);
+      if (isFocusLost) this.#roving.focus(0);
       onLoaded();
     });
     this.composer = new Composer(pane.querySelector(".composer"), {
-      cast,
+      members,
       onSent: (message) => {
         this.#isAtEnd = true;
         onSent(message);
@@ -89,7 +89,7 @@ export class Conversation {
       this.#goToEnd();
       this.#roving.focus(Infinity);
     });
-    // The pane shrinks when the composer grows or a phone's keyboard opens; the last line stays in sight.
+    // The pane shrinks when the composer grows or a phone's keyboard opens. The last message stays visible.
     new ResizeObserver(() => this.#isAtEnd && this.#goToEnd()).observe(this.#scroll);
   }
 
@@ -98,68 +98,68 @@ export class Conversation {
    * @param {?string} thread
    */
   show(channel, thread) {
-    const isSame = this.#where?.channel === channel && this.#where.thread === thread;
-    this.#where = { channel, thread };
+    const isSame = this.#conversation?.channel === channel && this.#conversation.thread === thread;
+    this.#conversation = { channel, thread };
     this.#pane.hidden = false;
     if (!isSame) {
       this.#isAtEnd = true;
       this.#lastId = null;
       this.#picking = null;
-      this.#leaveUnchanged();
+      this.#dropUnchangedEdits();
       this.composer.show(channel, thread);
-      this.#older.show(channel, thread);
+      this.#earlier.show(channel, thread);
     }
     this.composer.fit();
     this.draw();
   }
 
   hide() {
-    this.#where = null;
+    this.#conversation = null;
     this.#pane.hidden = true;
   }
 
-  /** Not behind the sidebar. */
-  get isSeen() {
+  /** False while the sidebar covers it. */
+  get isVisible() {
     return this.#pane.checkVisibility();
   }
 
-  /** Brings the lines up to date, keeping the place where the person reads and where the focus is. */
+  /** Renders the messages, keeping the scroll position and the focus. */
   draw() {
-    if (this.#where === null) return;
-    const place = this.#roving.place;
-    const lines = this.#lines();
-    drawMessages(this.#list, lines, this.#doings);
-    for (const field of this.#list.querySelectorAll(".edit textarea")) fitHeight(field);
+    if (this.#conversation === null) return;
+    const index = this.#roving.index;
+    const views = this.#views();
+    drawMessages(this.#list, views, this.#actions);
+    for (const field of this.#list.querySelectorAll(".edit textarea")) autosize(field);
     this.#roving.refresh();
-    const isFocusLost = place >= 0 && !this.#list.contains(document.activeElement);
-    if (isFocusLost && !this.#roving.focus(place)) this.composer.focus();
-    const last = lines.at(-1)?.message.id ?? null;
+    const isFocusLost = index >= 0 && !this.#list.contains(document.activeElement);
+    if (isFocusLost && !this.#roving.focus(index)) this.composer.focus();
+    const last = views.at(-1)?.message.id ?? null;
     if (this.#isAtEnd) this.#goToEnd();
     else if (last !== this.#lastId) this.#newer.hidden = false;
     this.#lastId = last;
-    this.#older.draw();
+    this.#earlier.draw();
     this.drawStatus();
   }
 
   /** Every half second, for the countdown. */
   drawStatus() {
-    if (this.#where === null) return;
-    const step = this.#state.step(this.#where.channel, this.#where.thread);
-    const { doing, sentence } = presence(step);
+    if (this.#conversation === null) return;
+    const step = this.#state.step(this.#conversation.channel, this.#conversation.thread);
+    const { doing, sentence } = activityStatus(step);
     this.#status.dataset.doing = doing;
     if (this.#status.textContent !== sentence) this.#status.textContent = sentence;
-    if (step !== undefined) drawNotes(this.#list, this.#lines());
+    if (step !== undefined) drawNotes(this.#list, this.#views());
   }
 
   /**
    * @param {string} id
-   * @param {string} selector a control of the line
+   * @param {string} selector a control of the message
    */
-  focusLine(id, selector) {
-    return this.#roving.focusLine(id, selector);
+  focusMessage(id, selector) {
+    return this.#roving.focusMessage(id, selector);
   }
 
-  /** Draws lines that were put above, so that the ones in sight do not move. */
+  /** Renders earlier messages that were prepended, without moving the visible ones. */
   #drawEarlier() {
     if (this.#lastId === null) return this.draw();
     const fromEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop;
@@ -168,17 +168,17 @@ export class Conversation {
     this.#scroll.scrollTop = this.#scroll.scrollHeight - fromEnd;
   }
 
-  #lines() {
-    const { channel, thread } = this.#where;
+  #views() {
+    const { channel, thread } = this.#conversation;
     const replies = this.#state.replies(channel);
-    const isNew = (id) => this.#reading.hasNewReplies(channel, id, replies.get(id) ?? []);
-    const { me } = this.#doings.cast();
+    const isNew = (id) => this.#readState.hasNewReplies(channel, id, replies.get(id) ?? []);
+    const { me } = this.#actions.members();
     const edit = (message) => this.#edits.get(editKey(message.id, me)) ?? null;
     const messages = this.#state
       .conversation(channel, thread)
       .filter((message) => !message.deleted || replies.has(message.id) || edit(message) !== null);
     const notes = this.#notes(messages);
-    const lines = messages.map((message) => ({
+    const views = messages.map((message) => ({
       message,
       note: notes.get(message) ?? null,
       replies: replies.get(message.id)?.length ?? 0,
@@ -186,19 +186,19 @@ export class Conversation {
       isOwn: isHuman(message) && message.user === me,
       edit: edit(message),
       isPicking: message.id === this.#picking,
-      problem: message.id === this.#refused.id ? this.#refused.sentence : "",
+      problem: message.id === this.#reactionError.id ? this.#reactionError.sentence : "",
       isOlderThread: false,
     }));
-    if (thread !== null) return lines;
+    if (thread !== null) return views;
     const older = this.#state.olderThreads(channel);
-    const pointers = older.map((message) => {
+    const links = older.map((message) => {
       return { message, note: null, hasNewReplies: isNew(message.thread), isOlderThread: true };
     });
-    return [...lines, ...pointers].sort((a, b) => a.message.ts - b.message.ts);
+    return [...views, ...links].sort((a, b) => a.message.ts - b.message.ts);
   }
 
   #notes(messages) {
-    const { channel, thread } = this.#where;
+    const { channel, thread } = this.#conversation;
     const decisions = this.#state.decisionsByMessage(channel);
     const notes = new Map();
     const last = messages.at(-1);
@@ -209,34 +209,34 @@ export class Conversation {
       else if (settled !== null) notes.set(message, settled);
     }
     const step = this.#state.step(channel, thread);
-    const asked = messages.findLast((message) => isHuman(message) && !message.deleted && message.gate === null);
-    if (step !== undefined && asked !== undefined) notes.set(asked, pendingNote(this.#state, step));
-    keepRunsWhole(messages, notes);
+    const latest = messages.findLast((message) => isHuman(message) && !message.deleted && message.gate === null);
+    if (step !== undefined && latest !== undefined) notes.set(latest, pendingNote(this.#state, step));
+    keepGroupsWhole(messages, notes);
     return notes;
   }
 
   #onKey(id, key) {
     const message = this.#state.message(id);
-    const isOwn = message !== undefined && isHuman(message) && message.user === this.#doings.cast().me && !message.deleted;
-    if (key === "Enter" && this.#doings.openThread !== null) {
-      this.#doings.openThread(message === undefined ? id.replace("thread ", "") : id);
+    const isOwn = message !== undefined && isHuman(message) && message.user === this.#actions.members().me && !message.deleted;
+    if (key === "Enter" && this.#actions.openThread !== null) {
+      this.#actions.openThread(message === undefined ? id.replace("thread ", "") : id);
     } else if (isOwn && (key === "e" || key === "E")) this.#edit(id, false);
     else if (isOwn && (key === "Delete" || key === "Backspace")) this.#delete(id);
     else if (message !== undefined && !message.deleted && (key === "r" || key === "R")) this.#pick(id);
-    else if (key === "Escape" && this.#where.thread === null) this.composer.focus();
+    else if (key === "Escape" && this.#conversation.thread === null) this.composer.focus();
     else return false;
     return true;
   }
 
   #editLast() {
-    const own = this.#lines().filter(({ message, isOwn }) => isOwn && !message.deleted);
+    const own = this.#views().filter(({ message, isOwn }) => isOwn && !message.deleted);
     if (own.length === 0) return false;
     this.#edit(own.at(-1).message.id, true);
     return true;
   }
 
-  /** Whoever comes back, or speaks as the same person again, finds an edit as it was left, unless nothing was written. */
-  #leaveUnchanged() {
+  /** An edit in progress outlives leaving the conversation and switching users, unless its text is unchanged. */
+  #dropUnchangedEdits() {
     for (const [key, edit] of this.#edits) if (edit.text === edit.before) this.#edits.delete(key);
   }
 
@@ -245,7 +245,7 @@ export class Conversation {
     const key = editKey(id, user);
     if (!this.#edits.has(key)) this.#edits.set(key, { id, user, before: text, text, isFromComposer });
     this.draw();
-    this.#roving.focusLine(id, ".edit textarea");
+    this.#roving.focusMessage(id, ".edit textarea");
     const field = document.activeElement;
     field.setSelectionRange(field.value.length, field.value.length);
     field.closest("li").scrollIntoView({ block: "nearest" });
@@ -253,7 +253,7 @@ export class Conversation {
 
   async #saveEdit(edit) {
     const { id, user, text } = edit;
-    // Compare with what the form began with: another user may have changed the line since.
+    // Compare with the text at the beginning of the edit: the message may have changed since.
     if (text.trim() !== edit.before.trim()) {
       const before = this.#state.message(id);
       await editMessage(id, { channel: before.channel, user, text });
@@ -263,38 +263,38 @@ export class Conversation {
   }
 
   #endEdit(edit) {
-    const isHere = this.#list.contains(document.activeElement.closest(".edit"));
+    const hadFocus = this.#list.contains(document.activeElement.closest(".edit"));
     this.#edits.delete(editKey(edit.id, edit.user));
     this.draw();
-    if (!isHere) return;
-    if (edit.isFromComposer || !this.focusLine(edit.id)) this.composer.focus();
+    if (!hadFocus) return;
+    if (edit.isFromComposer || !this.focusMessage(edit.id)) this.composer.focus();
   }
 
   async #delete(id) {
     const message = this.#state.message(id);
-    const place = this.#roving.place;
-    const whose = { channel: message.channel, user: this.#doings.cast().me };
-    const isDone = await askDelete(message, () => deleteMessage(id, whose));
+    const index = this.#roving.index;
+    const owner = { channel: message.channel, user: this.#actions.members().me };
+    const isDone = await confirmDelete(message, () => deleteMessage(id, owner));
     if (isDone) {
       this.#state.patchMessage(this.#state.message(id), { text: "", deleted: true });
-      announce(say("deleted"));
+      announce(translate("deleted"));
     }
     this.draw();
-    if (!this.focusLine(id) && !this.#roving.focus(place)) this.composer.focus();
+    if (!this.focusMessage(id) && !this.#roving.focus(index)) this.composer.focus();
   }
 
-  /** Offers emojis for a line, or no longer. */
+  /** Opens or closes the emoji palette of a message. */
   #pick(id) {
     const isOpen = this.#picking === id;
     this.#picking = isOpen ? null : id;
     this.draw();
     this.#roving.openActions(id);
-    this.#roving.focusLine(id, isOpen ? "[data-testid=message-react]" : ".palette button");
+    this.#roving.focusMessage(id, isOpen ? "[data-testid=message-react]" : ".palette button");
     if (!isOpen) document.activeElement.scrollIntoView({ block: "nearest" });
   }
 
-  /** The focus has gone to another line, or anywhere. */
-  #closeLeftPalette() {
+  /** Closes the emoji palette once the focus has left its message. */
+  #closePaletteOnBlur() {
     const item = document.activeElement.closest("li");
     const isThere = item !== null && this.#list.contains(item) && item.dataset.id === this.#picking;
     if (this.#picking === null || isThere) return;
@@ -302,23 +302,23 @@ export class Conversation {
     this.draw();
   }
 
-  /** Reacts, or takes that back. */
+  /** Adds a reaction, or removes it. */
   async #react(id, emoji) {
-    const { me: user } = this.#doings.cast();
+    const { me: user } = this.#actions.members();
     const before = this.#state.message(id);
     const remove = hasReacted(before.reactions, emoji, user);
-    this.#refused = { id: null, sentence: "" };
+    this.#reactionError = { id: null, sentence: "" };
     if (this.#picking === id) {
       this.#picking = null;
       this.draw();
-      this.#roving.leaveActions(id);
+      this.#roving.closeActions(id);
     }
     try {
       await postReaction({ channel: before.channel, message: id, user, emoji, remove });
       this.#state.patchMessage(before, { reactions: toggled(before.reactions, emoji, user) });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.#refused = { id, sentence: error.message };
+      if (!(error instanceof ApiError)) throw error;
+      this.#reactionError = { id, sentence: error.message };
     }
     this.draw();
   }
@@ -330,12 +330,12 @@ export class Conversation {
   }
 }
 
-/** What one person says in one breath is not split by a note of silence: it follows the run, or the run's next note does. */
-function keepRunsWhole(messages, notes) {
-  for (const [place, next] of messages.slice(1).entries()) {
-    const message = messages[place];
+/** A note about a silence does not split a group of messages: it moves to the end, unless another note follows. */
+function keepGroupsWhole(messages, notes) {
+  for (const [index, next] of messages.slice(1).entries()) {
+    const message = messages[index];
     const note = notes.get(message);
-    if (note === undefined || !SILENCES.includes(note.kind) || !isSameBreath(message, next)) continue;
+    if (note === undefined || !SILENCES.includes(note.kind) || !isGrouped(message, next)) continue;
     if (!notes.has(next)) notes.set(next, note);
     notes.delete(message);
   }

@@ -1,50 +1,50 @@
-/** The demo: two scripted people in a channel of their own. The server plays it; this page shows it and may end it. */
+/** The demo: two scripted users in a channel of their own. The server plays it; the page shows it and can end it. */
 
-import { Refusal, skipDemo, startDemo } from "./api.js";
-import { say, settings } from "./i18n.js";
+import { ApiError, skipDemo, startDemo } from "./api.js";
+import { settings, translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 const BUILTIN = "builtin";
-/** In the page's address: play it at once. */
-const WANTED = "demo";
+/** The query parameter that starts the demo at once. */
+const QUERY_PARAMETER = "demo";
 
 /**
- * @typedef {Object} Doings
- * @property {Promise<void>} loaded ends when the page shows its channels
+ * @typedef {Object} DemoCallbacks
+ * @property {Promise<void>} loaded resolves when the page shows its channels
  * @property {() => string} openChannel
- * @property {(channel: {id: string, name: string}) => Promise<void>} meet shows a channel that may be new
+ * @property {(channel: {id: string, name: string}) => Promise<void>} showChannel shows a channel, which may be new
  * @property {(channel: string) => void} go
- * @property {() => void} onEnd the page is as it was before
+ * @property {() => void} onEnd called when the page is as before
  */
 
-/** What is played, and whether this tab asked for it. */
+/** The state of the demo, and whether this tab started it. */
 export class Demo {
-  #doings;
+  #callbacks;
   #card = document.getElementById("demo");
   #status = { phase: "idle" };
-  /** This tab started it, or is about to. */
+  /** Whether this tab started it, or is about to. */
   #isMine = false;
-  /** Since then it was heard that it is played. */
+  /** Whether the server has confirmed that it plays. */
   #hasBegun = false;
-  /** Whether a model may be asked is being asked. */
-  #isAsking = false;
+  /** Whether the card asks for consent to use a model. */
+  #isAskingConsent = false;
   #problem = "";
-  /** Where it is played, once this tab is there. */
+  /** The channel of the demo, once this tab shows it. */
   #channel = "";
-  /** Where the tab was before. */
-  #back = "";
+  /** The channel that was open before. */
+  #previousChannel = "";
 
-  /** @param {Doings} doings */
-  constructor(doings) {
-    this.#doings = doings;
-    const onClick = (id, act) => document.getElementById(id).addEventListener("click", act);
-    onClick("demo-start", () => this.#ask());
+  /** @param {DemoCallbacks} callbacks */
+  constructor(callbacks) {
+    this.#callbacks = callbacks;
+    const onClick = (id, listener) => document.getElementById(id).addEventListener("click", listener);
+    onClick("demo-start", () => this.#request());
     onClick("demo-again", () => this.#start());
     onClick("demo-end", () => this.#end());
     onClick("demo-first", (event) => {
       this.#isMine = true;
       event.target.closest("dialog").close();
-      this.#ask();
+      this.#request();
     });
     document.addEventListener("keydown", (event) => {
       const isFree = event.key === "Escape" && !isImeKey(event) && document.querySelector("dialog[open]") === null;
@@ -53,19 +53,19 @@ export class Demo {
     window.addEventListener("pagehide", () => this.isPlaying && this.#isMine && skipDemo());
   }
 
-  /** Whether this tab shows it, or is about to. Then nothing else needs to be asked. */
+  /** Whether this tab shows it, or is about to. */
   get isOn() {
     return this.#isMine;
   }
 
-  /** Whether the page's address asks for it. */
-  get isWanted() {
-    return new URLSearchParams(location.search).has(WANTED);
+  /** Whether the URL asks for it. */
+  get isRequested() {
+    return new URLSearchParams(location.search).has(QUERY_PARAMETER);
   }
 
-  /** Plays it if the page's address asks for it. A page that is loaded again does not. */
-  async playIfWanted() {
-    if (!this.isWanted) return;
+  /** Plays it if the URL asks for it. Reloading the page does not play it again. */
+  async playIfRequested() {
+    if (!this.isRequested) return;
     window.history.replaceState(null, "", `${location.pathname}${location.hash}`);
     await this.#start();
   }
@@ -74,72 +74,72 @@ export class Demo {
    * @param {{phase: "idle"|"playing"|"over", channel?: string, scene?: number, scenes?: number,
    *   caption?: Object<string, string>}} status
    */
-  follow(status) {
+  applyStatus(status) {
     this.#status = status;
     if (status.phase === "playing") this.#hasBegun = this.#isMine;
     if (status.phase === "idle" && this.#hasBegun) this.#leave();
     this.draw();
   }
 
-  /** Another channel may be open now: who leaves has seen enough. */
+  /** Leaving the channel of the demo ends it. */
   onRoute() {
-    if (this.#hasBegun && this.#channel !== "" && this.#doings.openChannel() !== this.#channel) {
-      this.#back = this.#doings.openChannel();
+    if (this.#hasBegun && this.#channel !== "" && this.#callbacks.openChannel() !== this.#channel) {
+      this.#previousChannel = this.#callbacks.openChannel();
       this.#end();
     }
     this.draw();
   }
 
   draw() {
-    const isHere = this.isPlaying && this.#doings.openChannel() === this.#status.channel;
+    const isHere = this.isPlaying && this.#callbacks.openChannel() === this.#status.channel;
     const isOver = this.#hasBegun && this.#status.phase === "over";
-    const isShown = isHere || isOver || this.#isAsking || this.#problem !== "";
+    const isShown = isHere || isOver || this.#isAskingConsent || this.#problem !== "";
     const hadFocus = this.#card.contains(document.activeElement);
     document.getElementById("channel-pane").toggleAttribute("data-demo", isShown);
     const isNew = this.#card.hidden && isShown;
     this.#card.hidden = !isShown;
     if (!isShown) return;
     const { scene, scenes, caption } = this.#status;
-    document.getElementById("demo-scene").textContent = isHere ? say("demo_scene", { scene, scenes }) : "";
+    document.getElementById("demo-scene").textContent = isHere ? translate("demo_scene", { scene, scenes }) : "";
     this.#card.style.setProperty("--played", isHere ? scene / scenes : Number(isOver));
-    const sentence = document.getElementById("demo-caption");
-    const text = this.#problem || (isHere ? caption[settings.language] ?? caption.en : say(isOver ? "demo_over" : "demo_model", { mind: model() }));
-    if (sentence.textContent !== text) sentence.textContent = text;
+    const captionElement = document.getElementById("demo-caption");
+    const text = this.#problem || (isHere ? caption[settings.language] ?? caption.en : translate(isOver ? "demo_over" : "demo_model", { mind: model() }));
+    if (captionElement.textContent !== text) captionElement.textContent = text;
     const again = document.getElementById("demo-again");
     again.hidden = isHere;
-    again.textContent = say(isOver ? "demo_again" : "demo_begin");
+    again.textContent = translate(isOver ? "demo_again" : "demo_begin");
     const end = document.getElementById("demo-end");
-    end.textContent = say(isHere ? "demo_skip" : "close");
+    end.textContent = translate(isHere ? "demo_skip" : "close");
     if (isNew && this.#isMine) (isHere ? end : again).focus();
     else if (hadFocus && !this.#card.contains(document.activeElement)) end.focus();
   }
 
-  /** Whether it is played, for whichever tab. */
+  /** Whether it plays, in this tab or another one. */
   get isPlaying() {
     return this.#status.phase === "playing";
   }
 
-  /** The built-in rules cost nothing; a model is not asked unasked. */
-  #ask() {
+  /** The built-in rules are free; a model may cost money, so the user is asked first. */
+  #request() {
     this.#isMine = true;
-    this.#isAsking = model() !== BUILTIN;
-    if (this.#isAsking) this.draw();
+    this.#isAskingConsent = model() !== BUILTIN;
+    if (this.#isAskingConsent) this.draw();
     else this.#start();
   }
 
   async #start() {
-    this.#isAsking = false;
+    this.#isAskingConsent = false;
     this.#problem = "";
     this.#isMine = true;
-    await this.#doings.loaded;
-    this.#back ||= this.#doings.openChannel();
+    await this.#callbacks.loaded;
+    this.#previousChannel ||= this.#callbacks.openChannel();
     try {
       const channel = await startDemo();
       this.#hasBegun = true;
-      await this.#doings.meet(channel);
+      await this.#callbacks.showChannel(channel);
       this.#channel = channel.id;
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
+      if (!(problem instanceof ApiError)) throw problem;
       this.#problem = problem.message;
     }
     this.draw();
@@ -152,19 +152,19 @@ export class Demo {
 
   #leave() {
     const wasMine = this.#isMine;
-    const back = this.#back;
-    this.#isMine = this.#hasBegun = this.#isAsking = false;
-    this.#problem = this.#back = this.#channel = "";
+    const previous = this.#previousChannel;
+    this.#isMine = this.#hasBegun = this.#isAskingConsent = false;
+    this.#problem = this.#previousChannel = this.#channel = "";
     this.#status = { phase: "idle" };
     // Draw first, so that the field to write in exists when it gets the focus.
     this.draw();
     if (!wasMine) return;
-    if (back !== "") this.#doings.go(back);
-    this.#doings.onEnd();
+    if (previous !== "") this.#callbacks.go(previous);
+    this.#callbacks.onEnd();
   }
 }
 
-/** The model that would be asked, or the built-in rules. */
+/** The model that the demo would use, or the built-in rules. */
 function model() {
   const { mind, judge } = settings;
   return mind === BUILTIN ? judge ?? mind : mind;

@@ -1,14 +1,14 @@
-/** Questions in front of the page. The browser keeps the focus inside and gives it back. */
+/** Modal dialogs. The browser traps the focus and restores it. */
 
-import { Refusal } from "./api.js";
+import { ApiError } from "./api.js";
 import { isImeKey } from "./ime.js";
 
-const LONGEST_EXCERPT = 200;
+const MAX_EXCERPT_LENGTH = 200;
 
 /**
  * Shows a dialog until it is closed.
  * @param {HTMLDialogElement} dialog
- * @param {?(value: string) => Promise<void>} act what its form does, given what was written; a `Refusal` keeps it open
+ * @param {?(value: string) => Promise<void>} act its form's action, given the input; an `ApiError` keeps the dialog open
  * @returns {Promise<boolean>} whether it was done
  */
 export function openDialog(dialog, act) {
@@ -33,7 +33,7 @@ export function openDialog(dialog, act) {
       isDone = true;
       dialog.close();
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
+      if (!(problem instanceof ApiError)) throw problem;
       showError(problem.message);
       input?.focus();
     } finally {
@@ -42,8 +42,8 @@ export function openDialog(dialog, act) {
   };
   for (const button of dialog.querySelectorAll(".cancel")) button.onclick = () => dialog.close();
   dialog.onkeydown = (event) => {
-    // An Enter that confirms a conversion must not submit a form, and an Escape that cancels one must not close
-    // anything.
+    // An Enter that confirms a conversion of an input method must not submit the form, and an Escape that cancels one
+    // must not close the dialog.
     if (isImeKey(event) && (event.key === "Enter" || event.key === "Escape")) event.preventDefault();
     event.stopPropagation();
   };
@@ -53,14 +53,14 @@ export function openDialog(dialog, act) {
 }
 
 /**
- * Asks before a line is deleted.
+ * Asks for confirmation before a message is deleted.
  * @param {Object} message
  * @param {() => Promise<void>} act
  * @returns {Promise<boolean>} whether it was deleted
  */
-export function askDelete(message, act) {
-  const letters = [...message.text];
-  const excerpt = letters.length > LONGEST_EXCERPT ? `${letters.slice(0, LONGEST_EXCERPT).join("")}…` : message.text;
+export function confirmDelete(message, act) {
+  const characters = [...message.text];
+  const excerpt = characters.length > MAX_EXCERPT_LENGTH ? `${characters.slice(0, MAX_EXCERPT_LENGTH).join("")}…` : message.text;
   document.getElementById("delete-excerpt").textContent = excerpt;
   return openDialog(document.getElementById("delete-dialog"), act);
 }

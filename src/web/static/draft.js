@@ -1,84 +1,85 @@
-/** What was written in one conversation and is not known to have arrived. It outlives the page. */
+/** The draft of one conversation, with the messages that are not acknowledged. Its text outlives the page. */
 
-/** Lines under way, and what was typed since. */
+/** Queued messages, and the text typed since. */
 export class Draft {
   typed;
-  /** The files that go along, as the server told of them. They do not outlive the page. */
+  /** The attachments, as the server described them. They do not outlive the page. */
   files = [];
-  /** How many are on their way. */
+  /** The number of uploads in progress. */
   uploads = 0;
   /**
    * @type {{id: string, channel: string, thread?: string, user: string, text: string, files: string[], shown: Object[]}[]}
    *   in the order of sending
    */
-  sending = [];
+  queue = [];
   isSending = false;
-  /** Why the last line did not arrive, as a sentence. */
+  /** Why the last message was not sent, as a sentence. */
   problem = "";
-  #where;
+  #conversation;
   #key;
-  /** The line that was refused. */
-  #refused = null;
+  /** The message that could not be sent. */
+  #failed = null;
 
   /**
    * @param {string} channel
    * @param {?string} thread
    */
   constructor(channel, thread) {
-    this.#where = thread === null ? { channel } : { channel, thread };
+    this.#conversation = thread === null ? { channel } : { channel, thread };
     this.#key = `draft ${channel} ${thread ?? ""}`;
     this.typed = sessionStorage.getItem(this.#key) ?? "";
   }
 
-  /** @param {string} text all that stands in the field */
+  /** @param {string} text the whole text of the field */
   type(text) {
     this.typed = text;
-    this.#keep();
+    this.#save();
   }
 
   /**
-   * What was typed becomes a line under way.
+   * Queues the typed text as a message.
    * @param {string} user
    */
-  begin(user) {
+  enqueue(user) {
     const text = this.typed;
     const shown = this.files;
     const files = shown.map((file) => file.id);
-    // The same text is sent again with the same id, so that a lost response does not duplicate the line.
-    const isSame = this.#refused?.text === text && String(this.#refused.files) === String(files);
-    const id = isSame ? this.#refused.id : randomId();
-    this.sending.push({ id, ...this.#where, user, text, files, shown });
+    // The same text is sent again with the same id, so that a lost response does not duplicate the message.
+    const isSame = this.#failed?.text === text && String(this.#failed.files) === String(files);
+    const id = isSame ? this.#failed.id : randomId();
+    this.queue.push({ id, ...this.#conversation, user, text, files, shown });
     this.files = [];
     this.problem = "";
     this.type("");
   }
 
-  /** The first line under way has arrived. */
-  arrive() {
-    this.sending.shift();
-    this.#refused = null;
-    this.#keep();
+  /** The server has acknowledged the first message of the queue. */
+  onSent() {
+    this.queue.shift();
+    this.#failed = null;
+    this.#save();
   }
 
   /**
-   * The first line under way did not arrive: it and those behind it stand in front of what was typed since.
+   * The first message of the queue could not be sent. The texts of the queue return to the field, before what was
+   * typed since.
    * @param {string} problem
    */
-  refuse(problem) {
-    this.#refused = this.sending[0];
+  onFailed(problem) {
+    this.#failed = this.queue[0];
     this.problem = problem;
     const text = this.#text();
-    this.files = [...this.sending.flatMap((line) => line.shown), ...this.files];
-    this.sending = [];
+    this.files = [...this.queue.flatMap((message) => message.shown), ...this.files];
+    this.queue = [];
     this.type(text);
   }
 
   #text() {
-    const parts = [...this.sending.map((line) => line.text), this.typed];
+    const parts = [...this.queue.map((message) => message.text), this.typed];
     return parts.filter((part) => part !== "").join("\n");
   }
 
-  #keep() {
+  #save() {
     const text = this.#text();
     if (text === "") sessionStorage.removeItem(this.#key);
     else sessionStorage.setItem(this.#key, text);

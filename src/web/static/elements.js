@@ -1,4 +1,4 @@
-/** Making elements without markup. */
+/** Functions that create elements without parsing HTML. */
 
 /**
  * @param {string} name
@@ -13,7 +13,7 @@ export function build(name, className = "", text = "") {
 }
 
 /**
- * One of the page's drawings; whatever shows it says in words what it means.
+ * An icon of the page's SVG sprite. It is hidden from screen readers, so its context needs a label.
  * @param {string} name
  */
 export function icon(name) {
@@ -28,19 +28,19 @@ export function icon(name) {
  * @param {string} className
  * @param {string} testid
  * @param {string} label
- * @param {string} [drawing] an icon in front of the label
+ * @param {string} [iconName] of an icon before the label
  */
-export function buildButton(className, testid, label, drawing) {
+export function buildButton(className, testid, label, iconName) {
   const button = build("button", className);
   button.type = "button";
   button.dataset.testid = testid;
-  if (drawing !== undefined) button.append(icon(drawing));
+  if (iconName !== undefined) button.append(icon(iconName));
   button.append(build("span", "label", label));
   return button;
 }
 
 /**
- * The first letter of a name, in place of a picture.
+ * The initial of a name, for an avatar.
  * @param {string} name
  */
 export function initial(name) {

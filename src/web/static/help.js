@@ -1,8 +1,8 @@
-/** The keys, in a dialog that `?` opens. */
+/** The dialog of keyboard shortcuts, which `?` opens. */
 
 import { openDialog } from "./dialogs.js";
 import { build } from "./elements.js";
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 const GROUPS = [
@@ -21,11 +21,11 @@ const GROUPS = [
       [["Shift", "Enter"], "help_break"],
       [["@"], "help_mention"],
       [["↑"], "help_edit_last"],
-      [["Shift", "Tab"], "help_to_lines"],
+      [["Shift", "Tab"], "help_to_messages"],
     ],
   ],
   [
-    "help_lines",
+    "help_message",
     [
       [["↑", "↓"], "help_walk"],
       [["Home", "End"], "help_ends"],
@@ -39,7 +39,7 @@ const GROUPS = [
   ],
 ];
 
-/** Fills the dialog and listens for its keys. */
+/** Fills the dialog and listens for the keys that open it. */
 export function startHelp() {
   const dialog = document.getElementById("help-dialog");
   document.getElementById("help-keys").replaceChildren(...GROUPS.flatMap(([title, keys]) => group(title, keys)));
@@ -60,8 +60,8 @@ function group(title, keys) {
     const row = build("div");
     const term = build("dt");
     for (const name of names) term.append(build("kbd", "", name), " ");
-    row.append(term, build("dd", "", say(meaning)));
+    row.append(term, build("dd", "", translate(meaning)));
     list.append(row);
   }
-  return [build("h3", "", say(title)), list];
+  return [build("h3", "", translate(title)), list];
 }

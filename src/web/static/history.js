@@ -1,59 +1,59 @@
-/** Fetching what was said before: the newest lines of a channel or thread first, older ones when asked for. */
+/** Pagination of the history: the newest messages of a channel or thread first, earlier ones on request. */
 
 import { fetchMessages } from "./api.js";
 
-const PAGE = 200;
+const PAGE_SIZE = 200;
 
-/** How far back each conversation is known. */
+/** How far back each conversation is loaded. */
 export class History {
   #state;
-  #reading;
-  /** Conversations of which something, and of which all, was fetched. */
-  #begun = new Set();
+  #readState;
+  /** Conversations that were loaded in part, and in full. */
+  #loaded = new Set();
   #complete = new Set();
 
   /**
    * @param {import("./state.js").State} state
-   * @param {import("./reading.js").Reading} reading
+   * @param {import("./read-state.js").ReadState} readState
    */
-  constructor(state, reading) {
+  constructor(state, readState) {
     this.#state = state;
-    this.#reading = reading;
+    this.#readState = readState;
   }
 
   /**
-   * The newest lines of a channel.
+   * Loads the newest messages of a channel.
    * @param {string} channel
-   * @returns {Promise<number>} the revision up to which the channel is known
+   * @returns {Promise<number>} the revision up to which the channel is loaded
    */
-  async meet(channel) {
-    const talk = await this.#fetch(channel, {});
-    this.#begun.add(channel);
-    this.#reachBack(channel, talk.messages);
-    this.#reading.meet(channel, this.#state.messages(channel));
-    return talk.revision;
+  async load(channel) {
+    const page = await this.#fetch(channel, {});
+    this.#loaded.add(channel);
+    this.#setEarliest(channel, page.messages);
+    this.#readState.initialize(channel, this.#state.messages(channel));
+    return page.revision;
   }
 
   /**
-   * The newest lines of channels, as they came with the room.
+   * Adds the newest messages of channels, as the room's first response has them.
    * @param {{channel: string, messages: Object[], decisions: Object[]}[]} talks
    */
-  meetAll(talks) {
-    for (const { channel, ...talk } of talks) {
-      this.#apply(talk);
-      this.#begun.add(channel);
-      this.#reachBack(channel, talk.messages);
-      this.#reading.meet(channel, this.#state.messages(channel));
+  addAll(talks) {
+    for (const { channel, ...page } of talks) {
+      this.#apply(page);
+      this.#loaded.add(channel);
+      this.#setEarliest(channel, page.messages);
+      this.#readState.initialize(channel, this.#state.messages(channel));
     }
   }
 
   /** @param {string} channel */
-  isMet(channel) {
-    return this.#begun.has(channel);
+  isLoaded(channel) {
+    return this.#loaded.has(channel);
   }
 
   /**
-   * Whether nothing older is left to fetch. A thread whose parent stands in the channel is known as far as that.
+   * Whether nothing earlier is left to load. A thread is complete once its parent is loaded in the channel.
    * @param {string} channel
    * @param {?string} thread
    */
@@ -64,40 +64,40 @@ export class History {
   }
 
   /**
-   * Fetches what comes before the lines that are known; of a thread not fetched so far, its newest lines.
+   * Loads the messages before the earliest loaded one, or the newest ones of a thread that was not loaded.
    * @param {string} channel
    * @param {?string} thread
    */
   async loadEarlier(channel, thread) {
     if (thread === null) {
-      const talk = await this.#fetch(channel, { before: this.#oldest(channel, null) });
-      return this.#reachBack(channel, talk.messages);
+      const page = await this.#fetch(channel, { before: this.#earliest(channel, null) });
+      return this.#setEarliest(channel, page.messages);
     }
-    const isBegun = this.#begun.has(key(channel, thread));
-    const before = isBegun ? this.#oldest(channel, thread) : undefined;
+    const isLoaded = this.#loaded.has(key(channel, thread));
+    const before = isLoaded ? this.#earliest(channel, thread) : undefined;
     const { messages } = await this.#fetch(channel, { thread, before });
-    this.#begun.add(key(channel, thread));
-    if (messages.length < PAGE) this.#complete.add(key(channel, thread));
+    this.#loaded.add(key(channel, thread));
+    if (messages.length < PAGE_SIZE) this.#complete.add(key(channel, thread));
   }
 
   /**
-   * Whether a thread was looked for.
+   * Whether a thread was loaded, at least in part.
    * @param {string} channel
    * @param {string} thread
    */
-  isBegun(channel, thread) {
-    return this.#begun.has(key(channel, thread)) || this.isComplete(channel, thread);
+  isThreadLoaded(channel, thread) {
+    return this.#loaded.has(key(channel, thread)) || this.isComplete(channel, thread);
   }
 
-  #oldest(channel, thread) {
-    const lines = this.#state.messages(channel).filter((line) => (thread === null ? true : line.thread === thread));
-    return lines.find((line) => thread !== null || this.#state.isReached(line))?.id;
+  #earliest(channel, thread) {
+    const messages = this.#state.messages(channel).filter((message) => thread === null || message.thread === thread);
+    return messages.find((message) => thread !== null || this.#state.isReached(message))?.id;
   }
 
-  async #fetch(channel, span) {
-    const talk = await fetchMessages(channel, span);
-    this.#apply(talk);
-    return talk;
+  async #fetch(channel, range) {
+    const page = await fetchMessages(channel, range);
+    this.#apply(page);
+    return page;
   }
 
   #apply({ messages, decisions, parent }) {
@@ -106,8 +106,8 @@ export class History {
     if (parent) this.#state.applyMessage(parent);
   }
 
-  #reachBack(channel, messages) {
-    const isAll = messages.length < PAGE;
+  #setEarliest(channel, messages) {
+    const isAll = messages.length < PAGE_SIZE;
     if (isAll) this.#complete.add(channel);
     this.#state.reach(channel, isAll ? null : messages[0]);
   }

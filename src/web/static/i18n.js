@@ -1,6 +1,6 @@
-/** The page's words in English and Japanese. `{persona}` and the like are filled in by `say`. */
+/** The translations of the page, English and Japanese. `translate` fills in placeholders such as `{persona}`. */
 
-/** What the server tells the page about itself. */
+/** The settings that the server embeds in the page. */
 export const settings = JSON.parse(document.getElementById("settings").textContent);
 
 const ENGLISH = {
@@ -61,8 +61,8 @@ const ENGLISH = {
   yesterday: "Yesterday",
   reconnecting: "reconnecting…",
 
-  line: "{user}, {time}: {text}",
-  line_reacted: "{line}. Reactions: {reactions}",
+  message_label: "{user}, {time}: {text}",
+  message_label_reacted: "{message}. Reactions: {reactions}",
   user_bot: "{user} (bot)",
   actions: "Actions",
   actions_for: "Actions for this message by {user}",
@@ -80,7 +80,7 @@ const ENGLISH = {
   suggestions: "People to mention",
   suggestions_one: "1 name. Enter chooses it.",
   suggestions_many: "{count} names. Use the arrow keys to move and Enter to choose.",
-  announce_line: "{user}: {text}",
+  announce_message: "{user}: {text}",
   announce_reply: "{user}, in a thread: {text}",
   announce_decision: "{persona}: {what}",
 
@@ -91,7 +91,7 @@ const ENGLISH = {
   add_person_why: "Choose them in the list to speak as them in this tab.",
   add_person_label: "Name of the person",
   add: "Add",
-  person_added: "{name} was added.",
+  user_added: "{name} was added.",
 
   listening: "{persona} is listening",
   typing: "{persona} is typing…",
@@ -102,7 +102,7 @@ const ENGLISH = {
   waiting_to_reply_now: "{persona} is about to answer",
   thinking: "{persona} is thinking of an answer",
   writing: "{persona} is writing an answer",
-  // A decision without a reason had one, which was deleted with a message that it quoted.
+  // A decision has no reason if the reason was deleted with a message that it quoted.
   silent: "stayed silent; the reason was deleted with the message",
   silent_because: "stayed silent: {why}",
   dropped: "decided not to speak after all; the reason was deleted with the message",
@@ -124,8 +124,8 @@ const ENGLISH = {
   settled: "not considered: {why}",
   details: "details",
 
-  manner: "How {persona} takes part in #{channel}",
-  manner_button: "{state}. Change how {persona} takes part here",
+  channel_settings: "How {persona} takes part in #{channel}",
+  channel_settings_button: "{state}. Change how {persona} takes part here",
   mode: "Mode",
   mode_companion: "Joins in at pauses",
   mode_companion_why: "Waits for the conversation to go quiet, then decides whether to speak.",
@@ -284,8 +284,8 @@ const ENGLISH = {
   help_break: "start a new line",
   help_mention: "mention someone; ↑ ↓ and Enter or Tab choose",
   help_edit_last: "in an empty field: edit your last message",
-  help_to_lines: "go to the messages",
-  help_lines: "On a message",
+  help_to_messages: "go to the messages",
+  help_message: "On a message",
   help_walk: "previous, next message",
   help_ends: "first, last message",
   help_controls: "go to its buttons and links",
@@ -359,8 +359,8 @@ const JAPANESE = {
   yesterday: "昨日",
   reconnecting: "再接続しています…",
 
-  line: "{user}、{time}、{text}",
-  line_reacted: "{line}。リアクション：{reactions}",
+  message_label: "{user}、{time}、{text}",
+  message_label_reacted: "{message}。リアクション：{reactions}",
   user_bot: "{user}（ボット）",
   actions: "発言の操作",
   actions_for: "{user} さんの発言の操作",
@@ -378,7 +378,7 @@ const JAPANESE = {
   suggestions: "メンションの候補",
   suggestions_one: "候補 1 件。Enter で決定します。",
   suggestions_many: "候補 {count} 件。矢印キーで選び、Enter で決定します。",
-  announce_line: "{user}、{text}",
+  announce_message: "{user}、{text}",
   announce_reply: "スレッド内の {user}、{text}",
   announce_decision: "{persona}、{what}",
 
@@ -389,7 +389,7 @@ const JAPANESE = {
   add_person_why: "追加した人を一覧で選ぶと、このタブでその人として話せます。",
   add_person_label: "メンバーの名前",
   add: "追加",
-  person_added: "{name} を追加しました。",
+  user_added: "{name} を追加しました。",
 
   listening: "{persona} は聞いています",
   typing: "{persona} が入力しています…",
@@ -421,8 +421,8 @@ const JAPANESE = {
   settled: "判断の対象外：{why}",
   details: "詳しく",
 
-  manner: "#{channel} での {persona} の参加のしかた",
-  manner_button: "{state}。{persona} の参加のしかたを変える",
+  channel_settings: "#{channel} での {persona} の参加のしかた",
+  channel_settings_button: "{state}。{persona} の参加のしかたを変える",
   mode: "モード",
   mode_companion: "会話の合間に話す",
   mode_companion_why: "会話が落ち着くのを待ってから、加わるかどうかを決めます。",
@@ -578,8 +578,8 @@ const JAPANESE = {
   help_break: "改行",
   help_mention: "メンション。↑ ↓ で選び、Enter か Tab で決定",
   help_edit_last: "入力欄が空のとき、自分の最後の発言を編集",
-  help_to_lines: "発言の一覧へ",
-  help_lines: "発言を選んでいるとき",
+  help_to_messages: "発言の一覧へ",
+  help_message: "発言を選んでいるとき",
   help_walk: "前・次の発言",
   help_ends: "最初・最後の発言",
   help_controls: "発言内のボタンやリンクへ",
@@ -595,23 +595,23 @@ const JAPANESE = {
   refused: "サーバーが受け付けませんでした（{status}）。",
 };
 
-const WORDS = settings.language === "ja" ? JAPANESE : ENGLISH;
-/** Kana, kanji, and the mark that repeats one. */
+const MESSAGES = settings.language === "ja" ? JAPANESE : ENGLISH;
+/** Kana, kanji, and the iteration mark. */
 const JAPANESE_LETTER = "[々\\u3040-\\u30ff\\u3400-\\u9fff\\uf900-\\ufaff]";
 const BEGINS_JAPANESE = new RegExp(`^${JAPANESE_LETTER}`);
 const ENDS_JAPANESE = new RegExp(`${JAPANESE_LETTER}$`);
-/** A place for a value, with the spaces that set it off from Japanese words. */
-const PLACE = new RegExp(`((?<=${JAPANESE_LETTER}) )?\\{(\\w+)\\}( (?=${JAPANESE_LETTER}))?`, "g");
+/** A placeholder, with the spaces that separate it from Japanese text. */
+const PLACEHOLDER = new RegExp(`((?<=${JAPANESE_LETTER}) )?\\{(\\w+)\\}( (?=${JAPANESE_LETTER}))?`, "g");
 
 /**
- * The sentence for a key, with its `{places}` filled.
+ * The text of a key, with its placeholders filled in.
  * @param {string} key
  * @param {Object<string, string|number>} [values]
  */
-export function say(key, values = {}) {
+export function translate(key, values = {}) {
   const known = { persona: settings.persona, ...values };
-  return WORDS[key].replace(PLACE, (place, before = "", name, after = "", at, sentence) => {
-    if (known[name] === undefined) return place;
+  return MESSAGES[key].replace(PLACEHOLDER, (placeholder, before = "", name, after = "", at, sentence) => {
+    if (known[name] === undefined) return placeholder;
     const value = String(known[name]);
     // The text after a mention is not part of the name.
     if (sentence[at - 1] === "@") return `${value}${after}`;
@@ -624,9 +624,9 @@ export function say(key, values = {}) {
  * "12 seconds" or "5 minutes".
  * @param {number} seconds
  */
-export function sayDuration(seconds) {
+export function formatDuration(seconds) {
   const whole = Math.round(seconds);
-  if (seconds < 60) return say(whole === 1 ? "second" : "seconds", { count: whole });
+  if (seconds < 60) return translate(whole === 1 ? "second" : "seconds", { count: whole });
   const minutes = Math.round(seconds / 60);
-  return say(minutes === 1 ? "minute" : "minutes", { count: minutes });
+  return translate(minutes === 1 ? "minute" : "minutes", { count: minutes });
 }

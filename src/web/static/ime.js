@@ -1,4 +1,4 @@
-/** Which keys belong to an input method (Japanese, Chinese, Korean …) and must do nothing else. */
+/** Detects keys that an input method (Japanese, Chinese, Korean …) consumes, and that must do nothing else. */
 
 let endedAt = -1;
 let isEnding = false;
@@ -12,7 +12,7 @@ document.addEventListener("compositionend", (event) => {
 });
 
 /**
- * Every handler of Enter, Tab, Escape or an arrow asks this first.
+ * Every handler of Enter, Tab, Escape or an arrow key checks this first.
  * @param {KeyboardEvent} event
  */
 export function isImeKey(event) {

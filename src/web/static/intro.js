@@ -1,34 +1,34 @@
-/** The card that says what this room is. Once closed it stays closed, until it is asked for; the first words close it, too. */
+/** The introduction to the room. Once closed it stays closed until it is opened again; the first message closes it, too. */
 
-import { say } from "./i18n.js";
-import { sayWait } from "./page.js";
+import { translate } from "./i18n.js";
+import { waitText } from "./localize.js";
 
 const KEY = "intro closed";
-/** In these modes the persona decides by itself whether to speak. */
-const DECIDING = ["companion", "facilitator"];
+/** The modes in which the persona decides by itself whether to speak. */
+const PROACTIVE_MODES = ["companion", "facilitator"];
 
 /**
- * Wires the card and the button that brings it back. On a phone its first sentence has to do until more is asked for.
- * @param {(isFolded: boolean) => void} onFold hears when the cards make room for the talk, or come back
- * @returns {() => void} makes room, once: what is asked for later stays
+ * Wires the introduction and the button that opens it again. On a phone, only its first sentence is open at first.
+ * @param {(isCollapsed: boolean) => void} onCollapse called when the cards are collapsed or shown again
+ * @returns {() => void} collapses the cards; only the first call has an effect
  */
-export function startIntro(onFold) {
+export function startIntro(onCollapse) {
   const intro = document.getElementById("intro");
   const about = document.getElementById("about");
   const guide = document.getElementById("guide");
   const more = document.getElementById("intro-more");
-  const set = (isShown) => {
+  const setShown = (isShown) => {
     intro.hidden = !isShown;
     guide.hidden = isShown;
     about.setAttribute("aria-expanded", String(isShown));
   };
   more.open = matchMedia("(min-width: 641px)").matches;
-  set(localStorage.getItem(KEY) === null);
-  let hasFolded = false;
+  setShown(localStorage.getItem(KEY) === null);
+  let hasCollapsed = false;
   about.addEventListener("click", () => {
     more.open = true;
-    set(intro.hidden);
-    onFold(intro.hidden);
+    setShown(intro.hidden);
+    onCollapse(intro.hidden);
   });
   guide.addEventListener("click", () => {
     about.click();
@@ -36,25 +36,25 @@ export function startIntro(onFold) {
   });
   document.getElementById("intro-close").addEventListener("click", () => {
     localStorage.setItem(KEY, "yes");
-    set(false);
+    setShown(false);
     about.focus();
   });
   return () => {
-    if (hasFolded || intro.contains(document.activeElement)) return;
-    hasFolded = true;
-    set(false);
-    onFold(true);
+    if (hasCollapsed || intro.contains(document.activeElement)) return;
+    hasCollapsed = true;
+    setShown(false);
+    onCollapse(true);
   };
 }
 
 /**
- * Says of the open channel only what holds there.
+ * Shows only what applies to the mode of the open channel.
  * @param {string} mode
  */
 export function drawIntro(mode) {
-  const decides = DECIDING.includes(mode);
+  const isProactive = PROACTIVE_MODES.includes(mode);
   document.getElementById("intro-ask").hidden = mode !== "companion";
-  document.getElementById("intro-mention").hidden = !decides && !["mention_only", "propose"].includes(mode);
-  document.getElementById("intro-mode").textContent = mode === "companion" ? sayWait("intro") : say(`intro_${mode}`);
+  document.getElementById("intro-mention").hidden = !isProactive && !["mention_only", "propose"].includes(mode);
+  document.getElementById("intro-mode").textContent = mode === "companion" ? waitText("intro") : translate(`intro_${mode}`);
   document.getElementById("fact-wait").hidden = mode !== "companion";
 }

@@ -1,7 +1,7 @@
-/** Names after an `@`: those a text has, and those it could get. The rules for having are the server's. */
+/** Mentions: those in a text, and the candidates for autocomplete. The rules for matching are the same as the server's. */
 
-const MARKS = /[@＠]/g;
-const LONGEST_QUERY = 40;
+const AT_SIGNS = /[@＠]/g;
+const MAX_QUERY_LENGTH = 40;
 
 /**
  * @param {string} text
@@ -10,19 +10,19 @@ const LONGEST_QUERY = 40;
  */
 export function findMentions(text, names) {
   const found = [];
-  for (const { index } of text.matchAll(MARKS)) {
-    const begin = index + 1;
+  for (const { index } of text.matchAll(AT_SIGNS)) {
+    const start = index + 1;
     if (isAfterWord(text, index)) continue;
-    const fitting = names.filter((name) => isNamed(text.slice(begin), name));
-    if (fitting.length === 0) continue;
-    const name = fitting.reduce((longest, other) => (other.length > longest.length ? other : longest));
-    found.push({ start: index, end: begin + name.length, name });
+    const matching = names.filter((name) => matchesName(text.slice(start), name));
+    if (matching.length === 0) continue;
+    const name = matching.reduce((longest, other) => (other.length > longest.length ? other : longest));
+    found.push({ start: index, end: start + name.length, name });
   }
   return found;
 }
 
-/** A Latin name must end where it ends; 相槌さん names 相槌. */
-function isNamed(rest, name) {
+/** A Latin name must end at a word boundary; 相槌さん mentions 相槌. */
+function matchesName(rest, name) {
   const after = rest.slice(name.length);
   return rest.slice(0, name.length).toLowerCase() === name.toLowerCase() && !/^([a-z0-9_]|-[a-z0-9])/i.test(after);
 }
@@ -33,32 +33,32 @@ function isAfterWord(text, index) {
 }
 
 /**
- * What stands between an `@` and the cursor, if it could become a mention.
+ * The text between an `@` and the cursor, if it can become a mention.
  * @param {string} text
  * @param {number} cursor
  * @returns {?{start: number, query: string}}
  */
 export function findQuery(text, cursor) {
   const start = Math.max(text.lastIndexOf("@", cursor - 1), text.lastIndexOf("＠", cursor - 1));
-  if (start < 0 || cursor <= start || cursor - start > LONGEST_QUERY || isAfterWord(text, start)) return null;
+  if (start < 0 || cursor <= start || cursor - start > MAX_QUERY_LENGTH || isAfterWord(text, start)) return null;
   const query = text.slice(start + 1, cursor);
   return /^\s|\n/.test(query) ? null : { start, query };
 }
 
 /**
- * The names that begin so: the persona first, oneself last. Nothing where the only one is already complete.
+ * The names that start with the query: the persona first, the user last. Empty if the only one is already complete.
  * @param {string} query
- * @param {{persona: string, people: string[], me: string}} cast
+ * @param {{persona: string, users: string[], me: string}} members
  */
-export function fittingNames(query, { persona, people, me }) {
-  const others = people.filter((name) => name !== me);
-  const names = [persona, ...others, ...(people.includes(me) ? [me] : [])];
-  const asked = fold(query);
-  const fitting = names.filter((name) => fold(name).startsWith(asked));
-  return fitting.length === 1 && fold(fitting[0]) === asked ? [] : fitting;
+export function matchingNames(query, { persona, users, me }) {
+  const others = users.filter((name) => name !== me);
+  const names = [persona, ...others, ...(users.includes(me) ? [me] : [])];
+  const folded = fold(query);
+  const matching = names.filter((name) => fold(name).startsWith(folded));
+  return matching.length === 1 && fold(matching[0]) === folded ? [] : matching;
 }
 
-/** Without differences of case, of width, and between the two kana. */
+/** Ignores case, width, and the difference between hiragana and katakana. */
 function fold(text) {
   const wide = text.normalize("NFKC").toLowerCase();
   return wide.replace(/[ァ-ヶ]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x60));

@@ -1,13 +1,13 @@
-/** Which model thinks here: an offer while none does, a banner while one does not answer, and a dialog to choose. */
+/** The models: an offer to connect one while none is used, a banner while one fails, and a dialog to choose. */
 
 import { announce } from "./announcer.js";
-import { Refusal, fetchModels, lookForModels, postModel } from "./api.js";
+import { ApiError, fetchModels, postModel, scanModels } from "./api.js";
 import { openDialog } from "./dialogs.js";
 import { build, buildButton } from "./elements.js";
-import { say, settings } from "./i18n.js";
-import { fillMinds } from "./page.js";
+import { settings, translate } from "./i18n.js";
+import { showModelNames } from "./localize.js";
 
-const KEPT = "builtin mind kept";
+const DISMISSED_KEY = "builtin mind kept";
 
 /** The offer, the banner and the dialog. */
 export class Models {
@@ -21,17 +21,17 @@ export class Models {
   #key = document.getElementById("model-key");
   #ownKey = document.getElementById("model-own-key");
   #models = null;
-  #print = "";
+  #summary = "";
   #isBusy = false;
-  #isFolded = false;
-  /** What went wrong the last time that something was tried. */
+  #isCollapsed = false;
+  /** The error of the last action. */
   #problem = "";
 
   constructor() {
     for (const button of document.querySelectorAll(".model-open")) button.addEventListener("click", () => this.#show());
     this.#onClick("model-offer-use", () => this.#use(this.#firstFound()));
-    this.#onClick("model-offer-close", () => this.#keep());
-    this.#onClick("model-look", () => this.#act("model-look", say("model_looking"), lookForModels));
+    this.#onClick("model-offer-close", () => this.#dismissOffer());
+    this.#onClick("model-look", () => this.#run("model-look", translate("model_looking"), scanModels));
     this.#onClick("model-keep", () => this.#useBuiltin());
     this.#onClick("model-hosted-use", () => this.#useHosted());
     this.#onClick("model-own-use", () => this.#useOwn());
@@ -40,38 +40,38 @@ export class Models {
   }
 
   /**
-   * The offer makes room for the talk, or comes back.
-   * @param {boolean} isFolded
+   * Collapses the offer to make room for the conversation, or shows it again.
+   * @param {boolean} isCollapsed
    */
-  fold(isFolded) {
-    this.#isFolded = isFolded;
+  collapse(isCollapsed) {
+    this.#isCollapsed = isCollapsed;
     if (this.#models !== null) this.#draw();
   }
 
   /**
-   * What the server tells every page. Its details are fetched where they have changed.
+   * Applies the summary that the server sends to every page. The details are fetched if it has changed.
    * @param {{response: string, judgment: string, problems: Object[], found: number}} summary
    */
-  hear(summary) {
-    const print = JSON.stringify(summary);
-    if (print === this.#print) return;
-    this.#print = print;
-    this.#tell({ ...summary, address: null });
+  applySummary(summary) {
+    const received = JSON.stringify(summary);
+    if (received === this.#summary) return;
+    this.#summary = received;
+    this.#updateSettings({ ...summary, address: null });
     this.#refresh();
   }
 
-  #tell({ response, judgment, address }) {
+  #updateSettings({ response, judgment, address }) {
     Object.assign(settings, { mind: response, judge: judgment, address });
-    fillMinds();
+    showModelNames();
   }
 
   async #refresh() {
     try {
       this.#models = await fetchModels();
-      this.#tell(this.#models);
+      this.#updateSettings(this.#models);
     } catch (problem) {
-      // The next event of the stream brings it again.
-      if (!(problem instanceof Refusal)) throw problem;
+      // The next event triggers it again.
+      if (!(problem instanceof ApiError)) throw problem;
       return;
     }
     this.#draw();
@@ -80,39 +80,39 @@ export class Models {
   #draw() {
     const { problems, found, providers, may_choose } = this.#models;
     this.#banner.hidden = problems.length === 0;
-    const told = problems.map(({ model, told }) => say("model_problem", { model, problem: told }));
+    const sentences = problems.map(({ model, told }) => translate("model_problem", { model, problem: told }));
     const banner = this.#banner.firstElementChild;
-    const sentence = told.join(" ");
+    const sentence = sentences.join(" ");
     if (banner.textContent !== sentence) banner.textContent = sentence;
 
     const first = this.#firstFound();
     const withKey = providers.find(({ has_key }) => has_key);
-    const isKept = this.#isFolded || localStorage.getItem(KEPT) !== null;
-    this.#offer.hidden = !this.#models.builtin || !may_choose || isKept;
+    const isDismissed = this.#isCollapsed || localStorage.getItem(DISMISSED_KEY) !== null;
+    this.#offer.hidden = !this.#models.builtin || !may_choose || isDismissed;
     document.getElementById("model-offer-use").hidden = first === null;
     const offer = document.getElementById("model-offer-text");
-    if (first !== null) offer.textContent = say("model_found", { server: first.server, model: first.name });
-    else if (withKey !== undefined) offer.textContent = say("model_key_found", { variable: withKey.variable });
-    else offer.textContent = say("model_none");
-    document.getElementById("model-offer-more").textContent = say(first === null ? "model_connect" : "model_other");
+    if (first !== null) offer.textContent = translate("model_found", { server: first.server, model: first.name });
+    else if (withKey !== undefined) offer.textContent = translate("model_key_found", { variable: withKey.variable });
+    else offer.textContent = translate("model_none");
+    document.getElementById("model-offer-more").textContent = translate(first === null ? "model_connect" : "model_other");
     this.#drawDialog(found);
   }
 
   #drawDialog(found) {
     const { judgment, builtin, may_choose, why_not, providers } = this.#models;
-    const now = builtin ? say("model_now_builtin") : say("model_now", { mind: this.#mind(), judge: judgment });
+    const now = builtin ? translate("model_now_builtin") : translate("model_now", { mind: this.#modelLabel(), judge: judgment });
     document.getElementById("model-now").textContent = now;
     const why = document.getElementById("model-why-not");
     why.hidden = may_choose;
     why.textContent = why_not ?? "";
     document.getElementById("model-ways").hidden = !may_choose;
-    document.getElementById("model-keep").textContent = say(builtin ? "model_keep" : "model_use_builtin");
+    document.getElementById("model-keep").textContent = translate(builtin ? "model_keep" : "model_use_builtin");
     document.getElementById("model-found").replaceChildren(...found.map((server) => this.#serverItem(server)));
     document.getElementById("model-nothing").hidden = found.length > 0;
     if (this.#provider.options.length > 0) return this.#fillProvider();
     this.#provider.replaceChildren(
       ...providers.map(({ provider }) => {
-        const option = build("option", "", say(`provider_${provider}`));
+        const option = build("option", "", translate(`provider_${provider}`));
         option.value = provider;
         return option;
       }),
@@ -126,11 +126,11 @@ export class Models {
     const item = build("li", "model-server");
     item.append(build("span", "model-server-name", server));
     if (models.length === 0) {
-      item.append(build("span", "aside", say("model_server_empty")));
+      item.append(build("span", "aside", translate("model_server_empty")));
       return item;
     }
     const choice = build("select");
-    choice.setAttribute("aria-label", say("model_of", { server }));
+    choice.setAttribute("aria-label", translate("model_of", { server }));
     choice.append(
       ...models.map(({ id, name }) => {
         const option = build("option", "", name);
@@ -138,8 +138,8 @@ export class Models {
         return option;
       }),
     );
-    const use = buildButton("quiet", `model-use-${server}`, say("model_use"));
-    use.append(build("span", "unseen", ` ${say("model_of", { server })}`));
+    const use = buildButton("quiet", `model-use-${server}`, translate("model_use"));
+    use.append(build("span", "visually-hidden", ` ${translate("model_of", { server })}`));
     use.addEventListener("click", () => this.#use({ server, id: choice.value }));
     item.append(choice, use);
     return item;
@@ -148,13 +148,13 @@ export class Models {
   #fillProvider() {
     const chosen = this.#models.providers.find(({ provider }) => provider === this.#provider.value);
     this.#name.placeholder = chosen?.example ?? "";
-    this.#key.placeholder = chosen?.has_key ? say("model_key_there", { variable: chosen.variable }) : "";
+    this.#key.placeholder = chosen?.has_key ? translate("model_key_there", { variable: chosen.variable }) : "";
   }
 
-  /** The model that answers, with its address where that is not the provider's own. */
-  #mind() {
+  /** The model that answers, with its address unless that is the provider's default. */
+  #modelLabel() {
     const { response, address } = this.#models;
-    return address === null ? response : say("model_at", { model: response, address });
+    return address === null ? response : translate("model_at", { model: response, address });
   }
 
   #firstFound() {
@@ -163,20 +163,20 @@ export class Models {
   }
 
   #show() {
-    // A trial continues while the dialog is closed, and its error can still be read afterwards.
+    // A test continues while the dialog is closed, and its error is shown when it is opened again.
     if (!this.#isBusy) {
       this.#setBusy("");
       this.#key.value = "";
       this.#ownKey.value = "";
     }
     openDialog(this.#dialog, null);
-    this.#say(this.#problem);
+    this.#showError(this.#problem);
     this.#refresh();
   }
 
-  /** The offer goes; the footer still leads here. */
-  #keep() {
-    localStorage.setItem(KEPT, "yes");
+  /** Dismisses the offer. The button in the footer still opens the dialog. */
+  #dismissOffer() {
+    localStorage.setItem(DISMISSED_KEY, "yes");
     this.#offer.hidden = true;
     document.querySelector(".facts .model-open").focus();
   }
@@ -184,7 +184,7 @@ export class Models {
   async #useBuiltin() {
     const wasBuiltin = this.#models.builtin;
     if (!wasBuiltin && !(await this.#choose("model-keep", { kind: "builtin" }))) return;
-    localStorage.setItem(KEPT, "yes");
+    localStorage.setItem(DISMISSED_KEY, "yes");
     this.#offer.hidden = true;
     if (wasBuiltin) this.#dialog.close();
   }
@@ -203,78 +203,79 @@ export class Models {
     await this.#chooseWithKey("model-own-use", this.#ownKey, { kind: "compatible", api_base: address, model: name });
   }
 
-  async #chooseWithKey(place, field, choice) {
+  async #chooseWithKey(anchor, field, choice) {
     const key = field.value.trim();
-    const isDone = await this.#choose(place, key === "" ? choice : { ...choice, key });
-    // The key is never shown again. If something else was wrong, it need not be typed again.
+    const isDone = await this.#choose(anchor, key === "" ? choice : { ...choice, key });
+    // The key is cleared after a success. After an error, it need not be typed again.
     if (isDone) field.value = "";
   }
 
   /**
-   * The model is tried first, which may take a while where it has to be loaded.
-   * @param {string} place the id of the element that it was asked for with
+   * Tests a model and switches to it, which takes a while if the model has to be loaded.
+   * @param {string} anchor the id of the element that triggered it
    * @param {Object} choice
    */
-  async #choose(place, choice) {
-    const isDone = await this.#act(place, say("model_trying", { model: choice.model ?? "" }), () => postModel(choice));
+  async #choose(anchor, choice) {
+    const isDone = await this.#run(anchor, translate("model_trying", { model: choice.model ?? "" }), () => postModel(choice));
     if (isDone) this.#showDone();
     return isDone;
   }
 
   #showDone() {
     const done = this.#models.builtin
-      ? say("model_disconnected")
-      : say("model_connected", { model: this.#mind() });
+      ? translate("model_disconnected")
+      : translate("model_connected", { model: this.#modelLabel() });
     if (!this.#dialog.open) return announce(done);
     this.#busy.textContent = done;
     this.#busy.classList.add("done");
   }
 
   /**
-   * @param {string} place the id of the element that it was asked for with: what comes of it is said there
-   * @returns {Promise<boolean>} whether it was done
+   * Runs an action and shows its progress and its error.
+   * @param {string} anchor the id of the element that triggered it, after which both are shown
+   * @returns {Promise<boolean>} whether it succeeded
    */
-  async #act(place, doing, act) {
+  async #run(anchor, label, action) {
     if (this.#isBusy) return false;
-    document.getElementById(place).after(this.#busy, this.#error);
-    this.#setBusy(doing);
-    this.#say("");
+    document.getElementById(anchor).after(this.#busy, this.#error);
+    this.#setBusy(label);
+    this.#showError("");
     try {
-      this.#models = await act();
-      this.#tell(this.#models);
+      this.#models = await action();
+      this.#updateSettings(this.#models);
       this.#draw();
       return true;
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
-      this.#say(problem.message);
+      if (!(problem instanceof ApiError)) throw problem;
+      this.#showError(problem.message);
       return false;
     } finally {
       this.#setBusy("");
     }
   }
 
-  #setBusy(doing) {
-    this.#isBusy = doing !== "";
-    this.#busy.textContent = doing;
+  #setBusy(label) {
+    this.#isBusy = label !== "";
+    this.#busy.textContent = label;
     this.#busy.classList.remove("done");
-    document.getElementById("model-offer-busy").textContent = doing;
+    document.getElementById("model-offer-busy").textContent = label;
     this.#dialog.setAttribute("aria-busy", String(this.#isBusy));
   }
 
-  /** In the dialog, until something else is tried, and where it was asked for without it. */
-  #say(sentence) {
+  /** Shows an error in the dialog until the next action, and in the offer if the dialog is closed. */
+  #showError(sentence) {
     this.#problem = sentence;
-    const offered = document.getElementById("model-offer-error");
-    for (const [place, shown] of [
+    const offerError = document.getElementById("model-offer-error");
+    for (const [element, isShown] of [
       [this.#error, true],
-      [offered, !this.#dialog.open],
+      [offerError, !this.#dialog.open],
     ]) {
-      place.textContent = shown ? sentence : "";
-      place.hidden = !shown || sentence === "";
+      element.textContent = isShown ? sentence : "";
+      element.hidden = !isShown || sentence === "";
     }
   }
 
-  #onClick(id, act) {
-    document.getElementById(id).addEventListener("click", act);
+  #onClick(id, listener) {
+    document.getElementById(id).addEventListener("click", listener);
   }
 }

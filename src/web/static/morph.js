@@ -1,35 +1,35 @@
-/** Makes one element like another. What stays the same keeps its elements. */
+/** DOM morphing: changes an element to match another one. Unchanged parts keep their elements. */
 
 /**
  * @param {Element} old in the page
- * @param {Element} fresh what it should be like
+ * @param {Element} fresh the element to match
  */
 export function morph(old, fresh) {
-  if (old.isEqualNode(fresh) || old.hasAttribute("data-kept") || isShownTime(old, fresh)) return;
-  attributes(old, fresh);
+  if (old.isEqualNode(fresh) || old.hasAttribute("data-kept") || isFormattedTime(old, fresh)) return;
+  morphAttributes(old, fresh);
   // A field that a user is filling in stays as it is.
   if (old.matches("select, input, textarea")) return;
-  if (old.hasAttribute("data-append")) append(old, fresh);
-  else children(old, fresh);
+  if (old.hasAttribute("data-append")) morphAppended(old, fresh);
+  else morphChildren(old, fresh);
 }
 
-/** A time that the page shows in its own words stays so, as long as it is the same. */
-function isShownTime(old, fresh) {
+/** A formatted time is kept as long as its value is the same. */
+function isFormattedTime(old, fresh) {
   const isSame = (name) => old.getAttribute(name) === fresh.getAttribute(name);
   return old.matches("time[data-shown]") && ["datetime", "data-ago", "data-left", "data-rest"].every(isSame);
 }
 
-/** What somebody has opened or closed stays so. */
-function isTheirs(element, name) {
+/** State that the user has changed is kept: whether a `details` element is open. */
+function isUserState(element, name) {
   return name === "open" && element.matches("details");
 }
 
-function attributes(old, fresh) {
+function morphAttributes(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !isTheirs(old, name)) old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && !isUserState(old, name)) old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
-    if (old.getAttribute(name) !== value && !isTheirs(old, name)) old.setAttribute(name, value);
+    if (old.getAttribute(name) !== value && !isUserState(old, name)) old.setAttribute(name, value);
   }
 }
 
@@ -37,40 +37,40 @@ function keyOf(node) {
   return node.nodeType === Node.ELEMENT_NODE ? node.dataset.key : undefined;
 }
 
-function isLike(old, fresh) {
+function isSameKind(old, fresh) {
   return old !== null && old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
 }
 
-/** Makes what an element holds from `place` on like what another one holds. */
-function children(old, fresh, place = old.firstChild) {
+/** Changes the children of an element from `next` on to match those of another one. */
+function morphChildren(old, fresh, next = old.firstChild) {
   const keyed = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
   for (const wanted of [...fresh.childNodes]) {
-    const known = keyOf(wanted) === undefined ? place : keyed.get(keyOf(wanted)) ?? null;
-    if (!isLike(known, wanted)) {
-      old.insertBefore(document.importNode(wanted, true), place);
+    const known = keyOf(wanted) === undefined ? next : keyed.get(keyOf(wanted)) ?? null;
+    if (!isSameKind(known, wanted)) {
+      old.insertBefore(document.importNode(wanted, true), next);
       continue;
     }
-    if (known === place) place = place.nextSibling;
-    else old.insertBefore(known, place);
+    if (known === next) next = next.nextSibling;
+    else old.insertBefore(known, next);
     if (known.nodeType === Node.ELEMENT_NODE) morph(known, wanted);
     else if (known.data !== wanted.data) known.data = wanted.data;
   }
-  while (place !== null) {
-    const next = place.nextSibling;
-    place.remove();
-    place = next;
+  while (next !== null) {
+    const removed = next;
+    next = next.nextSibling;
+    removed.remove();
   }
 }
 
-/** A list that grows at its end: older rows stay, as long as the fresh ones go on from them. */
-function append(old, fresh) {
+/** A list that grows at its end keeps its older rows, if the fresh rows continue them. */
+function morphAppended(old, fresh) {
   const first = fresh.firstElementChild;
   const start = first === null ? undefined : [...old.children].find((row) => keyOf(row) === keyOf(first));
   if (start === undefined) {
     document.querySelectorAll("[data-kept]").forEach((kept) => kept.removeAttribute("data-kept"));
-    children(old, fresh);
+    morphChildren(old, fresh);
     return;
   }
   const before = start.previousSibling;
-  children(old, fresh, before !== null && before.nodeType === Node.TEXT_NODE ? before : start);
+  morphChildren(old, fresh, before !== null && before.nodeType === Node.TEXT_NODE ? before : start);
 }

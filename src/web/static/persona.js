@@ -1,5 +1,5 @@
 /** Offers to copy the part of the config. */
 
-import { showCopyButtons } from "./copying.js";
+import { showCopyButtons } from "./copy-buttons.js";
 
 showCopyButtons();

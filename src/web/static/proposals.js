@@ -1,16 +1,16 @@
-/** What the persona would say unasked in the open channel: a card with which somebody approves it, or does not. */
+/** Proposals: a card with a message that the persona would post unasked, to approve, edit or reject it. */
 
-import { Refusal, fetchProposals, postProposal } from "./api.js";
+import { ApiError, fetchProposals, postProposal } from "./api.js";
 
-/** Shows the oldest proposal of the open channel that waits. */
+/** The card of the oldest open proposal of the channel. */
 export class Proposals {
   #state;
   #open;
   #card = document.getElementById("proposal");
-  #words = document.getElementById("proposal-words");
+  #field = document.getElementById("proposal-words");
   #error = document.getElementById("proposal-error");
   #proposals = [];
-  /** The number of the proposal that the card shows. */
+  /** The id of the proposal that the card shows. */
   #shown = null;
 
   /**
@@ -24,61 +24,61 @@ export class Proposals {
     this.#onClick("not-now", () => this.#decide({ choice: "not_now" }));
     this.#onClick("never", () => this.#decide({ choice: "never" }));
     this.#onClick("other", () => this.#edit(true));
-    this.#onClick("say-this", () => this.#decide({ choice: "edit", text: this.#words.value }));
+    this.#onClick("say-this", () => this.#decide({ choice: "edit", text: this.#field.value }));
   }
 
-  /** Asks again what waits. Until that is known, what was known is shown. */
+  /** Reloads the proposals. Until they are loaded, the previous ones stay visible. */
   async load() {
     try {
       const { proposals } = await fetchProposals();
       this.#proposals = proposals.filter(({ state, text }) => state === "open" && text !== null).reverse();
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
+      if (!(problem instanceof ApiError)) throw problem;
     }
     this.draw();
   }
 
-  /** Cheap where nothing has changed: a proposal lapses by itself, so this is asked often. */
+  /** Called often, since a proposal lapses by itself; cheap if nothing has changed. */
   draw() {
-    const waiting = this.#proposals.find(
+    const proposal = this.#proposals.find(
       ({ channel, expires }) => channel === this.#open() && this.#state.secondsUntil(expires) > 0,
     );
-    const shown = waiting?.id ?? null;
+    const shown = proposal?.id ?? null;
     if (shown === this.#shown) return;
     this.#shown = shown;
     const hadFocus = this.#card.contains(document.activeElement);
-    this.#card.hidden = waiting === undefined;
+    this.#card.hidden = proposal === undefined;
     if (hadFocus && this.#card.hidden) document.getElementById("composer").focus();
-    if (waiting === undefined) return;
-    document.getElementById("proposal-text").textContent = waiting.text;
-    document.getElementById("proposal-why").textContent = waiting.why ?? "";
-    this.#words.value = waiting.text;
+    if (proposal === undefined) return;
+    document.getElementById("proposal-text").textContent = proposal.text;
+    document.getElementById("proposal-why").textContent = proposal.why ?? "";
+    this.#field.value = proposal.text;
     this.#edit(false);
-    this.#say("");
+    this.#showError("");
   }
 
   async #decide(choice) {
     const id = this.#shown;
-    this.#say("");
+    this.#showError("");
     try {
       await postProposal(id, choice);
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
-      this.#say(problem.message);
-      // Another user may have decided, or the proposal has lapsed.
+      if (!(problem instanceof ApiError)) throw problem;
+      this.#showError(problem.message);
+      // 409: another user has decided, or the proposal has lapsed.
       if (problem.status !== 409) return;
     }
     await this.load();
   }
 
   #edit(isEditing) {
-    this.#words.hidden = !isEditing;
+    this.#field.hidden = !isEditing;
     this.#button("say-this").hidden = !isEditing;
     this.#button("other").hidden = isEditing;
-    if (isEditing) this.#words.focus();
+    if (isEditing) this.#field.focus();
   }
 
-  #say(sentence) {
+  #showError(sentence) {
     this.#error.textContent = sentence;
     this.#error.hidden = sentence === "";
   }

@@ -1,29 +1,29 @@
-/** A list brought up to date. Items that have not changed keep their elements, focus and all. */
+/** Keyed reconciliation of a list. Unchanged items keep their elements, including the focus. */
 
-const DRAWN = new WeakMap();
+const RENDERED = new WeakMap();
 
 /**
  * @param {Element} list
- * @param {{key: string, print: string, build: () => Element}[]} items an item is known by its key, and stays as it is
- *   for as long as its print does
+ * @param {{key: string, fingerprint: string, build: () => Element}[]} items an item is identified by its key, and rendered
+ *   anew only when its fingerprint changes
  */
 export function reconcile(list, items) {
   const wanted = new Set(items.map(({ key }) => key));
-  // Remove elements first, because an element that has to move around another one would lose the focus.
-  for (const element of [...list.children]) if (!wanted.has(DRAWN.get(element).key)) element.remove();
-  const old = new Map([...list.children].map((element) => [DRAWN.get(element).key, element]));
-  let place = list.firstElementChild;
+  // Remove elements first, because an element that has to move past another one would lose the focus.
+  for (const element of [...list.children]) if (!wanted.has(RENDERED.get(element).key)) element.remove();
+  const old = new Map([...list.children].map((element) => [RENDERED.get(element).key, element]));
+  let next = list.firstElementChild;
   for (const item of items) {
     const known = old.get(item.key);
-    if (known !== undefined && DRAWN.get(known).print === item.print) {
-      if (known === place) place = place.nextElementSibling;
-      else list.insertBefore(known, place);
+    if (known !== undefined && RENDERED.get(known).fingerprint === item.fingerprint) {
+      if (known === next) next = next.nextElementSibling;
+      else list.insertBefore(known, next);
       continue;
     }
     const element = item.build();
-    DRAWN.set(element, { key: item.key, print: item.print });
-    if (known === place && known !== undefined) place = place.nextElementSibling;
-    list.insertBefore(element, place);
+    RENDERED.set(element, { key: item.key, fingerprint: item.fingerprint });
+    if (known === next && known !== undefined) next = next.nextElementSibling;
+    list.insertBefore(element, next);
     if (known !== undefined) replace(known, element);
   }
 }
@@ -34,7 +34,7 @@ function replace(known, element) {
   known.remove();
   if (isOpen) element.querySelector(".more")?.setAttribute("aria-expanded", isOpen);
   if (focused === null) return;
-  // Focus the line first, because its buttons are hidden until the focus is within.
+  // Focus the message first, because its buttons are hidden until the focus is within.
   element.focus();
   element.querySelector(`[data-testid="${CSS.escape(focused.dataset.testid)}"]`)?.focus();
 }

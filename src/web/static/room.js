@@ -1,74 +1,75 @@
-/** The local room: puts the parts together. The address (`#/channel/thread`) says what is open. */
+/** The entry point of the local room: wires the components together. The route decides which panes are open. */
 
-import { Refusal, fetchRevision, fetchRoom } from "./api.js";
-import { addressOf, keepAddress, readAddress } from "./address.js";
 import { announce, announceMessage, retract } from "./announcer.js";
-import { startCatchingUp } from "./catching-up.js";
+import { ApiError, fetchRevision, fetchRoom } from "./api.js";
+import { startBackfillNotice } from "./backfill-notice.js";
+import { ChannelSettings } from "./channel-settings.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
+import { currentUser, openNameDialog, switchUser } from "./current-user.js";
 import { Demo } from "./demo.js";
 import { initial } from "./elements.js";
-import { fitViewport } from "./fit.js";
+import { EventStream } from "./event-stream.js";
 import { startHelp } from "./help.js";
 import { History } from "./history.js";
-import { say, settings } from "./i18n.js";
+import { settings, translate } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
-import { Manner } from "./manner.js";
+import { localizePage } from "./localize.js";
+import { decisionNote } from "./message-note.js";
 import { Models } from "./models.js";
-import { askName, myName, speakAs } from "./name.js";
-import { decisionNote } from "./note.js";
-import { fillPage } from "./page.js";
-import { drawPeople, focusPerson } from "./people.js";
 import { Proposals } from "./proposals.js";
-import { Reading } from "./reading.js";
+import { ReadState } from "./read-state.js";
+import { readRoute, routeHash, saveRoute } from "./route.js";
 import { startSidebar } from "./sidebar.js";
+import { fitVisualViewport } from "./sizing.js";
 import { State } from "./state.js";
-import { Stream } from "./stream.js";
-import { Trust } from "./trust.js";
+import { TrustOffers } from "./trust-offers.js";
+import { drawUsers, focusUser } from "./users.js";
 
 const LOAD_RETRY_MS = 2_000;
-/** A decision that a page hears of later than this is history, not news. */
-const NEWS_SECONDS = 60;
+/** A decision that closed longer ago is not announced. */
+const ANNOUNCE_WITHIN_SECONDS = 60;
 
 /** The channel that the demo is played in. */
-const STAGE = "demo:room";
+const DEMO_CHANNEL = "demo:room";
 
 const room = document.getElementById("room");
 const state = new State();
-const reading = new Reading(myName);
-const history = new History(state, reading);
-const channelPane = new Conversation(document.getElementById("channel-pane"), { state, reading, history }, {
-  cast,
-  onSent: showOwn,
+const readState = new ReadState(currentUser);
+const history = new History(state, readState);
+const channelPane = new Conversation(document.getElementById("channel-pane"), { state, readState, history }, {
+  members,
+  onSent: showSentMessage,
   openThread: (id) => go(open.channel, id),
   onLoaded: draw,
 });
-const threadPane = new Conversation(document.getElementById("thread-pane"), { state, reading, history }, {
-  cast,
-  onSent: showOwn,
+const threadPane = new Conversation(document.getElementById("thread-pane"), { state, readState, history }, {
+  members,
+  onSent: showSentMessage,
   openThread: null,
   onLoaded: leaveUnknownThread,
 });
-/** Which store the page shows. */
+/** The id of the store whose messages the page shows. */
 let store = null;
 let open = { channel: "", thread: null };
-let isDrawing = false;
-const manner = new Manner(state, () => open.channel, () => open.channel === STAGE && !demo.isPlaying);
+let isDrawScheduled = false;
+const isDemoIdle = () => open.channel === DEMO_CHANNEL && !demo.isPlaying;
+const channelSettings = new ChannelSettings(state, () => open.channel, isDemoIdle);
 const proposals = new Proposals(state, () => open.channel);
-const trust = new Trust(state, () => open.channel);
+const trustOffers = new TrustOffers(state, () => open.channel);
 let models;
-let foldIntro = () => {};
-/** Ends when everything was fetched and drawn once. */
-let showLoaded;
-const loaded = new Promise((resolve) => (showLoaded = resolve));
+let collapseIntro = () => {};
+/** Resolves when everything was loaded and rendered once. */
+let resolveLoaded;
+const loaded = new Promise((resolve) => (resolveLoaded = resolve));
 const demo = new Demo({
   loaded,
   openChannel: () => open.channel,
-  meet: meetChannel,
+  showChannel: onChannelAdded,
   go: (channel) => go(channel, null),
   onEnd: async () => {
-    await askWhoIsNew();
+    await askForName();
     if (!demo.isOn) focusComposer();
   },
 });
@@ -76,33 +77,33 @@ const demo = new Demo({
 start();
 
 async function start() {
-  fillPage();
-  foldIntro = startIntro((isFolded) => models.fold(isFolded));
+  localizePage();
+  collapseIntro = startIntro((isCollapsed) => models.collapse(isCollapsed));
   startHelp();
-  startCatchingUp();
-  fitViewport(room);
-  wire();
+  startBackfillNotice();
+  fitVisualViewport(room);
+  addEventListeners();
   models = new Models();
-  const asked = demo.isWanted ? Promise.resolve() : askWhoIsNew();
+  const named = demo.isRequested ? Promise.resolve() : askForName();
   showConnection("reconnecting");
   const revision = await loadAll();
   route();
   proposals.load();
-  trust.load();
-  showLoaded();
-  new Stream({
-    onMessage: hearMessage,
-    onDecision: hearDecision,
+  trustOffers.load();
+  resolveLoaded();
+  new EventStream({
+    onMessage,
+    onDecision,
     onStatus: (status) => {
-      // A new store behind the same address has a different history, whatever its revisions are.
+      // A new store behind the same URL has a different history, whatever its revisions are.
       if (store !== null && store !== status.store) return location.reload();
       store = status.store;
       state.applyStatus(status);
       draw();
     },
-    onRoom: hearRoom,
-    onModels: (summary) => models.hear(summary),
-    onDemo: (status) => demo.follow(status),
+    onRoom,
+    onModels: (summary) => models.applySummary(summary),
+    onDemo: (status) => demo.applyStatus(status),
     onConnection: showConnection,
     currentRevision: fetchRevision,
     onStartOver: () => location.reload(),
@@ -110,28 +111,29 @@ async function start() {
   setInterval(() => {
     channelPane.drawStatus();
     threadPane.drawStatus();
-    manner.draw();
+    channelSettings.draw();
     proposals.draw();
-    trust.draw();
+    trustOffers.draw();
   }, 500);
-  await asked;
+  await named;
   if (!demo.isOn) focusComposer();
   draw();
-  await demo.playIfWanted();
+  await demo.playIfRequested();
 }
 
-/** Who has no name yet gives one, but first may watch. */
-async function askWhoIsNew() {
-  if (myName() === "") await askName(() => demo.isOn);
+/** Asks a new user for a name, which may first watch the demo. */
+async function askForName() {
+  if (currentUser() === "") await openNameDialog(() => demo.isOn);
   draw();
 }
 
-function wire() {
+function addEventListeners() {
   window.addEventListener("popstate", route);
   // A page that is restored from the browser's cache was suspended for an unknown time.
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("visibilitychange", draw);
-  startSidebar({ speak, meetChannel, meetPerson, go: (channel) => go(channel, null), leave: leaveSidebar, draw });
+  const openChannel = (channel) => go(channel, null);
+  startSidebar({ onUserPicked, onChannelAdded, onUserAdded, go: openChannel, leave: leaveSidebar, draw });
   document.getElementById("to-channels").addEventListener("click", showChannels);
   document.getElementById("thread-close").addEventListener("click", closeThread);
   document.getElementById("thread-pane").addEventListener("keydown", (event) => {
@@ -141,113 +143,114 @@ function wire() {
     event.preventDefault();
     openPane().composer.focus();
   });
-  for (const button of room.querySelectorAll(".speaking-as")) button.addEventListener("click", showPeople);
+  for (const button of room.querySelectorAll(".speaking-as")) button.addEventListener("click", showUsers);
 }
 
-/** Who can be mentioned, and who of them is me. */
-function cast() {
-  return { persona: settings.persona, people: state.people, me: myName() };
+/** The members of the room, who can be mentioned, and which of them the user is. */
+function members() {
+  return { persona: settings.persona, users: state.users, me: currentUser() };
 }
 
-/** Fetches everything, for as long as it takes, and says up to which revision it is complete. */
+/** Loads everything, retrying until it succeeds. Returns the revision of the response. */
 async function loadAll() {
   for (;;) {
     try {
       const { channels, muted_until, talks, revision } = await fetchRoom();
       state.channels = channels;
       state.mutedUntil = muted_until;
-      history.meetAll(talks);
+      history.addAll(talks);
       return revision;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       await new Promise((resolve) => setTimeout(resolve, LOAD_RETRY_MS));
     }
   }
 }
 
-function hearMessage(message) {
-  const news = state.applyMessage(message);
-  if (news === "known") return;
+function onMessage(message) {
+  const change = state.applyMessage(message);
+  if (change === "known") return;
   if (message.deleted || message.edited) retract(message.id);
   draw();
-  const isNew = news === "new" && !message.deleted && !message.edited && message.user !== myName();
+  const isNew = change === "new" && !message.deleted && !message.edited && message.user !== currentUser();
   if (!isNew || message.channel !== open.channel || !state.isReached(message)) return;
   announceMessage(message, message.thread !== null && message.thread !== open.thread);
 }
 
-function hearDecision(decision) {
+function onDecision(decision) {
   const before = state.decision(decision.id);
   if (state.applyDecision(decision) === "known") return;
   draw();
   if (decision.ended === "proposed" || before?.ended === "proposed") {
     proposals.load();
-    trust.load();
+    trustOffers.load();
   }
-  const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
+  const isNew = decision.closed !== null && !before?.closed;
+  const isRecent = isNew && state.secondsUntil(decision.closed) > -ANNOUNCE_WITHIN_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
-  // The persona's reply is announced as a line.
-  if (!isNews || !isHere || decision.ended === "spoke") return;
-  announce(say("announce_decision", { what: decisionNote(decision).sentence }));
+  // The persona's reply is announced as a message.
+  if (!isRecent || !isHere || decision.ended === "spoke") return;
+  announce(translate("announce_decision", { what: decisionNote(decision).sentence }));
 }
 
-function speak(name) {
-  speakAs(name);
-  announce(say("now_you_are", { name }));
+function onUserPicked(name) {
+  switchUser(name);
+  announce(translate("now_you_are", { name }));
   drawNow();
   leaveSidebar();
 }
 
-/** Unless the server's event was faster. */
-function meetPerson(person) {
-  if (!state.people.includes(person.name)) state.people = [...state.people, person.name];
+/** The server's event may have added the user already. */
+function onUserAdded(user) {
+  if (!state.users.includes(user.name)) state.users = [...state.users, user.name];
   drawNow();
-  announce(say("person_added", { name: person.name }));
-  focusPerson(person.name);
+  announce(translate("user_added", { name: user.name }));
+  focusUser(user.name);
 }
 
-async function meetChannel(channel) {
+async function onChannelAdded(channel) {
   if (!state.channels.some(({ id }) => id === channel.id)) state.channels = [...state.channels, channel];
-  await meetNewChannels();
+  await loadNewChannels();
   go(channel.id, null);
 }
 
-async function hearRoom(news) {
-  state.applyRoom(news);
+async function onRoom(update) {
+  state.applyRoom(update);
   draw();
   // A change of the mode ends an offer.
-  trust.load();
-  await meetNewChannels();
+  trustOffers.load();
+  await loadNewChannels();
 }
 
-/** What was said in channels that were made after this page was opened. */
-async function meetNewChannels() {
-  const unmet = state.channels.filter(({ id }) => !history.isMet(id));
-  // If that fails, the next connection brings the list again.
-  const ignoreRefusal = (error) => {
-    if (!(error instanceof Refusal)) throw error;
+/** Loads channels that were added after the page was opened. */
+async function loadNewChannels() {
+  const added = state.channels.filter(({ id }) => !history.isLoaded(id));
+  // After a failure, the next connection sends the list of channels again.
+  const ignoreApiError = (error) => {
+    if (!(error instanceof ApiError)) throw error;
   };
-  await Promise.all(unmet.map(({ id }) => history.meet(id).catch(ignoreRefusal)));
-  if (unmet.length > 0) draw();
+  await Promise.all(added.map(({ id }) => history.load(id).catch(ignoreApiError)));
+  if (added.length > 0) draw();
 }
 
-/** One's own line is shown at once; revision 0 lets the server's version of it win whenever it comes. */
-function showOwn(message) {
+/** Shows a sent message at once. Its revision 0 lets the server's version win. */
+function showSentMessage(message) {
   state.applyMessage({ ...message, bot: false, persona: false, edited: false, deleted: false, html: null, reactions: [], revision: 0 });
   draw();
 }
 
-/** Shows at once, unlike setting `location.hash`, whose event comes after the next key may have been typed. */
+/** Renders synchronously: the event of setting `location.hash` could come after the next keystroke. */
 function go(channel, thread) {
-  const address = addressOf(channel, thread);
-  if (address !== location.hash) window.history.pushState(null, "", address);
+  const hash = routeHash(channel, thread);
+  if (hash !== location.hash) window.history.pushState(null, "", hash);
   route();
 }
 
 function route() {
-  const { channel, thread } = readAddress();
+  const { channel, thread } = readRoute();
   const isKnown = state.channels.some(({ id }) => id === channel);
   const before = open;
-  if (isKnown) keepAddress(channel, thread);
+  if (isKnown) saveRoute(channel, thread);
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
   // Show the panes first, because a pane without a layout cannot be measured.
   showPanes();
@@ -256,16 +259,16 @@ function route() {
   else threadPane.show(open.channel, open.thread);
   drawNow();
   const isThreadClosed = before.channel === open.channel && before.thread !== null && open.thread === null;
-  if (!isThreadClosed || !giveFocusBack(before.thread)) focusComposer();
+  if (!isThreadClosed || !restoreFocus(before.thread)) focusComposer();
   demo.onRoute();
 }
 
-/** To the line whose thread was open, or to the one that pointed at it. */
-function giveFocusBack(thread) {
-  return channelPane.focusLine(thread, ".thread-open.has-replies") || channelPane.focusLine(`thread ${thread}`, "button");
+/** Focuses the parent of the thread that was open, or the link to that thread. */
+function restoreFocus(thread) {
+  return channelPane.focusMessage(thread, ".thread-open.has-replies") || channelPane.focusMessage(`thread ${thread}`, "button");
 }
 
-/** An address may name a thread that does not exist. */
+/** A route can name a thread that does not exist. */
 function leaveUnknownThread() {
   const isThere = open.thread === null || state.conversation(open.channel, open.thread).length > 0;
   if (isThere) draw();
@@ -280,13 +283,13 @@ function openPane() {
   return open.thread === null ? channelPane : threadPane;
 }
 
-/** On a touch screen only the pane's title, because a field would bring up the keyboard unasked. */
+/** On a touch screen, focuses the pane's title instead, because the field would open the on-screen keyboard. */
 function focusComposer() {
   if (!matchMedia("(hover: none)").matches) openPane().composer.focus();
   else document.getElementById(open.thread === null ? "channel-title" : "thread-title").focus();
 }
 
-/** The style decides, by the width of the screen, what of the sidebar and the panes is seen at a time. */
+/** The style sheets decide by the width of the screen which of the sidebar and the panes are visible. */
 function showPanes() {
   room.dataset.panel = open.thread === null ? "channel" : "thread";
   delete room.dataset.sidebar;
@@ -301,12 +304,12 @@ function showChannels() {
   document.querySelector("#channels [aria-current]").focus();
 }
 
-function showPeople() {
+function showUsers() {
   showSidebar();
-  focusPerson(myName());
+  focusUser(currentUser());
 }
 
-/** Back to the talk. */
+/** Returns from the sidebar to the conversation. */
 function leaveSidebar() {
   showPanes();
   focusComposer();
@@ -314,52 +317,52 @@ function leaveSidebar() {
 }
 
 function showConnection(connection) {
-  const line = document.getElementById("connection");
-  line.dataset.state = connection;
-  line.textContent = connection === "live" ? "" : say("reconnecting");
+  const element = document.getElementById("connection");
+  element.dataset.state = connection;
+  element.textContent = connection === "live" ? "" : translate("reconnecting");
   room.dataset.connection = connection;
 }
 
-/** Events come in bursts; one drawing serves them all. Not a frame callback: a hidden tab keeps its title true. */
+/** Renders soon, once for a burst of events. Not in an animation frame, since a hidden tab updates its title, too. */
 function draw() {
-  if (isDrawing || open.channel === "") return;
-  isDrawing = true;
+  if (isDrawScheduled || open.channel === "") return;
+  isDrawScheduled = true;
   setTimeout(() => {
-    isDrawing = false;
+    isDrawScheduled = false;
     drawNow();
   }, 0);
 }
 
 function drawNow() {
-  // The thread's first message was deleted, and nobody had replied.
+  // The parent of the thread was deleted, and has no replies.
   const parent = state.message(open.thread);
   if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
-  const isWatched = !document.hidden && openPane().isSeen && myName() !== "";
-  if (isWatched) reading.readChannel(open.channel, messages);
-  if (isWatched && open.thread !== null) {
-    reading.readThread(open.channel, open.thread, state.conversation(open.channel, open.thread));
+  const isViewed = !document.hidden && openPane().isVisible && currentUser() !== "";
+  if (isViewed) readState.readChannel(open.channel, messages);
+  if (isViewed && open.thread !== null) {
+    readState.readThread(open.channel, open.thread, state.conversation(open.channel, open.thread));
   }
   channelPane.draw();
   threadPane.draw();
-  // A user without a name has read nothing and missed nothing.
-  const countUnread = (id) => (myName() === "" ? 0 : reading.unread(id, state.messages(id)));
+  // A user without a name has no unread messages.
+  const countUnread = (id) => (currentUser() === "" ? 0 : readState.unread(id, state.messages(id)));
   const unread = drawChannels(state.channels, open.channel, countUnread);
-  drawPeople(cast());
+  drawUsers(members());
   drawMe();
-  manner.draw();
+  channelSettings.draw();
   const name = state.channels.find(({ id }) => id === open.channel)?.name ?? "";
   document.getElementById("channel-title").textContent = name;
   document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · ${settings.persona}`;
   room.querySelector(".empty").hidden = messages.length > 0;
-  // A user who has written knows the room.
-  if (messages.some(({ user }) => user === myName())) foldIntro();
+  // A user who has sent a message needs no introduction.
+  if (messages.some(({ user }) => user === currentUser())) collapseIntro();
 }
 
 function drawMe() {
-  const name = myName();
+  const name = currentUser();
   document.getElementById("me").textContent = name;
-  const label = say("speaking_as", { name });
+  const label = translate("speaking_as", { name });
   for (const button of room.querySelectorAll(".speaking-as")) {
     button.firstElementChild.textContent = initial(name);
     button.hidden = name === "";

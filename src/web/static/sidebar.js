@@ -1,15 +1,15 @@
-/** The list of channels and of people, and what can be added to them. */
+/** The sidebar: the lists of channels and users, and the buttons that add to them. */
 
-import { askChannel, askPerson } from "./adding.js";
+import { openAddChannelDialog, openAddUserDialog } from "./add-dialog.js";
+import { openNameDialog } from "./current-user.js";
 import { isImeKey } from "./ime.js";
-import { askName } from "./name.js";
 
 /**
- * @param {{speak: (name: string) => void, meetChannel: (channel: {id: string, name: string}) => void,
- *   meetPerson: (person: {name: string}) => void, go: (channel: string) => void, leave: () => void,
- *   draw: () => void}} doings
+ * @param {{onUserPicked: (name: string) => void, onChannelAdded: (channel: {id: string, name: string}) => void,
+ *   onUserAdded: (user: {name: string}) => void, go: (channel: string) => void, leave: () => void,
+ *   draw: () => void}} callbacks
  */
-export function startSidebar({ speak, meetChannel, meetPerson, go, leave, draw }) {
+export function startSidebar({ onUserPicked, onChannelAdded, onUserAdded, go, leave, draw }) {
   const onClick = (id, act) => document.getElementById(id).addEventListener("click", act);
   onClick("channels", (event) => {
     const link = event.target.closest("a");
@@ -20,18 +20,18 @@ export function startSidebar({ speak, meetChannel, meetPerson, go, leave, draw }
   });
   onClick("people", (event) => {
     const button = event.target.closest("button");
-    if (button !== null) speak(button.dataset.person);
+    if (button !== null) onUserPicked(button.dataset.user);
   });
   onClick("channel-add", async () => {
-    const channel = await askChannel();
-    if (channel !== null) meetChannel(channel);
+    const channel = await openAddChannelDialog();
+    if (channel !== null) onChannelAdded(channel);
   });
   onClick("person-add", async () => {
-    const person = await askPerson();
-    if (person !== null) meetPerson(person);
+    const user = await openAddUserDialog();
+    if (user !== null) onUserAdded(user);
   });
   onClick("name-change", async () => {
-    await askName();
+    await openNameDialog();
     draw();
   });
   document.getElementById("sidebar").addEventListener("keydown", (event) => {

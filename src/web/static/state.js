@@ -1,20 +1,20 @@
 /**
- * What this tab knows of the room. Everything may be applied any number of times and in any order: of each
- * message and decision the higher revision is kept.
+ * The client-side state of the room. Updates are idempotent and may arrive in any order: of each message and
+ * decision, the higher revision wins.
  */
 
 const NAMES = new Intl.Collator([], { numeric: true });
 
-/** Messages, decisions and steps, and the questions the page asks about them. */
+/** Messages, decisions and steps, and queries on them. */
 export class State {
   /** @type {{id: string, name: string, mode?: string, ordered?: boolean, muted_until?: ?number}[]} */
   channels = [];
-  /** @type {?number} until when nothing is said anywhere */
+  /** @type {?number} until when all channels are muted */
   mutedUntil = null;
-  /** @type {string[]} everyone who may speak here, the persona aside */
-  people = [];
-  /** By channel, the line from which on everything is known. */
-  #floors = new Map();
+  /** @type {string[]} the users of the room, without the persona */
+  users = [];
+  /** By channel, the earliest message since which all are loaded. */
+  #earliest = new Map();
   #messages = new Map();
   #decisions = new Map();
   #steps = [];
@@ -37,7 +37,7 @@ export class State {
   }
 
   /**
-   * A full snapshot: a conversation that is not in it is only being listened to.
+   * A full snapshot: a conversation without a step is only listened to.
    * @param {{steps: Object[], offset: number}} status
    */
   applyStatus(status) {
@@ -51,13 +51,13 @@ export class State {
   applyRoom({ channels, muted_until, people }) {
     this.channels = channels;
     this.mutedUntil = muted_until;
-    this.people = people.map(({ name }) => name).sort(NAMES.compare);
+    this.users = people.map(({ name }) => name).sort(NAMES.compare);
   }
 
   /**
-   * What this tab has just done to a line. The revision stays, so that the server's version wins when it comes; and
-   * where it came first, it stands.
-   * @param {Object} before the line as it was when this began
+   * An optimistic update of a message. It keeps the revision, so that the server's version wins when it arrives. If
+   * that has arrived already, nothing changes.
+   * @param {Object} before the message when the request was sent
    * @param {Object} changes
    */
   patchMessage(before, changes) {
@@ -66,20 +66,19 @@ export class State {
   }
 
   /**
-   * Everything of a channel is known from this line on, or all there is. Single older lines may be known too: the
-   * parent of a thread, a line that was edited. They do not stand in the channel, where they would seem to follow
-   * each other.
+   * All messages of a channel since this one are loaded, or all there are. Single earlier messages may be loaded, too:
+   * the parent of a thread, an edited message. The channel does not show them, since it would hide the gaps between.
    * @param {string} channel
    * @param {?Object} oldest
    */
   reach(channel, oldest) {
-    this.#floors.set(channel, oldest);
+    this.#earliest.set(channel, oldest);
   }
 
   /** @param {Object} message */
   isReached(message) {
-    const floor = this.#floors.get(message.channel) ?? null;
-    return floor === null || byTime(message, floor) >= 0;
+    const earliest = this.#earliest.get(message.channel) ?? null;
+    return earliest === null || byTime(message, earliest) >= 0;
   }
 
   /** @param {string} id */
@@ -101,7 +100,7 @@ export class State {
   }
 
   /**
-   * A conversation's lines, oldest first: a channel's top level, or a thread with its parent.
+   * The messages of a conversation, oldest first: a channel's top level, or a thread with its parent.
    * @param {string} channel
    * @param {?string} thread
    */
@@ -112,7 +111,7 @@ export class State {
   }
 
   /**
-   * The newest line of each thread whose parent is older than what stands in the channel.
+   * The newest reply of each thread whose parent is earlier than the messages that the channel shows.
    * @param {string} channel
    */
   olderThreads(channel) {
@@ -126,7 +125,7 @@ export class State {
   }
 
   /**
-   * The replies under each message of a channel that stand undeleted.
+   * The replies to each message of a channel that are not deleted.
    * @param {string} channel
    * @returns {Map<string, Object[]>}
    */
@@ -141,9 +140,9 @@ export class State {
   }
 
   /**
-   * What to say about decisions: by the last human line each covers when it ended in silence, by the
-   * persona's own line when it spoke. Of several that end at one line the newest counts. What it was thinking about
-   * when somebody spoke to it has a word of its own.
+   * The decision to show at each message: a silence at the last message of a user that it covers, a reply at the
+   * persona's message. Of several at one message the newest wins. A judgment that a mention interrupted is shown as
+   * interrupted.
    * @param {string} channel
    * @returns {Map<string, Object>}
    */
@@ -152,12 +151,12 @@ export class State {
     const decisions = [...this.#decisions.values()].filter((decision) => decision.channel === channel);
     for (const decision of decisions.sort((a, b) => a.id - b.id)) {
       if (decision.closed === null) continue;
-      const lines = decision.messages.map((id) => this.message(id)).filter((line) => line && !line.deleted);
-      const last = lines.length > 0 ? lines.sort(byTime).at(-1).id : decision.about;
+      const covered = decision.messages.map((id) => this.message(id)).filter((message) => message && !message.deleted);
+      const last = covered.length > 0 ? covered.sort(byTime).at(-1).id : decision.about;
       if (decision.ended !== "spoke") found.set(last, decision);
       else {
         found.delete(last);
-        if (isInterrupted(decision) && lines.length > 1) found.set(lines.at(-2).id, { ...decision, ended: "interrupted" });
+        if (isInterrupted(decision) && covered.length > 1) found.set(covered.at(-2).id, { ...decision, ended: "interrupted" });
         if (decision.said !== null) found.set(decision.said, decision);
       }
     }
@@ -183,19 +182,19 @@ export class State {
   }
 }
 
-/** Whether it was thinking about joining in when somebody spoke to it, and answered that instead. */
+/** Whether a mention arrived during a judgment, and was answered instead. */
 function isInterrupted({ addressed, attempts }) {
   return addressed && attempts[0]?.verb === "judge" && attempts.some(({ end }) => end === "superseded");
 }
 
-function apply(known, thing) {
-  const before = known.get(thing.id);
-  if (before !== undefined && before.revision >= thing.revision) return "known";
-  known.set(thing.id, thing);
+function apply(known, update) {
+  const before = known.get(update.id);
+  if (before !== undefined && before.revision >= update.revision) return "known";
+  known.set(update.id, update);
   return before === undefined ? "new" : "changed";
 }
 
-/** As the server orders them, letter by letter: where a page of lines ends must be the same place here. */
+/** The same order as the server's, by code unit: both must agree on where a page of messages ends. */
 function byTime(a, b) {
   return a.ts - b.ts || (a.id < b.id ? -1 : Number(a.id > b.id));
 }

@@ -1,35 +1,35 @@
-/** What was said, on the page: people's lines as text with links and mentions, the persona's with its markup. */
+/** The text of a message: users' messages as plain text with links and mentions, the persona's as rendered Markdown. */
 
-import { say } from "./i18n.js";
+import { translate } from "./i18n.js";
 import { findMentions } from "./mentions.js";
 
-// Japanese brackets and stops end an address, because no space follows them.
-const ADDRESS = /https?:\/\/[^\s<>"'`「」『』（）【】、。，！？]+/gu;
+// Japanese brackets and punctuation end a URL, because no space follows them.
+const URL_PATTERN = /https?:\/\/[^\s<>"'`「」『』（）【】、。，！？]+/gu;
 
 /**
  * @param {Element} element
  * @param {{text: string, html: ?string}} message
- * @param {{persona: string, people: string[], me: string}} cast who can be mentioned
+ * @param {{persona: string, users: string[], me: string}} members who can be mentioned
  */
-export function showText(element, { text, html }, cast) {
-  if (typeof html === "string") showServersMarkup(element, html, cast);
-  else element.replaceChildren(...pieces(text, cast));
+export function showText(element, { text, html }, members) {
+  if (typeof html === "string") showRenderedMarkdown(element, html, members);
+  else element.replaceChildren(...linkify(text, members));
 }
 
 /**
- * What was said, in words only, for labels and announcements.
+ * The text of a message without markup, for labels and announcements.
  * @param {{text: string, html: ?string, files: ?Object[]}} message
  */
 export function plainText(message) {
-  return [words(message), ...fileNames(message)].filter((part) => part !== "").join(" ");
+  return [textWithoutMarkup(message), ...fileNames(message)].filter((part) => part !== "").join(" ");
 }
 
-function words({ text, html }) {
+function textWithoutMarkup({ text, html }) {
   if (typeof html !== "string") return text;
   return new DOMParser().parseFromString(html, "text/html").body.textContent.trim();
 }
 
-const FILE_WORDS = { picture: "file_picture", audio: "file_audio", video: "file_video" };
+const FILE_KEYS = { picture: "file_picture", audio: "file_audio", video: "file_video" };
 
 /** @param {{files: ?Object[]}} message */
 export function fileNames({ files = [] }) {
@@ -37,15 +37,15 @@ export function fileNames({ files = [] }) {
 }
 
 /**
- * What a file is called.
+ * The label of a file.
  * @param {{kind: string, name: string}} file
  */
 export function fileLabel({ kind, name }) {
-  return say(FILE_WORDS[kind] ?? "file_other", { name: name || "?" });
+  return translate(FILE_KEYS[kind] ?? "file_other", { name: name || "?" });
 }
 
 /**
- * A file of a message: a picture as such, and another one to be saved. Those of other workspaces are only named.
+ * An attachment: an image, or a link to download another file. A file of another workspace is only named.
  * @param {{kind: string, name: string, url: ?string}} file
  */
 export function fileElement(file) {
@@ -63,7 +63,7 @@ export function fileElement(file) {
   const picture = document.createElement("img");
   picture.alt = label;
   picture.loading = "lazy";
-  // The file may be called a picture without being one, or in a format that the browser does not know.
+  // The file may not be an image, or be in a format that the browser does not support.
   picture.addEventListener("error", () => element.replaceChildren(label));
   picture.src = file.url;
   element.replaceChildren(picture);
@@ -71,10 +71,10 @@ export function fileElement(file) {
 }
 
 /**
- * The one place where markup comes from outside this page. Only the server makes it, from the persona's own lines,
- * with a short list of elements and addresses.
+ * The only place that inserts HTML. The server renders it from the Markdown of the persona's messages, with an
+ * allowlist of elements and URL schemes.
  */
-function showServersMarkup(element, html, cast) {
+function showRenderedMarkdown(element, html, members) {
   element.innerHTML = html;
   element.classList.add("rich");
   for (const link of element.querySelectorAll("a")) link.target = "_blank";
@@ -83,11 +83,11 @@ function showServersMarkup(element, html, cast) {
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
   for (const node of texts) {
-    if (node.parentElement.closest("a, code") === null) node.replaceWith(...pieces(node.data, cast));
+    if (node.parentElement.closest("a, code") === null) node.replaceWith(...linkify(node.data, members));
   }
 }
 
-/** A wide table scrolls by itself. */
+/** The frame scrolls a wide table horizontally. */
 function wrapTable(table) {
   const frame = document.createElement("div");
   frame.className = "table";
@@ -95,22 +95,22 @@ function wrapTable(table) {
   frame.append(table);
 }
 
-function pieces(text, cast) {
+function linkify(text, members) {
   const nodes = [];
   let rest = 0;
-  for (const match of text.matchAll(ADDRESS)) {
-    const address = withoutTrailingMarks(match[0]);
-    nodes.push(...withMentions(text.slice(rest, match.index), cast), link(address));
-    rest = match.index + address.length;
+  for (const match of text.matchAll(URL_PATTERN)) {
+    const url = withoutTrailingPunctuation(match[0]);
+    nodes.push(...highlightMentions(text.slice(rest, match.index), members), link(url));
+    rest = match.index + url.length;
   }
-  return [...nodes, ...withMentions(text.slice(rest), cast)];
+  return [...nodes, ...highlightMentions(text.slice(rest), members)];
 }
 
-function withMentions(text, cast) {
+function highlightMentions(text, members) {
   const nodes = [];
   let rest = 0;
-  for (const { start, end, name } of findMentions(text, [cast.persona, ...cast.people, cast.me].filter(Boolean))) {
-    nodes.push(text.slice(rest, start), mention(text.slice(start, end), name === cast.me));
+  for (const { start, end, name } of findMentions(text, [members.persona, ...members.users, members.me].filter(Boolean))) {
+    nodes.push(text.slice(rest, start), mention(text.slice(start, end), name === members.me));
     rest = end;
   }
   return [...nodes, text.slice(rest)];
@@ -123,23 +123,23 @@ function mention(text, isMe) {
   return element;
 }
 
-function link(address) {
+function link(url) {
   const element = document.createElement("a");
-  element.href = address;
+  element.href = url;
   element.rel = "noopener noreferrer nofollow";
   element.target = "_blank";
-  element.textContent = address;
+  element.textContent = url;
   return element;
 }
 
-/** "(see https://example.org/a_(b))." keeps the inner bracket and loses the outer one and the stop. */
-function withoutTrailingMarks(address) {
-  let end = address.length;
+/** "(see https://example.org/a_(b))." keeps the inner bracket and drops the outer one and the full stop. */
+function withoutTrailingPunctuation(url) {
+  let end = url.length;
   for (;;) {
-    const last = address[end - 1];
-    const kept = address.slice(0, end);
-    const isLooseBracket = last === ")" && kept.split(")").length > kept.split("(").length;
-    if (!isLooseBracket && !".,;:!?*_]}".includes(last)) return kept;
+    const last = url[end - 1];
+    const kept = url.slice(0, end);
+    const isUnmatchedBracket = last === ")" && kept.split(")").length > kept.split("(").length;
+    if (!isUnmatchedBracket && !".,;:!?*_]}".includes(last)) return kept;
     end -= 1;
   }
 }

@@ -1,14 +1,14 @@
-/** Tries settings while they are changed. A trial that is overtaken, or whose page is gone, is given up: the server sees
- *  that nobody waits and stops. */
+/** Tries settings as they are edited. A trial is aborted when a newer one starts or the page is left; the server notices
+ *  the closed connection and stops. */
 
-import { showCopyButtons } from "./copying.js";
 import { showTimes } from "./console-time.js";
+import { showCopyButtons } from "./copy-buttons.js";
 import { morph } from "./morph.js";
 
-/** A slider that moves sends one request when it rests. */
-const REST_MS = 300;
+/** A moving slider sends one request when it stops. */
+const DEBOUNCE_MS = 300;
 
-const form = document.querySelector("form.knobs");
+const form = document.querySelector("form.controls");
 const status = document.querySelector(".status");
 let timer = null;
 let running = null;
@@ -36,10 +36,10 @@ async function run() {
   status.textContent = status.dataset.working;
   const address = `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
   try {
-    const answer = await fetch(address, { headers: { accept: "text/html" }, signal: trial.signal });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (answer.redirected) location.reload();
-    if (!answer.ok) throw new Error(page.querySelector("main")?.textContent.trim() ?? answer.statusText);
+    const response = await fetch(address, { headers: { accept: "text/html" }, signal: trial.signal });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (response.redirected) location.reload();
+    if (!response.ok) throw new Error(page.querySelector("main")?.textContent.trim() ?? response.statusText);
     show(page);
     history.replaceState(null, "", address);
     status.textContent = "";
@@ -51,15 +51,15 @@ async function run() {
   }
 }
 
-function runSoon() {
+function scheduleRun() {
   showValues();
   clearTimeout(timer);
-  timer = setTimeout(run, REST_MS);
+  timer = setTimeout(run, DEBOUNCE_MS);
 }
 
 showCopyButtons();
 if (form !== null) {
-  form.addEventListener("input", runSoon);
+  form.addEventListener("input", scheduleRun);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     clearTimeout(timer);

@@ -38,7 +38,8 @@ async fn a_visitor_watches_the_demo_before_giving_a_name() {
     tab.enter_name("hana").await;
     tab.expect_result(CHANNEL, json!("general")).await;
     tab.expect_result(CARD, json!(true)).await;
-    let people = "return [...document.querySelectorAll('#people button')].map((person) => person.dataset.person)";
+    let people =
+        "return [...document.querySelectorAll('#people button')].map((user) => user.dataset.user)";
     tab.expect_result(people, json!(["hana"])).await;
     browser.close().await;
 }
@@ -64,7 +65,9 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     tab.expect_result(CHANNEL, json!("random")).await;
     other.expect_result(CARD, json!(true)).await;
     // While no demo runs, the persona takes no part in the demo's channel.
-    other.expect_result("return document.getElementById('manner').hidden", json!(true)).await;
+    other
+        .expect_result("return document.getElementById('channel-settings').hidden", json!(true))
+        .await;
     // Again, and this time with the button.
     tab.click("demo-start").await;
     tab.expect_result(CHANNEL, json!("demo")).await;

@@ -8,7 +8,7 @@ use crate::browser::tab::Tab;
 use crate::program::Home;
 use aizuchi_harness::providers::{Server, ServerLimits};
 
-const STATUS: &str = "return document.getElementById('manner').textContent.trim()";
+const STATUS: &str = "return document.getElementById('channel-settings').textContent.trim()";
 const SELECTED_MODE: &str =
     "return document.querySelector('.mode[aria-pressed=true]').dataset.mode";
 
@@ -73,7 +73,7 @@ async fn a_mute_is_shown_and_lifted() {
 
     // A mute of all channels includes this one.
     assert_eq!(program.send("POST", "/api/mute", Some(&json!({ "minutes": 60 }))).await.0, 204);
-    let is_muted = "return document.getElementById('manner').dataset.muted";
+    let is_muted = "return document.getElementById('channel-settings').dataset.muted";
     alice.expect_result(is_muted, json!("true")).await;
     alice.click("manner").await;
     alice.click("unmute").await;
@@ -212,7 +212,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     expect_parts(&hana, "spending", &["127 / 1", "不明"]).await;
     hana.click("mute-hour").await;
     expect_parts(&hana, "mute-state", &["まで、Aizuchi はメンションにも答えません。"]).await;
-    let wide = "const dialog = document.getElementById('manner-dialog');
+    let wide = "const dialog = document.getElementById('channel-settings-dialog');
         return dialog.scrollWidth > dialog.clientWidth || document.documentElement.scrollWidth > innerWidth";
     hana.expect_result(wide, json!(false)).await;
     hana.click("manner-close").await;

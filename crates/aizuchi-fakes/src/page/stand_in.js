@@ -161,9 +161,9 @@ function messageItem(message) {
   item.dataset.testid = "message";
   item.dataset.kind = message.kind;
   item.toggleAttribute("data-reply", message.is_reply);
-  const face = build("span", message.is_bot ? "face bot" : "face", [...message.name][0]?.toUpperCase() ?? "?");
-  face.setAttribute("aria-hidden", "true");
-  face.style.setProperty("--hue", hue(message.name));
+  const avatar = build("span", message.is_bot ? "avatar bot" : "avatar", [...message.name][0]?.toUpperCase() ?? "?");
+  avatar.setAttribute("aria-hidden", "true");
+  avatar.style.setProperty("--hue", hue(message.name));
   const body = build("div", "body");
   if (message.quote !== null) {
     const quote = build("p", "quote");
@@ -187,7 +187,7 @@ function messageItem(message) {
     const thread = button("quiet", "open-thread", texts.open_thread, () => go({ channel: message.opened }));
     body.append(thread);
   }
-  item.append(face, body);
+  item.append(avatar, body);
   if (message.kind === "regular") item.append(actions(message));
   return item;
 }

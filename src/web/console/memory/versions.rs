@@ -41,14 +41,14 @@ struct VersionView {
     made: TimeView,
     /// Who made it and how, if that is recorded.
     by: Option<String>,
-    added: Vec<LineView>,
-    gone: Vec<LineView>,
+    added: Vec<VersionEntryView>,
+    gone: Vec<VersionEntryView>,
     unchanged: Option<String>,
     hidden: Option<String>,
     is_first: bool,
 }
 
-struct LineView {
+struct VersionEntryView {
     date: String,
     text: String,
     pinned: bool,
@@ -114,16 +114,18 @@ fn view(
     };
     let old = before.map_or(&[][..], |before| &before.entries);
     type Likeness<'a> = &'a dyn Fn(&MemoryEntry, &MemoryEntry) -> bool;
-    let without =
-        |entries: &[MemoryEntry], others: &[MemoryEntry], is_like: Likeness<'_>| -> Vec<LineView> {
-            let only = entries.iter().filter(|it| !others.iter().any(|other| is_like(it, other)));
-            let line = |entry: &MemoryEntry| LineView {
-                date: entry.date.to_string(),
-                text: entry.text.to_string(),
-                pinned: entry.pinned,
-            };
-            only.filter(|entry| builder.may_read(entry)).map(line).collect()
+    let without = |entries: &[MemoryEntry],
+                   others: &[MemoryEntry],
+                   is_like: Likeness<'_>|
+     -> Vec<VersionEntryView> {
+        let only = entries.iter().filter(|it| !others.iter().any(|other| is_like(it, other)));
+        let line = |entry: &MemoryEntry| VersionEntryView {
+            date: entry.date.to_string(),
+            text: entry.text.to_string(),
+            pinned: entry.pinned,
         };
+        only.filter(|entry| builder.may_read(entry)).map(line).collect()
+    };
     let hidden = version.entries.iter().filter(|entry| !builder.may_read(entry)).count();
     let added = without(&version.entries, old, &is_same);
     let unchanged = (version.entries.len() - hidden).saturating_sub(added.len());

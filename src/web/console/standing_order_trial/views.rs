@@ -139,10 +139,10 @@ impl ViewBuilder<'_> {
             QuotedMessage::new(stored, self.access, self.language, is_new)
         };
         let messages: Vec<QuotedMessage> = newest_messages(tried).into_iter().map(quoted).collect();
-        let gist = messages.iter().rfind(|quoted| quoted.is_about).or(messages.last());
-        let gist = gist.map_or(String::new(), |quoted| match &quoted.by {
-            Some(by) => format!("{by}: {}", quoted.text),
-            None => quoted.text.clone(),
+        let gist = messages.iter().rfind(|message| message.is_about).or(messages.last());
+        let gist = gist.map_or(String::new(), |message| match &message.by {
+            Some(by) => format!("{by}: {}", message.text),
+            None => message.text.clone(),
         });
         let (before, after) = match tried.spoke {
             true => (self.spoke(), self.silent()),
