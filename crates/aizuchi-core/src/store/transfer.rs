@@ -142,6 +142,7 @@ pub fn move_to<'a>(
             // The new database may have been in use since.
             return Ok(MoveReport::WasMoved);
         }
+        // Before the old database is marked: if the destination is refused, it stays in use.
         let mut target = TransferTarget::open(to, occupied, &mark).await?;
         if !is_repeated {
             schema::set_moved_to(&mut source, &destination).await?;

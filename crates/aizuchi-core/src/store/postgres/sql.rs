@@ -7,6 +7,7 @@ macro_rules! lock_key {
     };
 }
 
+// The view shows both keys as unsigned numbers, and `hashtext` may be negative.
 /// The sessions that hold the lock.
 macro_rules! lock_held {
     () => {

@@ -69,6 +69,7 @@ pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
 fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let Ok(file) = File::open(lock_path(path)) else { return Ok(false) };
     match file.try_lock() {
+        // The lock is held only until the file is closed at the end of this function.
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => {

@@ -113,6 +113,7 @@ pub async fn drop_stale(
     match erasure {
         TermErasure::AtOnce => remove_messages(connection, stale.collect()).await?,
         TermErasure::WithMerge => {
+            // FTS5 stores the setting in the index, so it is set back in the same transaction.
             query(sql::MARK_REMOVED_TERMS).execute(&mut *connection).await?;
             remove_messages(connection, stale.collect()).await?;
             query(sql::ERASE_REMOVED_TERMS).execute(&mut *connection).await?;

@@ -20,6 +20,7 @@ statements! {
         ORDER BY channel, coalesce(ended, '')";
     // Figures: ?1 workspace, ?2 since, ?3 the offset of local time, ?4 until. The first one reads indexes only.
 
+    // That index does not tell who wrote a message, so the persona's are counted apart and subtracted.
     MESSAGES_BY_DAY = "
         SELECT channel, day, is_own, CAST(sum(n) AS BIGINT) AS n FROM
             (SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, CAST(0 AS BIGINT) AS is_own, count(*) AS n

@@ -95,6 +95,7 @@ statements! {
     MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', 64)";
     CHANGES = "SELECT total_changes() AS n";
 
+    // Skips from workspace to workspace through the index; a DISTINCT would read every message.
     WORKSPACES = "
         WITH RECURSIVE spaces (workspace) AS (
             SELECT min(workspace) FROM messages
