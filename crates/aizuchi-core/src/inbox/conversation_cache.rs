@@ -157,6 +157,7 @@ impl ConversationCache {
             talk.add_user(user, name);
         }
         let is_new = talk.index_of(&message.id).is_none();
+        // A message that arrives out of order would be in the wrong place here, so the conversation is read again.
         let is_newest = !is_new || talk.newest_at().is_none_or(|newest| newest <= message.at);
         if is_new {
             let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
@@ -233,6 +234,7 @@ impl ConversationCache {
         now: Timestamp,
         bounds: &WaitBounds,
     ) -> Timestamp {
+        // Before the conversation is locked: elsewhere the state is locked first, and the other order would deadlock.
         let tempo = self.tempo(&message.conversation);
         let cached = self.conversation(&message.conversation);
         let mut cached = cached.lock();
@@ -311,6 +313,7 @@ impl CachedConversation {
 
     fn drop_messages(&mut self) {
         self.talk = None;
+        // The timer depends on the messages, and is read back with them.
         self.timer = None;
         self.drops += 1;
     }

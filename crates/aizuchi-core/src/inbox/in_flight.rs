@@ -39,6 +39,7 @@ impl InFlight {
     pub fn finish(&self, claim: &Claim) {
         let mut steps = self.lock();
         let conversation = claim.event.conversation();
+        // If its lease has ended, the entry may be of a newer claim.
         if steps.get(conversation).is_some_and(|work| work.token == claim.token) {
             steps.remove(conversation);
         }
