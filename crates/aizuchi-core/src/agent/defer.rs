@@ -47,6 +47,7 @@ impl Deferrals {
         let mut deferrals = self.0.lock();
         let deferral = Deferral { due: claim.due, since: now, gap_ended };
         let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        // A new gap has a backfill of its own, so the wait starts again.
         if known.gap_ended != gap_ended {
             *known = Deferral { due: known.due, ..deferral };
         }

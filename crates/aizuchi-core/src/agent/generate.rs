@@ -147,6 +147,7 @@ impl Agent {
                     (None, Some(known)) => known.clone(),
                     (None, None) => self.known_urls(context),
                 };
+                // A user who waits is answered, even if the model would rather say nothing.
                 if let Some(why) = answer.silence.filter(|_| context.owed.is_empty()) {
                     return Ok(Generated::Nothing(why));
                 }
@@ -178,6 +179,7 @@ impl Agent {
             let is_late = self.now() >= began + limit;
             let is_full = prompt.total_tokens() >= max_tokens;
             if is_late || is_full || prompt.tool_rounds.len() >= MAX_TOOL_ROUNDS {
+                // Without tools, the next answer has to be a text.
                 prompt.tools.clear();
             }
         }

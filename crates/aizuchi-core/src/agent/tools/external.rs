@@ -117,6 +117,7 @@ impl ExternalSession {
         if self.called.len() >= MAX_CALLS_PER_REPLY {
             return Some(texts::tools::tool_calls_used_up(language));
         }
+        // Before the call, so that one whose outcome is unknown is not made again.
         self.called.insert(call);
         None
     }
