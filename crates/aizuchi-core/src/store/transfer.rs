@@ -219,6 +219,7 @@ async fn lock_source(from: &DatabaseLocation) -> Result<(Connection, Option<File
             (postgres::connect_exclusive(server).await?, None, postgres::MIGRATIONS)
         }
     };
+    // The migration refuses a database that was moved, and a repeated call has to read it.
     if schema::moved_to(&mut source).await?.is_none() {
         schema::migrate(&shown, migrations, &mut source).await?;
     }

@@ -96,6 +96,7 @@ fn check_creatable(path: &Path) -> Result<(), StoreError> {
             folder.display()
         )));
     }
+    // Permissions alone do not tell whether the disk is full or mounted read-only.
     let trial = folder.join(format!(".aizuchi-check-{}", std::process::id()));
     File::create(&trial).map_err(broken)?;
     std::fs::remove_file(&trial).map_err(broken)

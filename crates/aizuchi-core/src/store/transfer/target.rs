@@ -132,6 +132,7 @@ impl TransferTarget {
             were_forgotten = ForgottenUsers::read(&mut old).await?;
             former = FormerOrders::read(&mut old).await?;
         }
+        // The old file is set aside without its log, so everything has to be in the file.
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
                 "something else reads {shown}, so it cannot be replaced now; try again"
@@ -188,6 +189,7 @@ impl TransferTarget {
             }
             report.tables.push((table.name.clone(), read.rows));
         }
+        // The copied rows have numbers of their own, which the sequences have not counted.
         if self.connection.is_postgres() {
             for sequence in query(postgres::sql::SEQUENCES).fetch_all(&mut self.connection).await? {
                 let (table, column): (String, String) = (
@@ -210,6 +212,7 @@ impl TransferTarget {
             }
             return schema::drop_moved_mark(&mut self.connection).await;
         }
+        // A new file is not empty: its migrations put rows into some tables.
         for table in names {
             self.connection.execute_with(sql::transfer::delete_all(table), Vec::new()).await?;
         }

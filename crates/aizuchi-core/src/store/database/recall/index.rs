@@ -161,6 +161,7 @@ async fn read_unindexed(
         let terms = extract_terms(&text).join(" ");
         MessageToIndex { partition: (workspace, channel, visibility), id, terms, number }
     };
+    // A message without terms is never found, and does not count.
     Ok(rows.into_iter().map(to_message).filter(|message| !message.terms.is_empty()).collect())
 }
 

@@ -94,6 +94,7 @@ statements! {
         WHERE c.workspace = ?1 AND r.kind = 'human' AND r.removed_ms IS NULL
         GROUP BY 1, 2
         ORDER BY 2, 1";
+    // The condition on the marks repeats that of the partial index, or SQLite could not use it.
     /// Likely questions at the top level of channels that no other person followed up, within an hour or in their
     /// threads, and the decision that each led to, if the persona spoke unsolicited. No one else is expected to answer
     /// what the persona owes an answer.

@@ -89,6 +89,7 @@ statements! {
     REPEAT_MEMORY_JOB = "
         UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
+    // The retry also covers what the job was scheduled again for.
     /// ?7 is 1 to keep the attempt count, or 0 to reset it.
     POSTPONE_MEMORY_JOB = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
