@@ -434,6 +434,7 @@ impl PendingState {
             |id: &MessageId| answered.contains(id) || closing.settled_messages.contains(id);
         let settled =
             self.owed.extract_if(.., |owed| is_settled(&owed.message)).collect::<Vec<_>>();
+        // Taken only if work is left for another decision.
         let next_id = DecisionId(context.last_id + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();

@@ -334,6 +334,7 @@ fn restore_into(
     }
     let mut timer = JudgeTimer::default();
     let mut messages: Vec<&Arc<Message>> = context.conversation_history.iter().collect();
+    // In a fixed order, so that a restart finds the same links and the same timer (invariant 12).
     messages.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
     for message in messages {
         if message.is_human() {
@@ -350,6 +351,7 @@ fn restore_into(
                 true => reply.map_or(now, |reply| reply.at),
                 false => message.at,
             };
+            // Only what is not judged yet: the timer of the others has ended.
             if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
                 record_message(&mut timer, Some(&*talk), message, at, tempo, bounds);
             }
