@@ -69,6 +69,7 @@ impl Agent {
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
         let gap_ended = match platform.backfill_state(conversation) {
             BackfillState::Complete => {
+                // Counted from when the step was first due, not from its last recheck.
                 let overdue = self.now().duration_since(self.deferrals.end(claim));
                 return self.is_stale(claim, overdue).then(|| self.drop_as_stale());
             }

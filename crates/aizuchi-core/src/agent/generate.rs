@@ -134,6 +134,7 @@ impl Agent {
         if !ended.is_empty() {
             let mut known = self.known_urls(context);
             ended.add_to(&mut prompt, &mut known, self.settings.budget.max_tokens);
+            // No tools: the reply reports calls that were made, and must not make others.
             (toolbox, urls_of_ended) = (None, Some(known));
         }
         loop {

@@ -49,7 +49,7 @@ impl Agent {
         // Taken before the context is read: an author who is forgotten after that is not counted.
         let began = self.now();
         let (context, mut options) = self.load_judge_context(conversation).await?;
-        // However this ends, messages up to this revision count as considered.
+        // Whatever the verdict, messages up to this revision count as considered.
         trace.seen_revision = Some(context.revision);
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
@@ -171,6 +171,7 @@ impl Agent {
         let newest = input.context.newest_human_message();
         let newest = newest.map_or("", |message| message.id.as_str());
         let conversation = input.context.conversation.to_string();
+        // Drawn from the message, so that a retry of the step draws the same.
         let draw = seeded_random(self.seed, &[&conversation, newest, "explore"]);
         gate.check(&judge, features, draw)
     }

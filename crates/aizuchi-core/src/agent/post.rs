@@ -52,6 +52,7 @@ impl Agent {
         }
         let typing_ended = match item.metadata.only_for {
             None => self.simulate_typing(item).await,
+            // Everybody would see the indicator, but only one user the reply.
             Some(_) => self.now(),
         };
         let max_attempts = if claim.is_owed { MAX_OWED_POSTS } else { MAX_UNSOLICITED_POSTS };
@@ -78,6 +79,7 @@ impl Agent {
             }
             return Ok(result);
         }
+        // Checked again, since a backfill may have brought the answer after the draft was made.
         if claim.is_owed && !item.is_published() {
             let archive = &self.command_answers.archive;
             let owed = &item.metadata.owed;

@@ -209,6 +209,7 @@ impl Agent {
         mut sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
+        // The entries of one round are the sources of the next, until they fit into one call.
         for _ in 0..MAX_FOLD_DEPTH {
             let parts = split_by_tokens(sources, self.settings.memory.max_fold_tokens);
             let is_last = parts.len() <= 1;

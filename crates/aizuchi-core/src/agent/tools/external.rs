@@ -74,6 +74,7 @@ impl ExternalSession {
         for tool in tools.offered(place).into_iter().filter(is_allowed) {
             offered.push(to_spec(&tool, language));
             if spec_tokens(&offered, language) > most_tokens {
+                // Shorter tools after a long one may still fit.
                 offered.pop();
             } else if tool.needs_consent {
                 with_consent.insert(tool.name);
