@@ -291,6 +291,7 @@ pub async fn forget_messages(
     let has_memos = memos::forget_messages(connection, counters, workspace, &list, now).await?;
     let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace.as_str()).bind(&list);
     let memories = memories.fetch_all(&mut *connection).await?;
+    // No prompt can have held a message before it was written.
     let since = messages.iter().map(|(_, at)| *at).min().unwrap_or(Timestamp::UNIX_EPOCH);
     for row in &memories {
         let key = key_from_row(row)?;

@@ -41,6 +41,7 @@ pub async fn claim(
     counters.revision += 1;
     for mut step in ready {
         counters.last_number += 1;
+        // From the one sequence of the database, so no two claims ever have the same token.
         let token = counters.last_number;
         claims.push(step.claim(token));
         // After `claim`, which counts this attempt itself.
