@@ -205,6 +205,7 @@ impl Inbox {
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
+        // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },

@@ -263,6 +263,7 @@ impl Runner {
             return Ok(Vec::new());
         }
         let jobs = self.store.claim_memory_jobs(now, MEMORY_JOB_LEASE, free).await?;
+        // All jobs run in this task, so the ordering does not matter.
         self.running_memory_jobs.fetch_add(jobs.len(), Ordering::Relaxed);
         Ok(jobs)
     }

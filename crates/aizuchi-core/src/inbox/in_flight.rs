@@ -32,6 +32,7 @@ impl InFlight {
     pub fn begin(&self, claim: &Claim) -> CancellationToken {
         let cancellation = CancellationToken::new();
         let work = InFlightStep { token: claim.token, cancellation: cancellation.clone() };
+        // Replaces the entry of a claim whose lease has ended.
         self.lock().insert(claim.event.conversation().clone(), work);
         cancellation
     }
