@@ -181,7 +181,9 @@ impl Inbox {
 
     async fn hear_delivery(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
+        // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
+        // Before calls by name count as mentions: a command needs a real one, since most cannot be undone.
         let command = self.parse_command(&heard, reply_to.as_ref());
         let heard = self.address_calls(heard);
         // Held until the message is stored, since its live event and the history may deliver it at the same time.
@@ -196,12 +198,14 @@ impl Inbox {
         // Held across the commit, and orders take the same lock, so the disposition is based on the orders at the time
         // of the commit. The holder only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
+        // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
             Some(_) => None,
             None => self.find_links(&heard, reply_to.as_ref()).await?,
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
+        // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
@@ -250,6 +254,7 @@ impl Inbox {
         if is_cached {
             reread.keep();
         }
+        // The cached links were found with the former name.
         if let Some(workspace) = renamed.filter(|_| receipt.is_new) {
             conversations.drop_all_messages(&workspace);
         }
@@ -257,6 +262,7 @@ impl Inbox {
             self.metrics.record_heard(author, arrival);
             self.metrics.record_hear_duration(began);
         }
+        // Only after the commit, which decides. This saves the rest of a model call, and may be lost.
         if let Some(conversation) = conversation.filter(|_| receipt.has_superseded) {
             self.in_flight.cancel(&conversation);
         }
@@ -278,11 +284,13 @@ impl Inbox {
             let is_announcing = self.channel_cache.announces(&workspace, &channel);
             if !is_announcing.unwrap_or(self.is_announcing)
                 || is_silent
+                // Only saves a write: the constant id makes the notice idempotent.
                 || self.store.has_heard(&workspace, &channel, &id, None).await?
             {
                 return Ok(());
             }
             let now = self.clock.now();
+            // A message of the persona's own that is owed a reply, so the notice takes the way of a command's answer.
             let joining = Message {
                 conversation,
                 id,
@@ -304,6 +312,7 @@ impl Inbox {
 
     /// Returns the command in a heard event, if it is one.
     fn parse_command(&self, heard: &Heard, reply_to: Option<&MessageId>) -> Option<CommandRequest> {
+        // Not `BackfilledAnswered`: a command there has been answered.
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
         };
@@ -452,9 +461,11 @@ impl Inbox {
             self.channel_cache.apply_order(&order, now);
             let conversations = &self.channel_cache.conversations;
             let stored = self.store.order(order.clone(), now).await;
+            // Even after an error, since the order may be stored nevertheless.
             if order.changes_messages() {
                 conversations.drop_all_messages(order.workspace());
             }
+            // Whether it is stored or not, the store knows what is in force.
             if stored.is_err() {
                 let orders = self.store.orders(order.workspace()).await?;
                 self.channel_cache.replace_orders(order.workspace(), &orders);

@@ -263,6 +263,7 @@ impl Runner {
             return Ok(Vec::new());
         }
         let jobs = self.store.claim_memory_jobs(now, MEMORY_JOB_LEASE, free).await?;
+        // All jobs run in this task, so the ordering does not matter.
         self.running_memory_jobs.fetch_add(jobs.len(), Ordering::Relaxed);
         Ok(jobs)
     }
@@ -297,6 +298,7 @@ impl Runner {
 
     async fn run_memory_job(&self, job: &MemoryJob) {
         let began = self.clock.now();
+        // Outside of the future, so that calls are booked even if the job times out or panics.
         let mut attempts = Vec::new();
         let remembering = AssertUnwindSafe(self.agent.remember(job, &mut attempts)).catch_unwind();
         let outcome = match self.clock.timeout(MEMORY_JOB_TIMEOUT, remembering).await {
@@ -362,8 +364,10 @@ impl Runner {
     async fn run_step(&self, claim: Claim) {
         let began = self.clock.now();
         self.metrics.record_claim(claim.event.verb(), began.duration_since(claim.due));
+        // A message heard since the claim cancels nothing here, but its generation still discards the result.
         let superseded = self.in_flight.begin(&claim);
         let revision = *self.store.revisions().borrow();
+        // Outside of the handler, so that its calls are booked even if it panics.
         let mut attempts = Vec::new();
         let handling = self.agent.handle(&claim, &superseded, &mut attempts);
         // A panic only ends this step, not the runner and the steps of all other conversations.
@@ -403,6 +407,7 @@ impl Runner {
         for asked_at in &receipt.answered_at {
             self.metrics.record_mention_answer(posted_at.duration_since(*asked_at));
         }
+        // A split answer counts as one post.
         if item.id != item.first_in_draft || is_reaction(claim) {
             return;
         }
@@ -459,6 +464,7 @@ impl Runner {
                 committed @ (Ok(_) | Err(StoreError::Refused(_))) => return committed,
             };
             let next = self.clock.now() + delay;
+            // From then on, the step may be claimed again.
             if next >= lease_end {
                 return Err(error);
             }
@@ -514,6 +520,7 @@ fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
         Event::Reply(_) if claim.is_owed && claim.attempt < MAX_ATTEMPTS => {
             StepResult::Retry { due: now + RETRY_DELAY }
         }
+        // A judgment fails closed: the ledger tells a failure from a silence that was chosen.
         Event::Judge(_) => StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why)),
         Event::Reply(_) | Event::Post(_) => StepResult::Failed { error, why },
     };

@@ -52,6 +52,7 @@ impl Agent {
         let trial = trial.map(|trial| StepTrial::new(trial, &self.clock, superseded));
         for command in self.newest_distinct(&from_user) {
             let request = self.command_request(context, command).await?;
+            // All answers are in one reply, which others see only if every one of them concerns everybody.
             is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
             let answer = match request {
                 Some(request) => {

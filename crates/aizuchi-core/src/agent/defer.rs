@@ -47,6 +47,7 @@ impl Deferrals {
         let mut deferrals = self.0.lock();
         let deferral = Deferral { due: claim.due, since: now, gap_ended };
         let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        // A new gap has a backfill of its own, so the wait starts again.
         if known.gap_ended != gap_ended {
             *known = Deferral { due: known.due, ..deferral };
         }
@@ -68,6 +69,7 @@ impl Agent {
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
         let gap_ended = match platform.backfill_state(conversation) {
             BackfillState::Complete => {
+                // Counted from when the step was first due, not from its last recheck.
                 let overdue = self.now().duration_since(self.deferrals.end(claim));
                 return self.is_stale(claim, overdue).then(|| self.drop_as_stale());
             }

@@ -159,5 +159,6 @@ pub(super) fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -
     let posts = split(text, longest).into_iter();
     // What was code in the whole text may not be code in a part of it, so each part is screened.
     let screen = |post: String| screen_urls(&post, known, CodeBlocks::KeepUrls);
+    // Screening may lengthen a part, so each is split once more.
     limit_posts(posts.flat_map(|post| split(&screen(post), longest)).collect(), longest)
 }

@@ -151,6 +151,7 @@ impl Agent {
                         pictures += 1;
                         pictures <= max_pictures && take_one(&mut spare_calls)
                     }
+                    // Whatever its size, so that one that is too long is recorded as such.
                     AttachmentKind::Audio if may_be_heard(message) => {
                         recordings += 1;
                         recordings <= max_recordings && take_one(&mut spare_calls)

@@ -134,6 +134,7 @@ impl Agent {
         if !ended.is_empty() {
             let mut known = self.known_urls(context);
             ended.add_to(&mut prompt, &mut known, self.settings.budget.max_tokens);
+            // No tools: the reply reports calls that were made, and must not make others.
             (toolbox, urls_of_ended) = (None, Some(known));
         }
         loop {
@@ -147,6 +148,7 @@ impl Agent {
                     (None, Some(known)) => known.clone(),
                     (None, None) => self.known_urls(context),
                 };
+                // A user who waits is answered, even if the model would rather say nothing.
                 if let Some(why) = answer.silence.filter(|_| context.owed.is_empty()) {
                     return Ok(Generated::Nothing(why));
                 }
@@ -178,6 +180,7 @@ impl Agent {
             let is_late = self.now() >= began + limit;
             let is_full = prompt.total_tokens() >= max_tokens;
             if is_late || is_full || prompt.tool_rounds.len() >= MAX_TOOL_ROUNDS {
+                // Without tools, the next answer has to be a text.
                 prompt.tools.clear();
             }
         }

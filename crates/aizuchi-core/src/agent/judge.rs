@@ -46,8 +46,10 @@ impl Agent {
         superseded: &CancellationToken,
         trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
+        // Taken before the context is read: an author who is forgotten after that is not counted.
         let began = self.now();
         let (context, mut options) = self.load_judge_context(conversation).await?;
+        // Whatever the verdict, messages up to this revision count as considered.
         trace.seen_revision = Some(context.revision);
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
@@ -169,6 +171,7 @@ impl Agent {
         let newest = input.context.newest_human_message();
         let newest = newest.map_or("", |message| message.id.as_str());
         let conversation = input.context.conversation.to_string();
+        // Drawn from the message, so that a retry of the step draws the same.
         let draw = seeded_random(self.seed, &[&conversation, newest, "explore"]);
         gate.check(&judge, features, draw)
     }
@@ -322,6 +325,7 @@ impl Agent {
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, calls).await?;
             let parsed = parse_judgment(&response, &prompt).map(|judgment| Judgment {
+                // Users read the reason, so it is screened like a post, and keeps no URL.
                 reason: self.screen(&judgment.reason, &KnownUrls::default(), CodeBlocks::LoseUrls),
                 ..judgment
             });
@@ -402,6 +406,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
         same_conversation: raw.same_conversation,
         situation_changed: raw.situation_changed,
+        // The model may have made up the number.
         order: raw.order.as_i64().filter(|number| {
             prompt.context.standing_orders.iter().any(|order| order.number == *number)
         }),

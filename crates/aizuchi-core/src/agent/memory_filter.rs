@@ -64,6 +64,7 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
     }
     let left_out = texts::memos::address_left_out(language);
     let text = ADDRESS.replace_all(&text, left_out);
+    // An address in look-alike letters shows only in the plain text, which is then kept instead.
     let plain = to_plain_characters(&text);
     let text = match ADDRESS.is_match(&plain) {
         true => ADDRESS.replace_all(&plain, left_out),

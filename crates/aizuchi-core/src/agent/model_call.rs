@@ -123,6 +123,7 @@ impl Agent {
                 let (usage, result) = (error.usage(llm, prompt), AttemptResult::Failed);
                 Attempt { usage, result, error: Some(error.to_string()), ..ended }
             }
+            // Cut short, so the usage is an estimate.
             Err(_superseded) => Attempt { result: AttemptResult::Superseded, error: None, ..ended },
         };
         let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;

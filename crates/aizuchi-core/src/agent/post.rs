@@ -41,8 +41,10 @@ impl Agent {
         item: &OutboxItem,
         trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
+        // An earlier claim has dispatched it without a known result, so it may have been posted.
         if item.is_sending() {
             let result = self.reconcile(claim, item).await;
+            // The next lookup needs to know when the request was made.
             if !matches!(result, Ok(StepResult::Retry { .. } | StepResult::Deferred { .. })) {
                 self.dispatches.end(item);
             }
@@ -50,6 +52,7 @@ impl Agent {
         }
         let typing_ended = match item.metadata.only_for {
             None => self.simulate_typing(item).await,
+            // Everybody would see the indicator, but only one user the reply.
             Some(_) => self.now(),
         };
         let max_attempts = if claim.is_owed { MAX_OWED_POSTS } else { MAX_UNSOLICITED_POSTS };
@@ -76,6 +79,7 @@ impl Agent {
             }
             return Ok(result);
         }
+        // Checked again, since a backfill may have brought the answer after the draft was made.
         if claim.is_owed && !item.is_published() {
             let archive = &self.command_answers.archive;
             let owed = &item.metadata.owed;
@@ -107,6 +111,7 @@ impl Agent {
             // The process was suspended, and another process may have posted the item in the meantime.
             return Ok(StepResult::Retry { due: self.now() });
         }
+        // Before the request, since this step may be dropped while it is in flight.
         self.dispatches.begin(item);
         let answer = self.clock.timeout(self.settings.post_timeout, platform.post(item)).await;
         // If the outcome is unknown, the request may still take effect, so the lookup needs to know when it was made.
@@ -163,6 +168,7 @@ impl Agent {
         let max_lookups = if claim.is_owed { MAX_OWED_LOOKUPS } else { MAX_UNSOLICITED_LOOKUPS };
         match self.clock.timeout(self.settings.post_timeout, platform.find_posted(item)).await {
             Ok(Ok(Some(posted))) => Ok(StepResult::Posted(posted)),
+            // The request may still take effect, so its absence proves nothing yet.
             Ok(Ok(None)) if until_settled.is_positive() => Ok(StepResult::Retry { due: settled }),
             Ok(Ok(None)) if claim.attempt < max_lookups => {
                 Ok(StepResult::RetryUnsent { due: self.now() })
@@ -214,6 +220,7 @@ impl Agent {
             return (!is_open).then(|| self.withdraw_retracted());
         }
         if claim.is_owed || item.is_published() {
+            // The answer is written, so a budget that is used up by now does not stop it.
             let silenced =
                 gate_input.check_before_answering().closed_by.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {

@@ -168,6 +168,7 @@ impl Agent {
     ) -> Result<MemoryJobResult, StepError> {
         let key = &job.key;
         let gathered = self.gather(key).await?;
+        // No conversation waits for a memory, so no message supersedes the job.
         let never = CancellationToken::new();
         let owner = self.memory_call_owner(job, &gathered);
         let mut calls = Calls::new(owner, &never, attempts);
@@ -208,6 +209,7 @@ impl Agent {
         mut sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
+        // The entries of one round are the sources of the next, until they fit into one call.
         for _ in 0..MAX_FOLD_DEPTH {
             let parts = split_by_tokens(sources, self.settings.memory.max_fold_tokens);
             let is_last = parts.len() <= 1;
@@ -247,6 +249,7 @@ impl Agent {
             MemoryTerm::ShortTerm => settings.short_term_max_tokens,
             MemoryTerm::LongTerm => settings.long_term_max_tokens,
         };
+        // Both groups are folded separately and share the length of the memory.
         let is_split = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
         let max_tokens = if is_split { max_tokens.div_ceil(2) } else { max_tokens };
         // Pinned entries count toward the limit, but at least a third of it remains for the others.

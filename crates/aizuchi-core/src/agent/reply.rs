@@ -45,6 +45,7 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.close_answered_before_restore(answered));
         }
+        // Before the gates: commands are answered even while the persona is muted.
         if let Some(result) = self.reply_to_commands(&context, superseded).await? {
             return Ok(result);
         }
@@ -63,6 +64,7 @@ impl Agent {
         let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
         let evaluation =
             Evaluation { conversation_state: state, ..Evaluation::new(mode, gate_result.passed) };
+        // Behind an unsolicited reply is a judgment, whose evaluation stays.
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.closed_by {
             let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);

@@ -54,6 +54,7 @@ impl Agent {
             sole_author: None,
             began: self.now(),
             limits: CallLimits {
+                // Unsolicited calls stop earlier, which leaves the rest of the budget to mentions.
                 share: if is_unsolicited { rulebook.soft_share } else { 1.0 },
                 ..self.call_limits(Some(self.gate_input(context, &rulebook).rules))
             },

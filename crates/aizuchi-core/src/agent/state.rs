@@ -30,6 +30,7 @@ impl StateCache {
 
     fn insert(&self, context: &Context, state: ConversationState) {
         let mut states = self.0.lock();
+        // A lost entry costs one call, so nothing finer than this is needed.
         if states.len() >= MAX_CACHED {
             states.clear();
         }

@@ -378,8 +378,10 @@ impl Toolbox {
                 return texts::tools::search_failed(self.language).to_owned();
             }
         };
+        // The search index does not know which places are remembered.
         found.retain(|found| {
             let channel = &found.message.conversation.channel;
+            // What is found in other channels is public; otherwise it would not be visible from here.
             let visibility = match *channel == self.conversation.channel {
                 true => self.visibility,
                 false => Visibility::Public,

@@ -54,6 +54,7 @@ impl PendingState {
         }
         let absorbed = Some(waiting.decision).filter(|other| *other != decision);
         self.step = Some(Step {
+            // The judgment that was waiting follows the post, if messages are left that it has not seen.
             follow_up_due: Some(waiting.due),
             waiting_since: waiting.waiting_since,
             ..posting(new_step(post, now, decision, waiting.generation + 1))

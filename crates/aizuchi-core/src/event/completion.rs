@@ -174,6 +174,7 @@ impl PendingState {
             StepResult::Deferred { due } => self.defer(claim, due, now),
             StepResult::RetryUnsent { due } => self.return_to_draft(due, now),
             StepResult::Failed { error, why } => self.give_up(claim, error, why, context, now),
+            // A late cancellation may hit a newer claim. Its step was not replaced, so it is claimed again.
             StepResult::Superseded => {
                 self.release_lease();
                 Completion::default()
@@ -189,6 +190,7 @@ impl PendingState {
         due: Timestamp,
     ) -> Completion {
         let items = draft_items(claim, draft, context);
+        // The other parts follow one by one, each after the one before it was posted.
         if let Some(item) = items.first() {
             self.advance(Event::Post(item.clone()), due);
         }
@@ -209,6 +211,7 @@ impl PendingState {
         let ProposedDraft { draft, expires } = proposed;
         let closing = DecisionClosing::new(DecisionResult::Proposed, draft.metadata.why.clone());
         let items = draft_items(claim, draft, context);
+        // The next decision is numbered after the new rows, from the same sequence.
         let last_id = items.last().map_or(context.last_id, |item| item.id.0);
         let context = CompletionContext { last_id, ..context.clone() };
         Completion {
@@ -237,6 +240,7 @@ impl PendingState {
         };
         let closing = DecisionClosing::new(item.metadata.ends, item.metadata.why.clone());
         let closing = DecisionClosing { gate, ..closing };
+        // Only those that the draft had seen; later mentions get an answer of their own.
         let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.message);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         Completion {
@@ -372,6 +376,7 @@ impl PendingState {
         let generation = step.generation + 1;
         if !self.owed.is_empty() {
             let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
+            // Counted, so that a message that is edited before every post cannot repeat this for ever.
             let redrafts = step.redrafts + u32::from(step.is_owed);
             *step = Step { is_owed: true, follow_up_due: step.follow_up_due, redrafts, ..reply };
         } else if let Some(due) = step.follow_up_due {
@@ -429,9 +434,11 @@ impl PendingState {
             |id: &MessageId| answered.contains(id) || closing.settled_messages.contains(id);
         let settled =
             self.owed.extract_if(.., |owed| is_settled(&owed.message)).collect::<Vec<_>>();
+        // Taken only if work is left for another decision.
         let next_id = DecisionId(context.last_id + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
+            // What the work has considered is not judged again: one verdict per unchanged state.
             let follow_up_due = step.follow_up_due.filter(|_| context.has_unseen_besides(&settled));
             let generation = step.generation + 1;
             if !self.owed.is_empty() {
@@ -469,6 +476,7 @@ impl PendingState {
     /// Replaces the step with the next one for the same decision.
     fn advance(&mut self, event: Event, due: Timestamp) {
         if let Some(step) = &mut self.step {
+            // The generation stays: it is the same work, one step further.
             step.event = event;
             step.due = due;
             step.attempts = 0;
@@ -521,6 +529,7 @@ impl NewNumbers<'_> {
         texts: Vec<String>,
         metadata: &Arc<DraftMetadata>,
     ) -> Vec<OutboxItem> {
+        // Rising numbers are the order in which the parts are posted.
         let first = OutboxItemId(self.last_id + 1);
         (first.0..)
             .zip(texts)

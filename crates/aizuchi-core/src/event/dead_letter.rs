@@ -51,6 +51,7 @@ impl PendingState {
             None if is_owed => Event::Reply(conversation),
             None => Event::Judge(conversation),
         };
+        // The generation may start again, since no claim on an earlier step still has a lease.
         let step = Step { is_owed, ..new_step(event, now, decision, 0) };
         Self { step: Some(step), owed }
     }

@@ -143,6 +143,7 @@ impl PlannedCall {
     pub fn admission(&self, usage: &CallUsage) -> ReservationResult {
         let limits = &self.owner.limits;
         let has_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
+        // The calls of this claim are not recorded before its outcome, so they are added.
         if has_reached(usage.decision_calls + self.calls_made, limits.calls_per_decision) {
             return ReservationResult::Refused(Limit::CallsPerDecision);
         }
@@ -151,6 +152,8 @@ impl PlannedCall {
         {
             return ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);
         }
+        // Without reservations first: if what was spent reaches a limit already, waiting for other calls would not
+        // help.
         let nothing = BudgetUsage::default();
         if let Some(limit) = self.reached_limit(usage, &nothing, &nothing) {
             return ReservationResult::Refused(limit);

@@ -159,6 +159,7 @@ impl PendingState {
         let was_owed = self.remove_owed(&before.id);
         // A mention may be removed and added again repeatedly. Each answer counts toward the author's limit.
         let adds_mention = after.is_addressed() && !before.is_addressed();
+        // The draft may answer what the message no longer says.
         if was_owed && after.is_addressed() {
             self.add_owed(after);
             return self.redraft(at);
@@ -183,6 +184,7 @@ impl PendingState {
         if !message.is_human() {
             return None;
         }
+        // If nothing is owed any more, the reply withdraws itself when it is due.
         self.remove_owed(&message.id);
         self.restart_or_continue(at, debounce)
     }
@@ -209,7 +211,9 @@ impl PendingState {
         if !step.is_owed && !step.is_published() {
             return self.restart_or_continue(message.at, debounce).unwrap_or(unchanged);
         }
+        // An owed answer or a post that has begun goes on; the message is judged afterwards.
         step.queue_behind(message.at, debounce);
+        // A redraft keeps the time, so an asker who adds a message does not delay the answer.
         let is_due = step.due;
         let is_asker = self.owed.iter().any(|owed| owed.asker == message.author.id);
         if is_asker { self.redraft(is_due).unwrap_or(unchanged) } else { unchanged }
@@ -268,6 +272,7 @@ impl PendingState {
             return unchanged;
         }
         if step.is_owed {
+            // After a failed attempt, the due time is the end of a back-off, not of the gathering.
             if !step.has_started() && step.attempts == 0 {
                 let latest = step.waiting_since + MAX_GATHERING;
                 step.due = step.due.max(due.min(latest));
@@ -361,6 +366,7 @@ impl PendingState {
     fn replace_step(&mut self, event: Event, due: Timestamp) {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
+            // Its attempts start again: the failed ones were those of the old work.
             let next = new_step(event, due, step.decision, generation);
             *step = Step { lease: step.lease, waiting_since: step.waiting_since, ..next };
         }
@@ -381,6 +387,7 @@ impl PendingState {
 
 /// Returns when to judge a conversation whose first unjudged message was written at `since`.
 fn judge_due(debounce: Debounce, since: Timestamp) -> Timestamp {
+    // A wait without a limit cannot be added.
     since.checked_add(debounce.max_wait).map_or(debounce.due, |latest| debounce.due.min(latest))
 }
 

@@ -188,6 +188,7 @@ fn calls(text: &str, spelling: &Spelling) -> bool {
         return true;
     }
     let (is_marked_call, is_bare_call) = match behind_name(text, name) {
+        // Later sentences may be meant for others.
         Some((body, true)) => (is_request(first_sentence(body)), false),
         Some((body, false)) => (false, is_bare_request(body)),
         None => (calls_at_end(text, name), false),
@@ -296,6 +297,7 @@ fn is_bare_request(body: &str) -> bool {
     let has_subject = || {
         PLAIN_QUESTIONS.iter().any(|question| body.contains(question)) || subject(body).is_some()
     };
+    // A particle after the name makes it a part of the sentence.
     let begins_with_particle = ["は", "が", "って", "の", "に", "を", "も", "と", "で", "から"]
         .iter()
         .any(|particle| body.starts_with(particle));
@@ -339,6 +341,7 @@ fn begins_question(sentence: &str) -> bool {
 
 fn requests_in_japanese(sentence: &str) -> bool {
     let end = sentence.trim_end_matches(|character: char| !character.is_alphanumeric());
+    // These particles soften a request, and do not change what it asks for.
     let plain = end.trim_end_matches(['ね', 'よ']);
     let is_presence = || sentence.contains(['?', '？']) && PRESENCE.contains(&end);
     REQUESTS.iter().any(|part| sentence.contains(part))

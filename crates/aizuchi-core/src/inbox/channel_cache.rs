@@ -63,6 +63,7 @@ impl ChannelCacheState {
     }
 
     fn visibility(&self, channel: &(WorkspaceId, ChannelId)) -> Visibility {
+        // Until its platform has described it, a channel is private (invariant 9).
         self.channels.get(channel).map_or(Visibility::Private, |channel| channel.visibility)
     }
 }
@@ -138,6 +139,7 @@ impl ChannelCache {
         let (order, _) = order.unsigned();
         let workspace = order.workspace().clone();
         if let Some(change) = order.setting_change(now) {
+            // Under the state's lock, so that two changes of the settings do not overwrite each other.
             self.write(|_| {
                 let known = self.rulebook.read().ordered.get(&workspace).cloned();
                 self.put_settings(
@@ -408,6 +410,7 @@ impl KnownNames {
     /// Returns whether the user had another name.
     fn insert(&mut self, user: UserId, name: Arc<str>) -> bool {
         let before = self.names.insert(user.clone(), name.clone()).filter(|before| *before != name);
+        // A namesake may have taken the former name's entry.
         if let Some(before) = &before
             && self.users.get(before) == Some(&user)
         {

@@ -157,6 +157,7 @@ impl ConversationCache {
             talk.add_user(user, name);
         }
         let is_new = talk.index_of(&message.id).is_none();
+        // A message that arrives out of order would be in the wrong place here, so the conversation is read again.
         let is_newest = !is_new || talk.newest_at().is_none_or(|newest| newest <= message.at);
         if is_new {
             let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
@@ -233,6 +234,7 @@ impl ConversationCache {
         now: Timestamp,
         bounds: &WaitBounds,
     ) -> Timestamp {
+        // Before the conversation is locked: elsewhere the state is locked first, and the other order would deadlock.
         let tempo = self.tempo(&message.conversation);
         let cached = self.conversation(&message.conversation);
         let mut cached = cached.lock();
@@ -311,6 +313,7 @@ impl CachedConversation {
 
     fn drop_messages(&mut self) {
         self.talk = None;
+        // The timer depends on the messages, and is read back with them.
         self.timer = None;
         self.drops += 1;
     }
@@ -331,6 +334,7 @@ fn restore_into(
     }
     let mut timer = JudgeTimer::default();
     let mut messages: Vec<&Arc<Message>> = context.conversation_history.iter().collect();
+    // In a fixed order, so that a restart finds the same links and the same timer (invariant 12).
     messages.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
     for message in messages {
         if message.is_human() {
@@ -347,6 +351,7 @@ fn restore_into(
                 true => reply.map_or(now, |reply| reply.at),
                 false => message.at,
             };
+            // Only what is not judged yet: the timer of the others has ended.
             if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
                 record_message(&mut timer, Some(&*talk), message, at, tempo, bounds);
             }

@@ -31,6 +31,7 @@ impl Inbox {
         let now = self.clock.now();
         let conversation = &message.conversation;
         let ConversationId { workspace, channel, .. } = conversation;
+        // First, so that not even the tempo is learned from a user who has opted out.
         if message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id) {
             return Disposition::Settled(Gate::OptedOut);
         }
@@ -42,6 +43,7 @@ impl Inbox {
         let is_young = age < duration_from_seconds(self.wait_settings.max_message_age_seconds);
         let disposition = disposition(message, arrival, mode, is_young, now, || {
             let settings = self.wait_settings_in(conversation);
+            // Called only if the message is to be judged, since it also records the message in the timer.
             let rest_due = || self.rest_due(message, &settings, now);
             self.debounce(conversation, mode, &settings, now, rest_due)
         });
@@ -163,6 +165,7 @@ pub fn disposition(
         return Disposition::Settled(Gate::OtherBot);
     }
     match arrival {
+        // In silent modes, too: the reply's own gates settle the mention, so the ledger says why it got no answer.
         Arrival::Live | Arrival::Backfilled if message.is_addressed() && is_young => {
             Disposition::Owe { due: now }
         }

@@ -32,6 +32,7 @@ impl InFlight {
     pub fn begin(&self, claim: &Claim) -> CancellationToken {
         let cancellation = CancellationToken::new();
         let work = InFlightStep { token: claim.token, cancellation: cancellation.clone() };
+        // Replaces the entry of a claim whose lease has ended.
         self.lock().insert(claim.event.conversation().clone(), work);
         cancellation
     }
@@ -39,6 +40,7 @@ impl InFlight {
     pub fn finish(&self, claim: &Claim) {
         let mut steps = self.lock();
         let conversation = claim.event.conversation();
+        // If its lease has ended, the entry may be of a newer claim.
         if steps.get(conversation).is_some_and(|work| work.token == claim.token) {
             steps.remove(conversation);
         }

@@ -42,6 +42,7 @@ impl Inbox {
 fn is_given_after(given: &GivenOrder, at: Timestamp) -> bool {
     let of_command = signed_at(&given.by)
         .filter(|of_command| given.at.duration_since(*of_command).abs() <= LONGEST_DELAY);
+    // In milliseconds, the precision of a signature, so that a command is not later than itself.
     of_command.unwrap_or(given.at).as_millisecond() > at.as_millisecond()
 }
 

@@ -24,6 +24,7 @@ impl Inbox {
         match heard {
             Heard::Message(message, Arrival::Live) if self.is_listened_to(message) => {
                 let names = self.channel_cache.names_in(message);
+                // Until it succeeds: another event may drop the conversation between the read and the push.
                 loop {
                     if let Some(links) = conversations.push(message, &names, reply_to) {
                         return Ok(Some(links));
@@ -35,6 +36,7 @@ impl Inbox {
             }
             Heard::Edit(Edit { conversation, .. })
             | Heard::Deletion(Deletion { conversation, .. })
+                // The debounce after a change is computed from the conversation's timer.
                 if !conversations.has_timer(conversation) =>
             {
                 self.read_conversation(conversation, now).await.map(|_| None)
@@ -64,6 +66,7 @@ impl Inbox {
             // links, or refused by the store when they are to be stored.
             return Ok(false);
         }
+        // Another task may have read it while this one waited for the lock.
         let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };
         let window = conversation_cache::window(now);
         let context = match self.store.context(conversation, &window).await {

@@ -359,6 +359,7 @@ impl DatabaseStore {
         let (reply, result) = WriteReply::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
         self.requests.send(request(reply)).await.map_err(|_| stopped())?;
+        // The writer has ended without a reply, so whether this was committed is unknown.
         result.await.map_err(|_| stopped())?
     }
 }
@@ -534,6 +535,7 @@ impl Store for DatabaseStore {
         let changes_messages = order.changes_messages();
         self.write(|reply| WriteRequest::Order { order, now, reply }).await?;
         if changes_messages {
+            // This keeps a permit, so an order that comes while the forgetter is at work is not missed.
             self.erasure_ordered.notify_one();
         }
         Ok(())

@@ -87,6 +87,7 @@ pub async fn open(
     let redacted_url = server.to_string();
     let options = connect_options(server)?;
     let Some(mut connection) = take_over(server).await? else { return Ok(None) };
+    // Only as the active process: another one could be writing with the old schema.
     migrate(&redacted_url, MIGRATIONS, &mut connection).await?;
     let readers = PgPoolOptions::new()
         .max_connections(readers)
@@ -167,6 +168,7 @@ async fn try_take_over(connection: &mut Connection) -> Result<bool, StoreError> 
             tracing::warn!(wait = ?LEASE, "terminated the silent session of the active process");
         }
     }
+    // Another standby may be faster.
     try_lock(connection).await
 }
 

@@ -111,6 +111,7 @@ pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDataba
         )
         .await
         .map_err(to_broken)?;
+    // Only now, since the log does not exist before the database is open.
     let ownership = Ownership::FileLock { lock, files: DatabaseFiles::find(path)? };
     let started = DatabaseStore::start(connection, Readers::Sqlite(readers), ownership).await;
     started.map_err(|error| error.into_broken(&path_text))
@@ -120,6 +121,7 @@ pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDataba
 pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
     // Before anything is created or changed there: that database must stay as it is.
     myao2::refuse(path).await?;
+    // Before the file is created or opened, since only its owner may do either.
     let lock = lock(path)?;
     create_private(path)?;
     let connection = options(path).connect().await;

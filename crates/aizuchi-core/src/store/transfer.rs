@@ -142,6 +142,7 @@ pub fn move_to<'a>(
             // The new database may have been in use since.
             return Ok(MoveReport::WasMoved);
         }
+        // Before the old database is marked: if the destination is refused, it stays in use.
         let mut target = TransferTarget::open(to, occupied, &mark).await?;
         if !is_repeated {
             schema::set_moved_to(&mut source, &destination).await?;
@@ -218,6 +219,7 @@ async fn lock_source(from: &DatabaseLocation) -> Result<(Connection, Option<File
             (postgres::connect_exclusive(server).await?, None, postgres::MIGRATIONS)
         }
     };
+    // The migration refuses a database that was moved, and a repeated call has to read it.
     if schema::moved_to(&mut source).await?.is_none() {
         schema::migrate(&shown, migrations, &mut source).await?;
     }

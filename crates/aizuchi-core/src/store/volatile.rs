@@ -113,6 +113,7 @@ impl VolatileStore {
         let mut state = self.lock();
         let (revision, erasures) = (state.revision, state.erasures);
         let result = change(&mut state);
+        // While the state is locked, so that revisions are announced in order.
         if state.erasures != erasures {
             self.erasures.send_replace(state.erasures);
         }

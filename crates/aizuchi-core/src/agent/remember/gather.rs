@@ -220,6 +220,7 @@ impl Agent {
             self.memory_context(&key.workspace, &ChannelId::new(""), None, now).await?;
         let memories = self.store.memories(&key.workspace).await?;
         let current = memories.iter().find(|memory| memory.key == *key);
+        // A short-term memory is made anew each time, from those of the channels.
         let own = current.filter(|_| term == MemoryTerm::LongTerm);
         // If source messages have lost their entry, the memory is rebuilt from all entries.
         let known = own.filter(|own| own.orphaned_messages.is_empty());

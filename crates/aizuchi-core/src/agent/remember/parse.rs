@@ -40,6 +40,7 @@ impl EntryParser<'_> {
     /// Parses the entries, oldest first. An entry without a source is rejected on the first try and dropped on the
     /// last. An entry that is not a fact is dropped.
     pub fn parse(&self, response: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
+        // Models put words or a code fence around the object.
         let begin = response.find('{').ok_or("it holds no JSON object")?;
         let end =
             response.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
@@ -86,6 +87,7 @@ impl EntryParser<'_> {
         Some(MemoryEntry {
             date: date.unwrap_or_default(),
             text: text.into(),
+            // The store stamps it, from the source messages.
             visibility: Visibility::Private,
             messages,
             pinned: false,

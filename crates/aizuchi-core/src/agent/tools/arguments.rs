@@ -67,6 +67,7 @@ fn normalize_integer(value: Value) -> Value {
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
+    // A larger float may not be exact, so the parser gets to refuse it.
     let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < 1e15;
     let number = number.filter(is_whole).map(|number| Value::Number(Number::from(number as i64)));
     number.unwrap_or(value)

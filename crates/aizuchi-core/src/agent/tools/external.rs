@@ -74,6 +74,7 @@ impl ExternalSession {
         for tool in tools.offered(place).into_iter().filter(is_allowed) {
             offered.push(to_spec(&tool, language));
             if spec_tokens(&offered, language) > most_tokens {
+                // Shorter tools after a long one may still fit.
                 offered.pop();
             } else if tool.needs_consent {
                 with_consent.insert(tool.name);
@@ -117,6 +118,7 @@ impl ExternalSession {
         if self.called.len() >= MAX_CALLS_PER_REPLY {
             return Some(texts::tools::tool_calls_used_up(language));
         }
+        // Before the call, so that one whose outcome is unknown is not made again.
         self.called.insert(call);
         None
     }

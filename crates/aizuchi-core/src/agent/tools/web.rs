@@ -133,6 +133,7 @@ impl Toolbox {
         if self.secrets.has_secret(&query) {
             return texts::tools::secret_not_sent(self.language).to_owned();
         }
+        // Counted just before the request, so a refused one uses up nothing.
         if let Err(why) = self.count_web_call(now).await {
             let failed = texts::tools::web_search_failed(self.language);
             return describe_not_counted(&why, failed, self.language).to_owned();
@@ -184,6 +185,7 @@ impl Toolbox {
             }
         };
         let requested = address.to_owned();
+        // After a redirect the page has another address, which the answer may name.
         self.known_urls.add(&page.address);
         self.web.sources.push(ReadPage { requested, address: page.address.clone() });
         let shown = self.format_page(&page);

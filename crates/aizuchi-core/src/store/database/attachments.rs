@@ -18,6 +18,7 @@ pub async fn keep_read(
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
     for file in read {
         let message = file.message.as_str();
+        // Read again in this transaction, since an edit may have removed files in the meantime.
         let stored = query(sql::messages::ATTACHMENTS).bind(workspace).bind(channel).bind(message);
         let Some(row) = stored.fetch_optional(&mut *connection).await? else { continue };
         let mut attachments: Vec<Attachment> =

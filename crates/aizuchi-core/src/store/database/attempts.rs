@@ -43,6 +43,7 @@ pub async fn put_attempt(
     let (workspace, channel) = owner.place();
     let (decision, job) = match owner {
         AttemptOwner::Decision(claim) => (claim.decision.0, None),
+        // The column is not nullable, and decisions are numbered from 1.
         AttemptOwner::MemoryJob(key) => (0, Some(key.to_string())),
     };
     record_spending(connection, owner, &attempt).await?;

@@ -101,6 +101,7 @@ impl Connection {
         let statement = AssertSqlSafe(statement);
         match self.driver() {
             DriverConnection::Sqlite(connection) => {
+                // Executed once for each table, so it would only crowd the statement cache.
                 let rows = sqlx::query(statement).persistent(false).fetch(connection);
                 rows.map(|row| row.map(Row::Sqlite).map_err(driver_error::from_sqlite)).boxed()
             }
@@ -197,6 +198,7 @@ impl Readers {
 /// Where a query runs: on one connection, or on any free reader.
 pub enum QueryTarget<'c> {
     Connection(&'c mut Connection),
+    // Any free one, so two statements may see different snapshots.
     Readers(&'c Readers),
 }
 
@@ -360,6 +362,7 @@ impl Row {
             Row::Sqlite(row) => return row.try_get(name),
             Row::Postgres(row) => row,
         };
+        // The driver reads a column only as its own type, and PostgreSQL's expressions yield several.
         match row.try_get_raw(name)?.type_info().name() {
             "INT4" => Ok(row.try_get::<Option<i32>, _>(name)?.map(i64::from)),
             "BOOL" => Ok(row.try_get::<Option<bool>, _>(name)?.map(i64::from)),
@@ -373,6 +376,7 @@ impl Row {
             Row::Sqlite(row) => return row.try_get(name),
             Row::Postgres(row) => row,
         };
+        // The driver refuses to read JSON as text, although it is sent as text.
         match row.column(name).type_info().name() {
             "JSON" => row.try_get_unchecked(name),
             _ => row.try_get(name),

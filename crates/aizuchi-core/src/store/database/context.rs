@@ -62,6 +62,7 @@ pub async fn read(
         }
         let message = message_row.into_message(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation && is_new {
+            // Not the message's revision: an edit is no new message.
             newest_revision = newest_revision.max(heard);
         }
         messages.push(Arc::new(message));
@@ -74,6 +75,7 @@ pub async fn read(
     {
         before_intervention.push(Arc::new(message_row.into_message(conversation, &mut names)?));
     }
+    // A list that SQL has aggregated has no order.
     before_intervention.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
     let channel_messages =
         ChannelMessages::from_messages(conversation.channel.clone(), channel_name, messages);
@@ -246,6 +248,7 @@ struct ContextMessageRow {
 impl ContextMessageRow {
     fn links(&self) -> Option<MessageLinks> {
         let rows = self.links.as_deref()?;
+        // Version 0 is what the platform says, which outranks what a model has found.
         let version = rows.iter().map(|(version, ..)| *version).min()?;
         let source = LinkSource::from_version(version);
         let mut links = MessageLinks { begins: 0.0, parents: BTreeMap::new(), source };

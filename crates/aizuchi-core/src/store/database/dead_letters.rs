@@ -47,6 +47,7 @@ pub async fn retry(
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
             .bind(rows::thread_column(conversation))
+            // The letter was written with the time at which the owed answers were closed.
             .bind(letter.at.as_millisecond())
     };
     let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
@@ -68,6 +69,7 @@ pub async fn retry(
     unmark.execute(&mut *connection).await?;
     let owed = in_conversation(sql::steps::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
     let owed = owed.iter().map(owed_answer).collect::<Result<Vec<_>, StoreError>>()?;
+    // Before the letter is erased, and with it all parts that are still dead.
     if let Some(part) = &rest {
         query(sql::steps::REVIVE_OUTBOX_ITEMS)
             .bind(part.first_in_draft.0)

@@ -19,12 +19,14 @@ pub fn from_sqlite(error: sqlx::Error) -> StoreError {
     // The low byte is the primary code: https://www.sqlite.org/rescode.html
     match primary {
         Some(5 | 6) => StoreError::Busy("another program holds a lock on the database".to_owned()),
+        // Not the database's fault: it works again once space is freed.
         Some(13) => StoreError::Busy("the disk is full".to_owned()),
         Some(8) => StoreError::Broken("the database is read-only".to_owned()),
         Some(10) => StoreError::Broken("the disk reports an error".to_owned()),
         Some(11) => StoreError::Broken(DAMAGED.to_owned()),
         Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
         Some(26) => StoreError::Broken("the file is not a database".to_owned()),
+        // Too big, a constraint, a mismatch: the value is at fault, and a retry would fail again.
         Some(18..=20) => unstorable(error.to_string()),
         Some(_) | None => StoreError::Broken(error.to_string()),
     }
@@ -57,6 +59,7 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
             "57P03" => "the server is starting up".to_owned(),
             _ => "the server has ended the session".to_owned(),
         }),
+        // Among these are serialization failures, deadlocks and lock timeouts.
         "40" | "55" => StoreError::Busy("another program holds a lock on the database".to_owned()),
         "53" => StoreError::Busy(match code.as_str() {
             "53100" => "the server's disk is full".to_owned(),

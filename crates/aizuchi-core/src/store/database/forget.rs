@@ -143,6 +143,7 @@ pub async fn begin(
     if is_again {
         return Ok(());
     }
+    // What is heard from now on is not forgotten, since the user may remain a member.
     let until = counters.revision as i64;
     counters.revision += 1;
     let old = query(sql::DROP_OLD_FORGETTINGS).bind((now - FORGETTING_INTERVAL).as_millisecond());

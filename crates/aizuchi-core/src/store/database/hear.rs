@@ -190,11 +190,13 @@ pub async fn hear_messages(
         }
         counters.revision += 1;
         let pending_state = pending_states.entry(&message.conversation);
+        // Each message meets the state that the one before it in this batch has left.
         let effect = pending_state.hear(message, *disposition, counters.next_decision_id());
         if let Some(effect) = effect {
             counters.record_arrival(effect);
             effects.record(message, message.at, effect, pending_state, counters.revision);
         }
+        // Nothing is learned or remembered of a withheld message, as from a user who has opted out.
         if !disposition.is_redacted() {
             learned.hear(message);
             new_messages.push(*message);
@@ -234,6 +236,7 @@ pub async fn hear_channel(
     channel: &Channel,
     now: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
+    // Read before the change, which overwrites the visibility.
     let known =
         query(sql::messages::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
     let known = known.fetch_optional(&mut *connection).await?;
@@ -248,6 +251,7 @@ pub async fn hear_channel(
         .bind(&*channel.name)
         .bind(rows::visibility_name(channel.visibility));
     let put = put.execute(&mut *connection).await?;
+    // A cached report may show the former name, or a channel that has become private.
     counters.erasures += u64::from(put > 0 && is_known);
     let receipt = counters.change_receipt(put > 0);
     // Only in this direction: messages of a private channel stay private when it becomes public.
@@ -276,11 +280,13 @@ pub async fn hear_user(
         .bind(user.role.name());
     let put = put.execute(&mut *connection).await?;
     if put > 0 {
+        // Former names are kept, since a forgetting also looks for them in texts.
         let name = query(sql::messages::PUT_USER_NAME)
             .bind(user.workspace.as_str())
             .bind(user.id.as_str());
         name.bind(&*user.name).bind(now.as_millisecond()).execute(connection).await?;
     }
+    // A cached report may show the former name.
     counters.erasures += u64::from(put > 0 && is_known);
     Ok(counters.change_receipt(put > 0))
 }
@@ -324,6 +330,7 @@ pub async fn hear_reaction(
     }
     let mark_message =
         query(sql::messages::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+    // The revision that `change_receipt` takes, but only if the message exists: an early reaction changes no page.
     let mark_message = mark_message.bind(counters.revision as i64 + 1);
     let marked = mark_message.execute(connection).await?;
     Ok(counters.change_receipt(marked > 0))
@@ -400,6 +407,7 @@ pub async fn put_own_message(
 
 impl Counters {
     pub fn next_decision_id(&self) -> DecisionId {
+        // Not taken yet: `record_arrival` takes the number if a decision was opened.
         DecisionId(self.last_number + 1)
     }
 

@@ -73,6 +73,7 @@ pub async fn put(
 /// Drops changes past their retention, with the old versions of memos.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(RETENTION).unwrap_or(Timestamp::MIN);
+    // In this order: the sources are found through the versions.
     for statement in [sql::DROP_SOURCES_OF_OLD_MEMOS, sql::DROP_OLD_MEMOS, sql::DROP_MEMORY_CHANGES]
     {
         query(statement).bind(before.as_millisecond()).execute(&mut *connection).await?;

@@ -123,6 +123,7 @@ pub async fn complete_job(
     if !outcome.attempts.is_empty() {
         reservations::release(connection, job.token).await?;
     }
+    // Recorded even if another claim has taken over: the calls were made, and are paid for.
     for attempt in outcome.attempts {
         if let Some(exchange) = &attempt.exchange {
             let (seen_revision, lineage) = exchange.sources();
@@ -237,6 +238,7 @@ pub async fn save_version(
 ) -> Result<(MemoryId, bool), StoreError> {
     let NewVersion { key, new, removed, versions_kept: versions } = version;
     let (mut entries, mut removed) = (new.entries, removed.to_vec());
+    // Stamped in this transaction: a channel may have turned private while the model was working.
     for entry in entries.iter_mut().chain(&mut removed) {
         entry.visibility =
             visibility_of_messages(connection, &key.workspace, &entry.messages).await?;
@@ -258,6 +260,7 @@ pub async fn save_version(
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(messages).to_string());
     sources.execute(&mut *connection).await?;
+    // Before the old versions are dropped, since their sources and prompts are found through them.
     let retire = bind_key(query(sql::RETIRE_SOURCES), key).bind(versions as i64);
     let retire = retire.bind(now.as_millisecond());
     retire.execute(&mut *connection).await?;
@@ -288,6 +291,7 @@ pub async fn forget_messages(
     let has_memos = memos::forget_messages(connection, counters, workspace, &list, now).await?;
     let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace.as_str()).bind(&list);
     let memories = memories.fetch_all(&mut *connection).await?;
+    // No prompt can have held a message before it was written.
     let since = messages.iter().map(|(_, at)| *at).min().unwrap_or(Timestamp::UNIX_EPOCH);
     for row in &memories {
         let key = key_from_row(row)?;
@@ -352,6 +356,7 @@ pub async fn make_channel_private(
     let partition =
         query(sql::MAKE_INDEX_PARTITION_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
     partition.execute(&mut *connection).await?;
+    // From this revision on, what other channels made from its messages counts as changed.
     let mark = query(sql::MARK_CHANNEL_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
     let mark = mark.bind(counters.revision as i64);
     mark.execute(&mut *connection).await?;

@@ -115,6 +115,7 @@ async fn replace(
     let removed = &changed.removed;
     let version = NewVersion { key, new, removed, versions_kept: KEEP_ALL };
     let (id, _) = memory::save_version(connection, counters, version, now).await?;
+    // A new version is stored without orphaned messages, so they are carried over.
     touch(connection, counters, id, Some(&current.orphaned_messages)).await?;
     if !current.orphaned_messages.is_empty() {
         memory::schedule(connection, &[(key.clone(), now + REWRITE_DELAY)]).await?;

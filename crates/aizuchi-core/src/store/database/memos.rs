@@ -68,6 +68,7 @@ pub async fn apply_changes(
     let asker = asker(connection, conversation, draft.metadata.newest_owed()).await?;
     let answered = draft.metadata.answered_message_refs(&conversation.channel);
     let lineage = &mut draft.metadata.lineage;
+    // Before the loop replaces memos in the lineage by their source messages.
     let visibility = source_visibility(connection, conversation, lineage).await?;
     for change in &outcome.memo_changes {
         let (kind, before, id, channel) = match change {

@@ -49,6 +49,7 @@ impl PendingStates {
         for (conversation, owed) in rows::parse_owed(&rows::column::<String>(&row, "owed")?)? {
             pending_states.entry(conversation).or_default().owed.push(owed);
         }
+        // A list that SQL has aggregated has no order.
         pending_states.values_mut().for_each(|pending_state| pending_state.owed.sort());
         let pending_states = pending_states.into_iter().map(|(conversation, pending_state)| {
             (conversation, (pending_state.clone(), pending_state))

@@ -60,6 +60,7 @@ pub async fn put(
 
 /// Lapses proposals that were not decided in time: they cannot be approved any more, and their text is erased.
 pub async fn lapse(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    // In this order: the items are found through proposals that are still open.
     for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
         query(statement).bind(now.as_millisecond()).execute(&mut *connection).await?;
     }
@@ -154,6 +155,7 @@ async fn approve(
     let mut states = PendingStates::read(connection, &HashSet::from([conversation])).await?;
     let approval = states.entry(conversation).post_approved(first, decision, now);
     let Some(approval) = approval else {
+        // The error rolls back the transaction, and with it the reopening above.
         return Err(StoreError::Refused(RefusalReason::ProposalBlocked));
     };
     if let Some(absorbed) = approval.absorbed {

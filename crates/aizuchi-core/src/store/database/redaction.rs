@@ -82,6 +82,7 @@ pub async fn begin_for_conversation(
         .bind(rows::thread_column(conversation))
         .bind(until.as_millisecond());
     let parent = parent.fetch_all(&mut *connection).await?;
+    // The position is exclusive, and messages at `until` are withheld, too.
     let before = until.as_millisecond().saturating_add(1);
     let redaction = RedactionTask {
         workspace: workspace.to_string(),

@@ -70,6 +70,7 @@ async fn book_lapsed(
     call: &PlannedCall,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    // In this order: the last statement drops the rows that the others read.
     let statements = [
         sql::spending::BOOK_LAPSED_RESERVATIONS,
         sql::spending::PUT_LAPSED_CALLS,

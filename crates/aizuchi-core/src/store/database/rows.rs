@@ -156,6 +156,7 @@ pub fn step_values(step: &Step) -> Value {
         step.event.verb(),
         outbox_item,
         step.due.as_millisecond(),
+        // Stored, although it follows from the others, because claims find steps by an index on it.
         step.ready_at().as_millisecond(),
         step.decision,
         i64::from(step.is_owed),

@@ -23,6 +23,7 @@ pub async fn migrate(
         Migration::new(*version, Cow::Borrowed(*name), kind, SqlStr::from_static(statements), false)
     });
     let migrator = Migrator::with_migrations(migrations.collect());
+    // First, because the migrator would take the mark for a migration of a newer version.
     if let Some(moved_to) = moved_to(connection).await.map_err(|error| error.into_broken(shown))? {
         return Err(moved_error(shown, &moved_to));
     }

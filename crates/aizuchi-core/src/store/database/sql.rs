@@ -86,6 +86,7 @@ statements! {
     // The driver's own table.
     HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
     NEWEST_MIGRATION = "SELECT max(version) AS version FROM _sqlx_migrations";
+    // Takes SQLite's write lock at once; a transaction that begins by reading may fail when it first writes.
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";

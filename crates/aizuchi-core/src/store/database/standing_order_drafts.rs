@@ -62,6 +62,7 @@ pub async fn keep(
 ) -> Result<(), StoreError> {
     let draft = find(connection, sql::orders::STANDING_ORDER_DRAFT, workspace, number).await?;
     let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
+    // A later version takes the place of the order that it changes, so it needs no room.
     if draft.version == 1
         && count(connection, sql::orders::COUNT_STANDING_ORDERS, workspace, &draft.scope).await?
             >= MAX_PER_SCOPE as i64

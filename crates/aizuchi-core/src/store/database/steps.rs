@@ -41,8 +41,10 @@ pub async fn claim(
     counters.revision += 1;
     for mut step in ready {
         counters.last_number += 1;
+        // From the one sequence of the database, so no two claims ever have the same token.
         let token = counters.last_number;
         claims.push(step.claim(token));
+        // After `claim`, which counts this attempt itself.
         step.attempts += 1;
         step.lease = Some(Lease { token, until: now + lease });
         // Committed with the claim, before the platform is called: after a crash it counts as possibly posted.
@@ -69,7 +71,9 @@ pub async fn complete(
     let conversation = claim.event.conversation();
     let mut pending_states =
         PendingStates::read(connection, &HashSet::from([conversation])).await?;
+    // Asked before the state is completed below, which releases the lease.
     let is_current = pending_states.entry(conversation).is_current(claim);
+    // In this transaction, so no edit or deletion can come between the check and the commit.
     let is_stale = match outcome.lineage(claim) {
         Some((seen_revision, lineage)) => {
             let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
@@ -102,11 +106,13 @@ pub async fn complete(
     }
     let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
     let (mut newest_seen, mut newest_unseen) = (None, None);
+    // Even if the claim has lost its lease: the post is in the channel, whoever finishes the step.
     if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
         record_posted(connection, counters, item, posted).await?;
         (newest_seen, newest_unseen) =
             newest_seen_and_unseen(connection, claim, item, posted).await?;
     }
+    // Read after the post is recorded, since it tells whether the item was posted.
     let completion_context = completion_context(connection, counters, claim, seen_revision).await?;
     let pending_state = pending_states.entry(conversation);
     let owed = pending_state.owed.clone();
@@ -156,6 +162,7 @@ async fn record_posted(
     posted: &PostedMessage,
 ) -> Result<(), StoreError> {
     let mark = query(sql::steps::MARK_OUTBOX_ITEM_POSTED).bind(item.id.0).bind(posted.id.as_str());
+    // A lookup and a late answer may both report the post; the first to record it stores the message.
     let Some(marked) = mark.fetch_optional(&mut *connection).await? else { return Ok(()) };
     if let Some(reaction) = item.to_reaction(posted) {
         return hear_reaction(connection, counters, &reaction).await.map(|_| ());
@@ -227,6 +234,7 @@ async fn write_completion(
 ) -> Result<(), StoreError> {
     let owner = ItemOwner { decision: claim.decision, is_owed: claim.is_owed };
     for item in &completion.outbox_items {
+        // The rules have numbered the items from the counter on.
         counters.last_number = item.id.0;
         outbox::put_item(connection, owner, item).await?;
     }

@@ -115,6 +115,7 @@ async fn put(
     if taken.saturating_add(size) > whole(limits.max_total_bytes) {
         return Ok(false);
     }
+    // Makes room for the new file: one place, and its size.
     let older = query(sql::DROP_OLDEST_UNSENT_UPLOADS).bind(whole(limits.max_unsent as u64) - 1);
     let older = older.bind(whole(limits.max_unsent_bytes) - size);
     older.execute(&mut *connection).await?;

@@ -93,8 +93,10 @@ impl DatabaseWriter {
         Box::pin(async move {
             loop {
                 let first = tokio::select! {
+                    // Waiting writes come first: a shutdown drains them, and the index may lag behind.
                     biased;
                     write = self.requests.recv() => write,
+                    // A write may have been queued since `recv` was polled; only an empty queue ends the loop.
                     () = shutdown.cancelled() => self.requests.try_recv().ok(),
                     () = std::future::ready(()), if self.is_index_behind(0) => {
                         self.index().await?;
@@ -108,6 +110,7 @@ impl DatabaseWriter {
                     }
                 };
                 let Some(first) = first else { break };
+                // Takes what is waiting and waits for no more, so a lone write is not delayed to fill a batch.
                 let mut batch = vec![first];
                 while batch.len() < MAX_BATCH
                     && let Ok(next) = self.requests.try_recv()
@@ -152,6 +155,7 @@ impl DatabaseWriter {
 
     async fn write(&mut self, mut batch: Vec<WriteRequest>) -> anyhow::Result<()> {
         let is_server = self.connection.is_postgres();
+        // A timeout ends the writer: whether the server has committed cannot be known, so nobody is told anything.
         let mut commits =
             with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
         with_timeout(is_server, REWRITE_TIMEOUT, self.follow_up(&mut batch, &mut commits)).await?;
@@ -170,6 +174,7 @@ impl DatabaseWriter {
     /// Records the result of writes. Returns whether any failed for a reason other than its own content.
     fn record_health(&self, commits: &[Result<(), StoreError>]) -> bool {
         let failure = commits.iter().find_map(|committed| match committed {
+            // A refusal is about the content of a write; the database is well.
             Ok(()) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
         });
@@ -223,6 +228,7 @@ impl DatabaseWriter {
     async fn index_next(&mut self) -> Result<u64, StoreError> {
         query(sql::BEGIN).execute(&mut self.connection).await?;
         let newest = self.counters.revision;
+        // Searches scan at most this many messages after the index, so beyond it they miss some.
         let is_far_behind = self.is_index_behind(MAX_UNINDEXED as u64);
         let size = if is_far_behind { BatchSize::LARGEST } else { self.index_batch };
         let indexed = match index::index_next_batch(&mut self.connection, newest, size).await {
@@ -259,6 +265,7 @@ impl DatabaseWriter {
 
     async fn truncate_after_scrub(&mut self) -> Result<bool, StoreError> {
         let is_truncated = forget::truncate_log(&mut self.connection).await?;
+        // Only after the truncation: if the process dies in between, the next start truncates again.
         if is_truncated {
             forget::clear_scrub_due(&mut self.connection).await?;
         }
@@ -297,6 +304,7 @@ impl DatabaseWriter {
 
     async fn commit(&mut self, batch: &mut [WriteRequest]) -> Result<(), StoreError> {
         if let Ownership::FileLock { files, .. } = &self.ownership {
+            // SQLite would go on writing to an unlinked file, and these commits would be lost with the process.
             files.check()?;
         }
         // A clone, so that a rollback consumes no numbers.
@@ -310,6 +318,7 @@ impl DatabaseWriter {
         }
         // After the commit: the tasks woken by this read what was committed.
         if counters.revision != self.counters.revision {
+            // Before the revision, so that a task woken by it never serves a page cached before the erasure.
             if counters.erasures != self.counters.erasures {
                 self.erasures.send_replace(counters.erasures);
             }
@@ -325,12 +334,14 @@ impl DatabaseWriter {
         batch: &mut [WriteRequest],
     ) -> Result<(), StoreError> {
         apply(&mut self.connection, counters, batch).await?;
+        // With the messages of the batch: a cursor ahead of what is stored would lose messages in a crash.
         for cursor in newest_cursors(batch) {
             hear::put_cursor(&mut self.connection, cursor).boxed().await?;
         }
         if let Some(erasure) = term_erasure(batch) {
             index::drop_stale(&mut self.connection, erasure).boxed().await?;
         }
+        // In the same transaction as what they number: after a crash, no number is used twice.
         if *counters != self.counters {
             let put =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
@@ -379,6 +390,7 @@ async fn apply(
     mut batch: &mut [WriteRequest],
 ) -> Result<(), StoreError> {
     while !batch.is_empty() {
+        // Only adjacent ones: an edit or deletion must find the messages before it, and none after it.
         let (messages, replies): (Vec<IncomingMessage<'_>>, Vec<_>) =
             batch.iter_mut().map_while(WriteRequest::as_incoming_message).unzip();
         if messages.is_empty() {

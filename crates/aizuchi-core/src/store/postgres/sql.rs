@@ -7,6 +7,7 @@ macro_rules! lock_key {
     };
 }
 
+// The view shows both keys as unsigned numbers, and `hashtext` may be negative.
 /// The sessions that hold the lock.
 macro_rules! lock_held {
     () => {
@@ -30,6 +31,7 @@ pub const SERVER_STATUS: &str = concat!(
         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create"
 );
 
+// A statement that waits for its client counts as silent: the client may be gone.
 /// Terminates the session that holds the lock, if it has been silent for $1 seconds. A session whose statement is
 /// still running is not silent.
 pub const TERMINATE_SILENT_SESSION: &str = concat!(

@@ -49,6 +49,7 @@ pub fn is_earlier(newest: i64) -> bool {
 fn is_current(copy: &Path, path: &Path) -> bool {
     let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let newest = written(path).max(written(&with_suffix(path, "-wal")));
+    // Not `>=`: of two files with the same time, either may be the newer one.
     written(copy).is_some_and(|copied| Some(copied) > newest)
 }
 

@@ -69,6 +69,7 @@ pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
 fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let Ok(file) = File::open(lock_path(path)) else { return Ok(false) };
     match file.try_lock() {
+        // The lock is held only until the file is closed at the end of this function.
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => {
@@ -95,6 +96,7 @@ fn check_creatable(path: &Path) -> Result<(), StoreError> {
             folder.display()
         )));
     }
+    // Permissions alone do not tell whether the disk is full or mounted read-only.
     let trial = folder.join(format!(".aizuchi-check-{}", std::process::id()));
     File::create(&trial).map_err(broken)?;
     std::fs::remove_file(&trial).map_err(broken)

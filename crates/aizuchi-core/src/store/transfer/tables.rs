@@ -179,6 +179,7 @@ impl TableDigest {
                 | BindValue::Text(None)
                 | BindValue::Bytes(None) => hash.update([0xff]),
             }
+            // The lengths tell "ab", "c" from "a", "bc".
             hash.update((size(value) as u64).to_le_bytes());
         }
         let hash = hash.finalize();

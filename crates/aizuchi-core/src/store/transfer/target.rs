@@ -132,6 +132,7 @@ impl TransferTarget {
             were_forgotten = ForgottenUsers::read(&mut old).await?;
             former = FormerOrders::read(&mut old).await?;
         }
+        // The old file is set aside without its log, so everything has to be in the file.
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
                 "something else reads {shown}, so it cannot be replaced now; try again"
@@ -188,6 +189,7 @@ impl TransferTarget {
             }
             report.tables.push((table.name.clone(), read.rows));
         }
+        // The copied rows have numbers of their own, which the sequences have not counted.
         if self.connection.is_postgres() {
             for sequence in query(postgres::sql::SEQUENCES).fetch_all(&mut self.connection).await? {
                 let (table, column): (String, String) = (
@@ -210,6 +212,7 @@ impl TransferTarget {
             }
             return schema::drop_moved_mark(&mut self.connection).await;
         }
+        // A new file is not empty: its migrations put rows into some tables.
         for table in names {
             self.connection.execute_with(sql::transfer::delete_all(table), Vec::new()).await?;
         }
@@ -262,6 +265,7 @@ impl TransferTarget {
         let mut count = 0;
         for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
             let forgotten = self.forgotten.forgotten_at(&workspace, &user);
+            // If the backup has forgotten them as late, nothing of them came back.
             if forgotten.is_none() || forgotten <= in_backup.forgotten_at(&workspace, &user) {
                 continue;
             }
@@ -316,10 +320,13 @@ impl TransferTarget {
         match &self.destination {
             TransferDestination::Server => Ok(None),
             TransferDestination::File { path, part, set_aside, lock } => {
+                // Before the rename: after a power loss, the name must not lead to an unfinished file.
                 let synced = File::open(&part.0).and_then(|file| file.sync_all());
                 synced.map_err(|error| broken(path, &error))?;
                 expect_sound(&part.0).await?;
+                // Again, since a log may have appeared while the file was being written.
                 expect_no_log(path)?;
+                // While the replaced file still has its name.
                 let owner = owner_of(path);
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
@@ -526,6 +533,7 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
         None => match std::fs::hard_link(part, path) {
             Ok(()) => std::fs::remove_file(part)?,
             Err(error) if is_without_links(&error) => {
+                // Takes the name first, since a rename would replace a file without asking.
                 File::create_new(path)?;
                 std::fs::rename(part, path)?;
             }
@@ -533,6 +541,7 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
         },
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Without this, a power loss could undo the rename.
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 

@@ -336,6 +336,7 @@ fn apply_reaction(reactions: &mut Vec<ReactionRecord>, reaction: &Reaction) -> b
     let at = reaction.at;
     let is_it =
         |known: &&mut ReactionRecord| known.emoji == reaction.emoji && known.user == reaction.user;
+    // The same bounds as in SQL: of two events with the same time, the later delivery counts.
     match (reactions.iter_mut().find(is_it), reaction.change) {
         (None, ReactionChange::Removed) => return false,
         (None, ReactionChange::Added) => reactions.push(ReactionRecord {

@@ -77,6 +77,7 @@ impl ForgettingJob {
             self.plan(forgetting, page);
         }
         let Some(write) = self.pending.pop_front() else { return Ok(ForgetProgress::Working) };
+        // Read before the last write, which may delete the row.
         let forgotten = match write.next {
             None => Some(read_forgotten(store, &write).await?),
             Some(_) => None,

@@ -39,6 +39,7 @@ pub async fn messages_to_hide(
         .bind(HIDDEN);
     let page = page.fetch_all(connection).await?;
     let Some(oldest) = page.last() else { return Ok(ErasurePage::end_of(forgetting)) };
+    // The bound of the statement is inclusive.
     let next = forgetting.position.at(rows::column::<i64>(oldest, "heard")? - 1);
     let messages = page.iter().map(message_ref).collect::<Result<_, _>>()?;
     Ok(ErasurePage { erasures: vec![Erasure::HideMessages(messages)], next: Some(next) })

@@ -134,6 +134,7 @@ pub async fn apply(
         .bind(erased.memos as i64)
         .bind(write.until);
     let moved = moved.execute(&mut *connection).await?;
+    // If nothing moved, a newer order has restarted the forgetting.
     if write.next.is_none() && moved > 0 {
         for statement in [sql::DROP_FORGOTTEN_MEMORIES, sql::DROP_FORGETTING] {
             query(statement).bind(workspace).bind(user).execute(&mut *connection).await?;

@@ -39,6 +39,7 @@ pub async fn hear_edit(
         }
         EditEligibility::Redacted => Edit { mentions: Vec::new(), ..edit.clone() },
     };
+    // Edits may arrive out of order or twice, so one with the same time is old, too.
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
     if !before.is_changed_by(edit) || is_old {
         return Ok(counters.unchanged_receipt());

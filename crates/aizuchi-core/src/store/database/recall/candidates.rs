@@ -67,6 +67,7 @@ impl Postings {
         let all: Vec<&IndexPartition> = partitions.iter().collect();
         let common_count =
             if filter.channel.is_some() { COMMON_IN_CHANNEL } else { COMMON_IN_WORKSPACE };
+        // One more than the limit shows that a term is common.
         let matches = look_up(connection, &scorer.search_terms, &all, common_count + 1).await?;
         let has_rare_term =
             matches.iter().any(|numbers| (1..=common_count).contains(&numbers.len()));

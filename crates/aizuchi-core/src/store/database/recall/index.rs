@@ -106,6 +106,7 @@ pub async fn drop_stale(
     match erasure {
         TermErasure::AtOnce => remove_messages(connection, stale.collect()).await?,
         TermErasure::WithMerge => {
+            // FTS5 stores the setting in the index, so it is set back in the same transaction.
             query(sql::MARK_REMOVED_TERMS).execute(&mut *connection).await?;
             remove_messages(connection, stale.collect()).await?;
             query(sql::ERASE_REMOVED_TERMS).execute(&mut *connection).await?;
@@ -153,6 +154,7 @@ async fn read_unindexed(
         let terms = extract_terms(&text).join(" ");
         MessageToIndex { partition: (workspace, channel, visibility), id, terms, number }
     };
+    // A message without terms is never found, and does not count.
     Ok(rows.into_iter().map(to_message).filter(|message| !message.terms.is_empty()).collect())
 }
 

@@ -1,5 +1,6 @@
 //! The statement that reads a context.
 
+// Most messages mention nobody, which spares them the lookup of names.
 /// The message `m` by the user `u`, as a JSON list; messages of the target ?3 include their links of version ?15.
 macro_rules! message_json {
     () => {
@@ -84,6 +85,7 @@ macro_rules! circumstances {
     };
 }
 
+// The numbers are the constants of that module, so that every store chooses the same anchor.
 /// The number of messages that a [`crate::context::message_window::MessageWindow`] of this step holds beyond its
 /// minimum. The table lists the newest messages with their places, counted from 1.
 macro_rules! steps_beyond {

@@ -20,6 +20,7 @@ statements! {
         ORDER BY channel, coalesce(ended, '')";
     // Figures: ?1 workspace, ?2 since, ?3 the offset of local time, ?4 until. The first one reads indexes only.
 
+    // That index does not tell who wrote a message, so the persona's are counted apart and subtracted.
     MESSAGES_BY_DAY = "
         SELECT channel, day, is_own, CAST(sum(n) AS BIGINT) AS n FROM
             (SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, CAST(0 AS BIGINT) AS is_own, count(*) AS n
@@ -93,6 +94,7 @@ statements! {
         WHERE c.workspace = ?1 AND r.kind = 'human' AND r.removed_ms IS NULL
         GROUP BY 1, 2
         ORDER BY 2, 1";
+    // The condition on the marks repeats that of the partial index, or SQLite could not use it.
     /// Likely questions at the top level of channels that no other user followed up, within an hour or in their
     /// threads, and the decision that each led to, if the persona spoke unsolicited. No one else is expected to answer
     /// what the persona owes an answer.

@@ -22,6 +22,7 @@ statements! {
 
     // The state of forgettings.
 
+    // A second order starts over, since more may have been heard since the first.
     PUT_FORGETTING = "
         INSERT INTO forgettings (workspace, user_id, asked_ms, begun_ms, until, keeps_name, position)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -35,6 +36,7 @@ statements! {
     NEXT_FORGETTING = "
         SELECT workspace, user_id, until, position FROM forgettings WHERE position <> ''
         ORDER BY CASE WHEN position LIKE '%:_hide_%' THEN 0 ELSE 1 END, begun_ms, workspace, user_id LIMIT 1";
+    // A newer order has changed `until`, so a late step of the earlier one moves nothing.
     MOVE_FORGETTING = "
         UPDATE forgettings SET position = ?3, messages = messages + ?4, own_messages = own_messages + ?5,
             memos = memos + ?6
@@ -118,6 +120,7 @@ statements! {
         SELECT DISTINCT m.decision AS id FROM json_each(?3) AS j
         CROSS JOIN messages AS m ON m.decision = CAST(j.value AS BIGINT)
         WHERE m.workspace = ?1 AND m.author = ?2 AND m.heard <= ?4";
+    // Skips from author to author through the index; a DISTINCT would read every message.
     PERSONA_AUTHORS = "
         WITH RECURSIVE authors (author) AS (
             SELECT min(author) FROM messages WHERE workspace = ?1
@@ -281,6 +284,7 @@ statements! {
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    // LIKE would take `_` and `%` in a user's id for wildcards, so these statements compare the beginning.
     /// The user's changes to memories are kept in the journal, without their name.
     REPLACE_CHANGER = "
         UPDATE memory_changes SET changed_by = ?3
@@ -309,6 +313,7 @@ statements! {
     ERASE_MENTIONS = concat!("
         UPDATE messages SET mentions = replace(mentions, ?3, ?4) WHERE rowid IN (", listed_messages!(), ")"
     );
+    // Only what was heard before the order: a user who remains a member may ask again.
     CLOSE_OWED_TO_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL AND EXISTS
             (SELECT 1 FROM messages AS m WHERE m.workspace = ?1 AND m.id = owed.message AND m.channel = owed.channel

@@ -89,6 +89,7 @@ statements! {
     REPEAT_MEMORY_JOB = "
         UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
+    // The retry also covers what the job was scheduled again for.
     /// ?7 is 1 to keep the attempt count, or 0 to reset it.
     POSTPONE_MEMORY_JOB = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
@@ -106,6 +107,7 @@ statements! {
         LEFT JOIN channels AS c ON c.workspace = ?1 AND c.id = j.value ->> 0
         WHERE m.visibility IS DISTINCT FROM 'public' OR c.visibility IS DISTINCT FROM 'public'";
 
+    // Contexts read the text of current versions only; the entries of old ones are kept.
     RETIRE_MEMORY = "
         UPDATE memories SET is_current = 0, text = NULL, public_text = NULL
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND is_current = 1";
@@ -138,6 +140,7 @@ statements! {
         WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
             AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
     );
+    // OR IGNORE, since a prompt may have held both versions.
     /// Versions beyond the newest ?6 are dropped. Prompts that held one are reassigned to the oldest remaining version.
     REASSIGN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories

@@ -57,6 +57,7 @@ statements! {
 
     // Hearing. ?1 is a JSON array with one array per row.
 
+    // A message of an unknown channel is private, and one from before a reset of its conversation stays withheld.
     /// Usually there are no early reactions, so the outer EXISTS answers for the whole list.
     PUT_MESSAGES = "
         INSERT INTO messages
@@ -108,15 +109,18 @@ statements! {
         UNION ALL
         SELECT 1 FROM messages INDEXED BY messages_sent_as
         WHERE workspace = ?1 AND channel = ?2 AND sent_as = ?4";
+    // The message moves to another decision only if the edit is owed an answer.
     EDIT_MESSAGE = "
         UPDATE messages
         SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),
             edited_ms = ?8, attachments = ?9, file_names = ?10
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    // The same client message may still arrive under another id, so `sent_as` is free again.
     DELETE_MESSAGE = "
         UPDATE messages
         SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?4, revision = ?5, sent_as = NULL
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    // An unchanged channel matches no row, so it raises no revision.
     PUT_CHANNEL = "
         INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, visibility = excluded.visibility

@@ -117,6 +117,7 @@ statements! {
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     // ?1 to ?3 are the conversation, and ?4 is the end.
 
+    // A reset that is carried out late does not undo a part of a newer one.
     PUT_RESET = "
         INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms

@@ -72,6 +72,7 @@ statements! {
         INSERT INTO recall_lines (number, id) SELECT CAST(value ->> 0 AS BIGINT), value ->> 2 FROM json_each(?1)";
     INDEX_TERMS = "
         INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
+    // A trigger adds a row for each change; only the first one has the text that is indexed.
     /// The indexed text of messages that have changed since they were indexed.
     STALE = "
         SELECT json_group_array(json_array(number, text)) AS lines
@@ -95,6 +96,7 @@ statements! {
     MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', 64)";
     CHANGES = "SELECT total_changes() AS n";
 
+    // Skips from workspace to workspace through the index; a DISTINCT would read every message.
     WORKSPACES = "
         WITH RECURSIVE spaces (workspace) AS (
             SELECT min(workspace) FROM messages
@@ -144,6 +146,7 @@ statements! {
              ORDER BY m.revision DESC
              LIMIT +?4) AS part"
     );
+    // A message that has changed since is found among the unindexed ones.
     RECALLED_BY_NUMBER = recalled_messages!("
         CROSS JOIN recall_lines AS l ON l.number = CAST(j.value AS BIGINT)
         CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32

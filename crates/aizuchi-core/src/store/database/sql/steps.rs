@@ -14,6 +14,7 @@ macro_rules! step_json {
 }
 
 statements! {
+    // A post or reaction of the persona that no row of this outbox accounts for was made after the backup.
     ANSWERED_BEFORE_RESTORE = "
         SELECT m.id
         FROM json_each(?3) AS j
@@ -35,6 +36,7 @@ statements! {
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
         FROM counters AS c WHERE outbox.state = 'draft'";
 
+    // SQLite keeps the order of a CROSS JOIN: from the few listed rows to the index.
     /// What hearing needs to know, in one row of three JSON lists: the indexes of the messages in ?1 that are known
     /// already, and the pending steps and open owed answers of the conversations in ?2. ?1 lists [workspace, channel,
     /// id, client message id], ?2 lists [workspace, channel, thread].
@@ -63,6 +65,8 @@ statements! {
 
     // Pending states.
 
+    // Without `WHERE true`, SQLite reads ON CONFLICT as the condition of a join. The casts are for PostgreSQL, where
+    // `->>` gives text.
     PUT_STEPS = "
         INSERT INTO steps
             (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, redrafts,
@@ -80,6 +84,8 @@ statements! {
             lease_until_ms = excluded.lease_until_ms, since_ms = excluded.since_ms,
             second_looks = excluded.second_looks";
     DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
+    // A message that is owed again keeps the number of its earlier answers, each of which counts toward its author's
+    // limit.
     PUT_OWED = "
         INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT)
@@ -105,8 +111,10 @@ statements! {
     );
     NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
     NEXT_MEMORY_JOB = "SELECT min(ready_ms) AS ready_ms FROM chores";
+    // At a start. The leases are of a process that has ended, since a database has only one owner.
     RELEASE_LEASES = "
         UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    // A lookup claims the item again; the time of its first dispatch stays, since that call may have posted it.
     DISPATCH_OUTBOX_ITEM = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2)
         WHERE id = ?1 AND state IN ('draft', 'sending')";
@@ -134,6 +142,7 @@ statements! {
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
             notes = CASE ?2 WHEN 'dead' THEN notes ELSE json_set(notes, '$.why', '') END
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
+    // Not items that are `sending`: they may have been posted, and are looked up.
     REPLACE_DRAFTS = "
         UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
         FROM json_each(?1) AS j
@@ -172,6 +181,7 @@ statements! {
         "SELECT json_group_array(", step_json!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
+    // PostgreSQL cannot tell the type of a parameter that is compared with NULL, hence the casts.
     /// The newest dead letters before ?1 of the workspace ?2; null means all workspaces.
     DEAD_LETTERS = "
         SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
