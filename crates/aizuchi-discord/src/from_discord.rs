@@ -50,7 +50,7 @@ pub enum DiscordEvent {
     Thread(GuildThread),
     /// Active threads that the bot can now see.
     Threads(Vec<GuildThread>),
-    ThreadDeleted(ChannelId),
+    ThreadDeleted(GuildThread),
     Role(Id<GuildMarker>, GuildRole),
     RoleDeleted(Id<GuildMarker>, Arc<str>),
     Member(GuildMember),
@@ -112,9 +112,9 @@ pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
             or_malformed(guild::parse_thread(data, None).map(DiscordEvent::Thread))
         }
         "THREAD_LIST_SYNC" => or_malformed(parse_thread_list(data)),
-        "THREAD_DELETE" => or_malformed(
-            id_str(&data["id"]).map(|id| DiscordEvent::ThreadDeleted(ChannelId::new(id))),
-        ),
+        "THREAD_DELETE" => {
+            or_malformed(guild::parse_thread(data, None).map(DiscordEvent::ThreadDeleted))
+        }
         "GUILD_ROLE_CREATE" | "GUILD_ROLE_UPDATE" => or_malformed(parse_role_event(data)),
         "GUILD_ROLE_DELETE" => or_malformed(parse_role_deletion(data)),
         "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" => or_malformed(

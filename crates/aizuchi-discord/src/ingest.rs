@@ -11,6 +11,7 @@ use tracing::{Instrument as _, debug, info_span, warn};
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::files::parse_files;
+use crate::from_discord::guild::GuildThread;
 use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter};
 use crate::from_discord::user::{DiscordUser, parse_user};
 use crate::from_discord::{self, DiscordEvent, parse_event};
@@ -155,7 +156,7 @@ impl DiscordPlatform {
                 }
                 Ok(())
             }
-            DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(&thread, cursor).await,
+            DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(thread).await,
             DiscordEvent::Role(guild, role) => {
                 Ok(self.update_guild(guild, |guild| guild.put_role(role)).await?)
             }
@@ -310,15 +311,12 @@ impl DiscordPlatform {
     }
 
     /// Deletes all messages of a deleted thread.
-    async fn hear_thread_deletion(
-        &self,
-        id: &ChannelId,
-        cursor: &mut PendingCursor,
-    ) -> Result<(), IngestError> {
-        let Some(thread) = self.cache.remove_thread(id) else { return Ok(()) };
-        let channel_ref = ChannelRef { guild: Some(thread.guild), channel: id.clone() };
+    async fn hear_thread_deletion(&self, deleted: GuildThread) -> Result<(), IngestError> {
+        // After a restart the thread may be unknown: Discord no longer lists it.
+        let thread = self.cache.thread(&deleted.id).unwrap_or(deleted);
+        let channel_ref = ChannelRef { guild: Some(thread.guild), channel: thread.id.clone() };
         let location = Location::from_thread(&thread, &self.identity.user, None);
-        self.leave_channel(id);
+        self.leave_channel(&thread.id);
         let conversation = &location.conversation;
         let mut range = MessageRange::AfterTime(Timestamp::MIN);
         loop {
@@ -330,15 +328,18 @@ impl DiscordPlatform {
                 limit: PAGE_SIZE,
             };
             let stored_messages = self.archive.messages(query).await?;
-            let Some(last) = stored_messages.last() else { return Ok(()) };
+            let Some(last) = stored_messages.last() else { break };
             range = MessageRange::After(last.message.id.clone());
             let ids = stored_messages.iter().filter(|stored| {
                 !stored.is_deleted && is_in_channel(&stored.message, &channel_ref)
             });
             for stored in ids {
-                self.hear_deletion(&stored.message.id, &location, cursor).await?;
+                // The sequence number is stored once all are deleted: a crash in between must replay the event.
+                self.hear_deletion(&stored.message.id, &location, &mut None).await?;
             }
         }
+        self.cache.remove_thread(&thread.id);
+        Ok(())
     }
 
     pub(super) async fn hear_reaction(

@@ -82,6 +82,29 @@ async fn d02_a_session_is_resumed_after_a_kill() {
     assert!(resumed[1].data["seq"].as_u64() > resumed[0].data["seq"].as_u64(), "{resumed:?}");
 }
 
+/// Discord replays the deletion of a thread that it lists no longer.
+#[tokio::test]
+async fn a_thread_that_is_deleted_meanwhile_is_deleted_here() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let parent = harness.says(harness.tea, harness.mio, "roses?");
+    let thread = harness
+        .discord
+        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
+        .unwrap();
+    for text in ["red ones", "white ones", "none at all"] {
+        harness.says(thread, harness.ren, text);
+    }
+    harness.until_kept("SELECT count(*) FROM messages WHERE text != ''", 4).await;
+    program.kill();
+    harness.discord.delete_channel(thread).unwrap();
+    let program = harness.start().await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 3).await;
+    assert_eq!((harness.said(IDENTIFY), harness.said(RESUME)), (1, 1));
+    assert_eq!(harness.lines(harness.tea).await, ["roses?"]);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// If Discord has forgotten the session, a new one starts and the gap is backfilled.
 #[tokio::test]
 async fn an_expired_session_is_replaced_and_the_gap_is_backfilled() {
