@@ -319,16 +319,15 @@ impl SlackPlatform {
     }
 
     /// Calls a read-only method until Slack answers or refuses. Honors `Retry-After`; other failures are
-    /// retried with exponential backoff.
+    /// retried with exponential backoff, at most seven times.
     async fn read_with_retries(
         &self,
         method: &str,
         arguments: &[(&str, String)],
     ) -> Result<Value, SlackApiError> {
-        const MAX_ATTEMPTS: u32 = 8;
-        let mut attempt = 0;
+        const MAX_FAILURES: u32 = 8;
+        let mut failures = 0;
         loop {
-            attempt += 1;
             let answer = self.call(method, arguments).await;
             let wait = match &answer {
                 Ok(_) | Err(SlackApiError::Refused(_)) => return answer,
@@ -337,21 +336,20 @@ impl SlackPlatform {
                     SlackApiError::Unreachable(_)
                     | SlackApiError::OutcomeUnknown(_)
                     | SlackApiError::Malformed(_),
-                ) if attempt == MAX_ATTEMPTS => {
-                    return answer;
+                ) => {
+                    failures += 1;
+                    if failures == MAX_FAILURES {
+                        return answer;
+                    }
+                    SignedDuration::from_secs(1 << failures.min(5))
                 }
-                Err(
-                    SlackApiError::Unreachable(_)
-                    | SlackApiError::OutcomeUnknown(_)
-                    | SlackApiError::Malformed(_),
-                ) => SignedDuration::from_secs(1 << attempt.min(5)),
             };
             if wait > SignedDuration::from_secs(10) {
                 info!(
                     platform = "slack",
                     workspace = %self.identity.workspace,
                     method,
-                    attempt,
+                    failures,
                     wait = %format_args!("{wait:#}"),
                     "waiting before the next call of Slack"
                 );
