@@ -36,7 +36,7 @@ impl Owed {
         }
     }
 
-    /// Returns the id of the stored message: the one that addresses the persona, or the one that stands for its joining.
+    /// Returns the id of the stored message: the one that addresses the persona, or the one that stands for its join.
     pub fn stored_id(&self) -> MessageId {
         self.clone().into()
     }
