@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
@@ -103,12 +104,12 @@ impl PastMoment {
     }
 
     /// Returns the messages whose authors were owed an answer.
-    fn owed(&self) -> Vec<MessageId> {
+    fn owed(&self) -> Vec<Owed> {
         if !self.decision.is_addressed {
             return Vec::new();
         }
-        let id = |message: &Arc<Message>| message.id.clone();
-        let addressed: Vec<MessageId> =
+        let id = |message: &Arc<Message>| Owed::from(message.id.clone());
+        let addressed: Vec<Owed> =
             self.covered().filter(|message| message.is_addressed()).map(id).collect();
         match addressed.is_empty() {
             true => self.covered().next_back().map(id).into_iter().collect(),

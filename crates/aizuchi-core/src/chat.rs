@@ -2,6 +2,7 @@
 //! adapter, and nothing here depends on Slack or Discord.
 
 pub mod attachment;
+pub mod owed;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -74,18 +75,6 @@ opaque_id!(
     /// Unique within its workspace.
     UserId
 );
-
-impl MessageId {
-    /// Returns the id of the message that represents the persona's joining of a channel. It is owed an answer: the
-    /// notice of what the persona hears. There is one per channel.
-    pub fn join() -> Self {
-        Self::new("joined")
-    }
-
-    pub fn is_join(&self) -> bool {
-        *self == Self::join()
-    }
-}
 
 impl UserId {
     /// Returns the author of a message whose author the platform does not provide.

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::chat::attachment::ReadAttachment;
+use crate::chat::owed::Owed;
 use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId, Visibility,
 };
@@ -229,10 +230,10 @@ pub enum ThreadStatus {
     Reopened = 2,
 }
 
-/// A message that is a command and is owed an answer. It is not part of the conversation.
+/// A message that is a command and is owed an answer, or the persona's own join. It is not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingCommand {
-    pub message: MessageId,
+    pub owed: Owed,
     pub user: UserId,
     pub role: Role,
     pub at: Timestamp,
@@ -278,9 +279,9 @@ pub struct Context {
     pub circumstances: Circumstances,
     /// The other bots that speak unasked in the channel, like the persona. Set by the agent.
     pub companions: BTreeSet<UserId>,
-    /// Messages whose authors are still owed an answer, oldest first.
-    pub owed: Vec<MessageId>,
-    /// The owed messages that are commands.
+    /// What is still owed an answer, oldest first.
+    pub owed: Vec<Owed>,
+    /// The owed messages that are commands, and the persona's own join.
     pub pending_commands: Vec<PendingCommand>,
     /// The state of this conversation at its last judgment, if the verdict was silence.
     pub last_silent_state: Option<StateHash>,
@@ -475,10 +476,19 @@ impl Context {
         self
     }
 
+    /// Whether this message is owed an answer.
+    pub fn is_owed(&self, message: &MessageId) -> bool {
+        self.owed.iter().any(|owed| *owed == *message)
+    }
+
+    /// Returns the messages of the target that are owed an answer, oldest first.
+    pub fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
+        self.owed.iter().filter_map(move |owed| self.target_message(owed.message()?))
+    }
+
     /// Returns the messages that a reply should answer.
     pub fn messages_to_answer(&self) -> Vec<&Arc<Message>> {
-        let owed: Vec<&Arc<Message>> =
-            self.owed.iter().filter_map(|id| self.target_message(id)).collect();
+        let owed: Vec<&Arc<Message>> = self.owed_messages().collect();
         if !owed.is_empty() {
             return owed;
         }

@@ -16,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::attachment::ReadAttachment;
+use crate::chat::owed::Owed;
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
     UserId,
@@ -122,7 +123,7 @@ impl OutboxItem {
     /// Returns the gate that settles the resulting message. Replies to commands and the notice on joining are not part
     /// of the conversation.
     pub fn message_gate(&self) -> Gate {
-        let is_notice = self.metadata.owed.iter().any(MessageId::is_join);
+        let is_notice = self.metadata.owed.contains(&Owed::Join);
         match self.metadata.only_for.is_some() || is_notice {
             true => Gate::Command,
             false => Gate::OwnMessage,
@@ -165,8 +166,8 @@ pub enum DraftContent {
 /// What a finished post needs to know about its draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftMetadata {
-    /// The owed messages that it answers.
-    pub owed: Vec<MessageId>,
+    /// The owed messages that it answers, and the persona's own join.
+    pub owed: Vec<Owed>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
     /// The sources of its text.
@@ -199,13 +200,13 @@ impl DraftMetadata {
 
     /// Returns the newest message that it answers, unless that is the persona's own join.
     pub fn newest_owed(&self) -> Option<&MessageId> {
-        self.owed.last().filter(|id| !id.is_join())
+        self.owed.last().and_then(Owed::message)
     }
 
-    /// Returns the messages of its channel that it answers.
+    /// Returns the stored messages of its channel that it answers, with the one that stands for a join.
     pub fn answered_message_refs(&self, channel: &ChannelId) -> Vec<MessageRef> {
-        let answered = self.owed.iter().chain(&self.about);
-        answered.map(|id| MessageRef(channel.clone(), id.clone())).collect()
+        let answered = self.owed.iter().map(Owed::stored_id).chain(self.about.clone());
+        answered.map(|id| MessageRef(channel.clone(), id)).collect()
     }
 }
 
@@ -452,8 +453,8 @@ pub struct DecisionClosing {
     pub gate: Option<Gate>,
     pub judgment: Option<Judgment>,
     pub state_hash: Option<StateHash>,
-    /// Owed messages that this settles without an answer.
-    pub settled_messages: Vec<MessageId>,
+    /// What was owed an answer and is settled by this without one.
+    pub settled: Vec<Owed>,
     /// One sentence for users.
     pub why: String,
 }
@@ -465,7 +466,7 @@ impl DecisionClosing {
             gate: None,
             judgment: None,
             state_hash: None,
-            settled_messages: Vec::new(),
+            settled: Vec::new(),
             why: why.into(),
         }
     }

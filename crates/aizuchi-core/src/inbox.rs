@@ -19,6 +19,7 @@ use std::time::Instant;
 use jiff::SignedDuration;
 use tracing::{Instrument, Span, field, info_span};
 
+use crate::chat::owed::Owed;
 use crate::chat::{
     Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Mention, Message,
     MessageId, Reaction, UserId, WorkspaceId,
@@ -279,7 +280,7 @@ impl Inbox {
         Box::pin(async move {
             let (workspace, channel) =
                 (conversation.workspace.clone(), conversation.channel.clone());
-            let id = MessageId::join();
+            let id = Owed::Join.stored_id();
             let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
             let is_announcing = self.channel_cache.announces(&workspace, &channel);
             if !is_announcing.unwrap_or(self.is_announcing)

@@ -11,6 +11,7 @@ use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
@@ -246,8 +247,8 @@ impl RecordingStore {
             event.gate = closing.gate.map(|gate| gate.name());
         }
         if let Event::Post(item) = &claim.event {
-            event.about =
-                item.metadata.about.clone().or_else(|| item.metadata.owed.first().cloned());
+            let owed = || item.metadata.owed.first().map(Owed::stored_id);
+            event.about = item.metadata.about.clone().or_else(owed);
         }
         if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
             && !claim.is_owed

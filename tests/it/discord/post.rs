@@ -193,7 +193,7 @@ impl PostHarness {
             text: text.into(),
             reaction_to: None,
             metadata: Arc::new(DraftMetadata {
-                owed: owed.iter().map(|id| (*id).clone()).collect(),
+                owed: owed.iter().map(|id| (*id).clone().into()).collect(),
                 about: None,
                 lineage: Lineage::default(),
                 seen_revision: SeenRevision::Nothing,

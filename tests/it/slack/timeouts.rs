@@ -137,7 +137,7 @@ impl AdapterHarness {
             text: "Here I am.".into(),
             reaction_to: None,
             metadata: Arc::new(DraftMetadata {
-                owed: vec![MessageId::new("1.000000")],
+                owed: vec![MessageId::new("1.000000").into()],
                 about: None,
                 lineage: Lineage::default(),
                 seen_revision: SeenRevision::Nothing,

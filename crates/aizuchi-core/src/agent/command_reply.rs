@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, StepError};
+use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
@@ -40,8 +41,8 @@ impl Agent {
         let Some(first) = context.pending_commands.first() else {
             return self.reject_edited_command(context).transpose();
         };
-        if first.message.is_join() {
-            return self.announce_join(context, first).map(Some);
+        if first.owed == Owed::Join {
+            return self.announce_join(context).map(Some);
         }
         let pending = context.pending_commands.iter();
         let from_user: Vec<&PendingCommand> =
@@ -69,7 +70,7 @@ impl Agent {
                 answers.push(answer);
             }
         }
-        let owed = from_user.iter().map(|command| command.message.clone()).collect();
+        let owed = from_user.iter().map(|command| command.owed.clone()).collect();
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
         let audience = ReplyAudience { user: Some(first.user.clone()), is_public };
         self.draft_command_reply(context, answers, owed, why, audience).map(Some)
@@ -81,7 +82,7 @@ impl Agent {
         &self,
         context: &Context,
         mut answers: Vec<String>,
-        owed: Vec<MessageId>,
+        owed: Vec<Owed>,
         why: &str,
         ReplyAudience { user, is_public }: ReplyAudience,
     ) -> Result<StepResult, StepError> {
@@ -113,24 +114,19 @@ impl Agent {
 
     /// Announces in the channel that the bot has joined. Unlike other command replies it is public, so the gates may
     /// stop it.
-    fn announce_join(
-        &self,
-        context: &Context,
-        joined: &PendingCommand,
-    ) -> Result<StepResult, StepError> {
+    fn announce_join(&self, context: &Context) -> Result<StepResult, StepError> {
         let text =
             self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
         let audience = ReplyAudience { user: None, is_public: true };
-        self.draft_command_reply(context, vec![text], vec![joined.message.clone()], why, audience)
+        self.draft_command_reply(context, vec![text], vec![Owed::Join], why, audience)
     }
 
     /// Replies to a message that became a command by an edit. The command was not carried out, and a model might claim
     /// that it was.
     fn reject_edited_command(&self, context: &Context) -> Option<Result<StepResult, StepError>> {
-        let mut owed = context.owed.iter().filter_map(|id| context.target_message(id));
         let name = &self.persona.name;
-        let message = owed.find(|message| {
+        let message = context.owed_messages().find(|message| {
             message.edits > 0 && Command::parse_message(&message.text, name).is_some()
         })?;
         let language = self.persona.language;
@@ -139,7 +135,7 @@ impl Agent {
             texts::judging::gate_reason(language, Gate::Command),
         );
         let audience = ReplyAudience { user: Some(message.author.id.clone()), is_public: false };
-        let owed = vec![message.id.clone()];
+        let owed = vec![message.id.clone().into()];
         Some(self.draft_command_reply(context, vec![text.to_owned()], owed, why, audience))
     }
 
@@ -151,9 +147,9 @@ impl Agent {
         let Some(command) = Command::parse_message(&pending.text, &self.persona.name) else {
             return Ok(None);
         };
-        let reply_to = match command == Command::ForgetThat {
-            true => self.replied_to(context, &pending.message).await?,
-            false => None,
+        let reply_to = match pending.owed.message().filter(|_| command == Command::ForgetThat) {
+            Some(message) => self.replied_to(context, message).await?,
+            None => None,
         };
         Ok(Some(CommandRequest {
             command,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::agent::Agent;
-use crate::chat::{Message, MessageId, to_single_line};
+use crate::chat::owed::Owed;
+use crate::chat::{Message, to_single_line};
 use crate::context::Context;
 use crate::decision::DecisionResult;
 use crate::decision::model_problem::ModelProblem;
@@ -89,8 +90,7 @@ impl Agent {
         if ends == DecisionResult::Failed {
             return texts::replies::no_answer_found(language).to_owned();
         }
-        let owed = context.owed.iter().filter_map(|id| context.target_message(id));
-        let owed: Vec<&Arc<Message>> = owed.collect();
+        let owed: Vec<&Arc<Message>> = context.owed_messages().collect();
         let asked = owed.iter().find(|message| asks(message));
         match (asked.or(owed.first()), &context.intent) {
             (Some(message), _) => self.owed_reason(message, context),
@@ -142,8 +142,8 @@ pub(super) fn with_due(result: StepResult, due: Timestamp) -> StepResult {
     }
 }
 
-/// Returns the same draft, which also settles these messages.
-pub(super) fn with_settled_messages(result: StepResult, settled: Vec<MessageId>) -> StepResult {
+/// Returns the same draft, which also settles what else was owed.
+pub(super) fn with_settled(result: StepResult, settled: Vec<Owed>) -> StepResult {
     match result {
         StepResult::Drafted { mut draft, due } => {
             draft.metadata.owed.extend(settled);

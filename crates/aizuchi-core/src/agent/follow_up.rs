@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::agent::tools::external::{quoted_answer, urls_asked_for};
 use crate::agent::{Agent, StepError};
-use crate::chat::MessageId;
+use crate::chat::owed::Owed;
 use crate::context::Context;
 use crate::decision::consent::{Consent, ConsentState};
 use crate::external_tools::ExternalAnswer;
@@ -27,7 +27,7 @@ impl Agent {
         ended.retain(|consent| {
             consent.conversation == context.conversation
                 && consent.state.is_final()
-                && consent.messages.iter().any(|message| context.owed.contains(message))
+                && consent.messages.iter().any(|message| context.is_owed(message))
                 // The next answer reports what became known later.
                 && consent.revision <= context.revision
         });
@@ -40,14 +40,15 @@ impl EndedCalls {
         self.0.is_empty()
     }
 
-    /// Whether a call was made for this message.
-    pub(super) fn has_call_for(&self, message: &MessageId) -> bool {
-        self.0.iter().any(|consent| consent.messages.contains(message))
+    /// Whether a call was made for an owed message.
+    pub(super) fn has_call_for(&self, owed: &Owed) -> bool {
+        let mut messages = self.0.iter().flat_map(|consent| &consent.messages);
+        messages.any(|message| *owed == *message)
     }
 
     /// Whether the users who are owed an answer wait for nothing else.
     pub(super) fn is_all_owed(&self, context: &Context) -> bool {
-        !self.is_empty() && context.owed.iter().all(|message| self.has_call_for(message))
+        !self.is_empty() && context.owed.iter().all(|owed| self.has_call_for(owed))
     }
 
     /// Returns one fixed sentence per call about how it ended, for when the model cannot or may not report it.

@@ -90,7 +90,7 @@ impl Agent {
                 }
                 Err(error) => return Err(error.into()),
             };
-            if !owed.is_empty() && owed.iter().all(|message| answered.contains(message)) {
+            if !owed.is_empty() && owed.iter().all(|owed| answered.contains(owed)) {
                 return Ok(self.close_answered_before_restore(answered));
             }
         }
@@ -99,7 +99,7 @@ impl Agent {
             if item.id != item.first_in_draft {
                 // The persona has already posted a part of the draft; the rest is dropped.
                 return Ok(StepResult::Silent(DecisionClosing {
-                    settled_messages: item.metadata.owed.clone(),
+                    settled: item.metadata.owed.clone(),
                     ..DecisionClosing::new(DecisionResult::Spoke, why)
                 }));
             }
@@ -216,7 +216,7 @@ impl Agent {
         let metadata = &item.metadata;
         if metadata.only_for.is_some() {
             let is_open =
-                item.is_published() || metadata.owed.iter().any(|id| context.owed.contains(id));
+                item.is_published() || metadata.owed.iter().any(|owed| context.owed.contains(owed));
             return (!is_open).then(|| self.withdraw_retracted());
         }
         if claim.is_owed || item.is_published() {
@@ -230,7 +230,7 @@ impl Agent {
                 return Some(self.silence_owed(gate, None, ended, context));
             }
             let is_open =
-                item.is_published() || metadata.owed.iter().any(|id| context.owed.contains(id));
+                item.is_published() || metadata.owed.iter().any(|owed| context.owed.contains(owed));
             return (!is_open).then(|| self.withdraw_retracted());
         }
         let gate_result = gate_input.check_before_posting();

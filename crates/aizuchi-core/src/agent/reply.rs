@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::draft::{to_posts, with_due, with_reason, with_settled_messages};
+use crate::agent::draft::{to_posts, with_due, with_reason, with_settled};
 use crate::agent::follow_up::EndedCalls;
 use crate::agent::generate::Generated;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::chat::{ConversationId, MessageId};
+use crate::chat::ConversationId;
+use crate::chat::owed::Owed;
 use crate::context::Context;
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
@@ -49,9 +50,7 @@ impl Agent {
         if let Some(result) = self.reply_to_commands(&context, superseded).await? {
             return Ok(result);
         }
-        if claim.is_owed
-            && context.owed.iter().all(|message| context.target_message(message).is_none())
-        {
+        if claim.is_owed && context.owed_messages().next().is_none() {
             // None of the questions is available anymore.
             return Ok(self.close_deleted(&context));
         }
@@ -87,13 +86,13 @@ impl Agent {
             // A source message changes before every post. The user who waits gets an apology instead.
             let apology = self.draft_apology(&context);
             let reported = self.report_ended_calls(apology, &ended, &context)?;
-            return Ok(with_settled_messages(reported, settled));
+            return Ok(with_settled(reported, settled));
         }
         let language = self.persona.language;
         if let Some(text) = ended.sentences(&context, language) {
             let posts = DraftContent::Text(vec![text]);
             let result = self.draft(&context, posts, Lineage::default(), DecisionResult::Spoke);
-            return Ok(with_settled_messages(with_reason(result, ended.reason(language)), settled));
+            return Ok(with_settled(with_reason(result, ended.reason(language)), settled));
         }
         context.recalled_messages = self.recall(&context).await;
         let owner = self.call_owner(claim, &context);
@@ -166,7 +165,7 @@ impl Agent {
             }
             Err(error) => return Err(error),
         };
-        Ok(with_settled_messages(result, settled))
+        Ok(with_settled(result, settled))
     }
 
     /// Checks the gates again: what was allowed at the judgment may no longer be.
@@ -222,16 +221,16 @@ impl Agent {
     ) -> StepResult {
         StepResult::Silent(DecisionClosing {
             ended,
-            settled_messages: context.owed.clone(),
+            settled: context.owed.clone(),
             ..self.close_by_gate(gate, limit)
         })
     }
 
     fn close_deleted(&self, context: &Context) -> StepResult {
         let why = texts::judging::message_deleted(self.persona.language);
-        let settled_messages = context.owed.clone();
+        let settled = context.owed.clone();
         StepResult::Silent(DecisionClosing {
-            settled_messages,
+            settled,
             ..DecisionClosing::new(DecisionResult::Dropped, why)
         })
     }
@@ -241,33 +240,33 @@ impl Agent {
     async fn take_answered_before_restore(
         &self,
         context: &mut Context,
-    ) -> Result<Vec<MessageId>, StoreError> {
+    ) -> Result<Vec<Owed>, StoreError> {
         let archive = &self.command_answers.archive;
         let answered =
             archive.answered_before_restore(&context.conversation, &context.owed).await?;
-        context.owed.retain(|message| !answered.contains(message));
-        context.pending_commands.retain(|command| !answered.contains(&command.message));
+        context.owed.retain(|owed| !answered.contains(owed));
+        context.pending_commands.retain(|command| !answered.contains(&command.owed));
         Ok(answered)
     }
 
     /// Returns the result for a reply whose messages were all answered before the restore.
-    pub(super) fn close_answered_before_restore(&self, answered: Vec<MessageId>) -> StepResult {
+    pub(super) fn close_answered_before_restore(&self, answered: Vec<Owed>) -> StepResult {
         let why = texts::replies::answered_before_restore(self.persona.language);
         StepResult::Silent(DecisionClosing {
-            settled_messages: answered,
+            settled: answered,
             ..DecisionClosing::new(DecisionResult::Dropped, why)
         })
     }
 
     /// Removes messages of users over their hourly answer limit from this reply. They are settled together with it and
     /// get no answer of their own. Messages that wait for the result of an allowed call are kept.
-    fn drop_rate_limited(&self, context: &mut Context, ended: &EndedCalls) -> Vec<MessageId> {
+    fn drop_rate_limited(&self, context: &mut Context, ended: &EndedCalls) -> Vec<Owed> {
         let rulebook = self.rulebook();
-        let is_over_limit = |message: &MessageId| {
-            !ended.has_call_for(message)
-                && self.gate_input(context, &rulebook).has_reached_answer_limit(message)
+        let is_over_limit = |owed: &Owed| {
+            !ended.has_call_for(owed)
+                && self.gate_input(context, &rulebook).has_reached_answer_limit(owed)
         };
-        let (settled, owed): (Vec<MessageId>, Vec<MessageId>) =
+        let (settled, owed): (Vec<Owed>, Vec<Owed>) =
             context.owed.iter().cloned().partition(is_over_limit);
         context.owed = owed;
         settled

@@ -177,7 +177,7 @@ fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
 
 /// Returns the user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
-    let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
+    let owed = context.owed_messages().next_back();
     let about =
         context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
     let asked = owed.or(about).or_else(|| context.newest_human_message());

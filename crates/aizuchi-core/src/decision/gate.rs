@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+use crate::chat::owed::Owed;
 use crate::chat::{Author, AuthorKind, Mention, Message, MessageId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
@@ -393,16 +394,16 @@ impl GateInput<'_> {
     pub fn reached_hard_limit(&self) -> Option<Limit> {
         let owed = &self.context.owed;
         let is_over_answers =
-            !owed.is_empty() && owed.iter().all(|message| self.has_reached_answer_limit(message));
+            !owed.is_empty() && owed.iter().all(|owed| self.has_reached_answer_limit(owed));
         self.budgets()
             .find_map(|(spent, limits)| spent.reached_limit(limits, 1.0, None))
             .or(is_over_answers.then_some(Limit::AnswersPerPersonPerHour))
     }
 
     /// Whether the author of this message has received the maximum number of answers per hour.
-    pub fn has_reached_answer_limit(&self, message: &MessageId) -> bool {
+    pub fn has_reached_answer_limit(&self, owed: &Owed) -> bool {
         let answers = || {
-            let author = &self.context.target_message(message)?.author.id;
+            let author = &self.context.target_message(owed.message()?)?.author.id;
             self.context.circumstances.answers_in_hour.get(author).copied()
         };
         self.rulebook.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
@@ -113,14 +114,13 @@ impl CompletionContext {
     }
 
     fn unseen_besides(&self, settled: &[OwedAnswer]) -> Vec<MessageId> {
-        let is_settled =
-            |message: &&MessageId| settled.iter().any(|owed| owed.message == **message);
+        let is_settled = |message: &&MessageId| settled.iter().any(|owed| owed.to == **message);
         let unseen = self.unseen_messages.iter().flatten();
         unseen.filter(|message| !is_settled(message)).cloned().collect()
     }
 
-    fn is_unseen(&self, message: &MessageId) -> bool {
-        self.unseen_messages.as_ref().is_some_and(|unseen| unseen.contains(message))
+    fn is_unseen(&self, owed: &Owed) -> bool {
+        self.unseen_messages.iter().flatten().any(|message| *owed == *message)
     }
 }
 
@@ -241,7 +241,7 @@ impl PendingState {
         let closing = DecisionClosing::new(item.metadata.ends, item.metadata.why.clone());
         let closing = DecisionClosing { gate, ..closing };
         // Only those that the draft had seen; later mentions get an answer of their own.
-        let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.message);
+        let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.to);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         Completion {
             answered_at: answered,
@@ -394,12 +394,12 @@ impl PendingState {
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let (answered, text): (Vec<MessageId>, _) = match &claim.event {
+        let (answered, text): (Vec<Owed>, _) = match &claim.event {
             Event::Post(item) => (item.metadata.owed.clone(), Some(item.text.clone())),
             Event::Judge(_) | Event::Reply(_) => {
-                let owed = self.owed.iter().map(|owed| owed.message.clone());
+                let owed = self.owed.iter().map(|owed| owed.to.clone());
                 // A user who asked later gets a separate answer.
-                (owed.filter(|message| !context.is_unseen(message)).collect(), None)
+                (owed.filter(|owed| !context.is_unseen(owed)).collect(), None)
             }
         };
         let dead_letter = DeadLetter {
@@ -421,19 +421,17 @@ impl PendingState {
         }
     }
 
-    /// Closes the decision. `answered` lists the owed messages that it settled; they stay with it, even if they were
+    /// Closes the decision. `answered` lists what it answered; the messages among it stay with it, even if they were
     /// edited too late to be seen by it. Other messages that it had not seen go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
-        answered: &[MessageId],
+        answered: &[Owed],
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let is_settled =
-            |id: &MessageId| answered.contains(id) || closing.settled_messages.contains(id);
-        let settled =
-            self.owed.extract_if(.., |owed| is_settled(&owed.message)).collect::<Vec<_>>();
+        let is_settled = |owed: &Owed| answered.contains(owed) || closing.settled.contains(owed);
+        let settled = self.owed.extract_if(.., |owed| is_settled(&owed.to)).collect::<Vec<_>>();
         // Taken only if work is left for another decision.
         let next_id = DecisionId(context.last_id + 1);
         if let Some(step) = self.step.take() {
@@ -465,7 +463,7 @@ impl PendingState {
     /// Returns the messages that were owed an answer and no longer are.
     pub fn closed_since(&self, owed: &[OwedAnswer]) -> Vec<MessageId> {
         let closed = owed.iter().filter(|owed| !self.owed.contains(owed));
-        closed.map(|owed| owed.message.clone()).collect()
+        closed.filter_map(|owed| owed.to.message().cloned()).collect()
     }
 
     fn has_lease(&self, claim: &Claim) -> bool {

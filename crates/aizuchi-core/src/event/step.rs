@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::chat::owed::Owed;
 use crate::chat::{Arrival, ConversationId, Message, MessageId, UserId};
 use crate::decision::DecisionId;
 use crate::event::{Claim, Debounce, Disposition, Event, OnNewMessage};
@@ -94,9 +95,9 @@ impl Step {
 /// An owed answer that is still open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwedAnswer {
-    /// When the message was written.
+    /// When the message was written, or the channel joined.
     pub at: Timestamp,
-    pub message: MessageId,
+    pub to: Owed,
     pub asker: UserId,
 }
 
@@ -238,7 +239,7 @@ impl PendingState {
         now: Timestamp,
         new_decision: DecisionId,
     ) -> Option<HearEffect> {
-        if self.owed.iter().any(|other| other.message == owed.message) {
+        if self.owed.iter().any(|other| other.to == owed.to) {
             return None;
         }
         self.owed.push(owed);
@@ -373,14 +374,14 @@ impl PendingState {
     }
 
     fn add_owed(&mut self, message: &Message) {
-        let (at, message, asker) = (message.at, message.id.clone(), message.author.id.clone());
-        self.owed.push(OwedAnswer { at, message, asker });
+        let (at, to, asker) = (message.at, message.id.clone().into(), message.author.id.clone());
+        self.owed.push(OwedAnswer { at, to, asker });
         self.owed.sort();
     }
 
     fn remove_owed(&mut self, message: &MessageId) -> bool {
         let before = self.owed.len();
-        self.owed.retain(|owed| owed.message != *message);
+        self.owed.retain(|owed| owed.to != *message);
         self.owed.len() < before
     }
 }

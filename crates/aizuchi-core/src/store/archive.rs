@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::chat::owed::Owed;
 use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::{Consent, ConsentId};
@@ -51,14 +52,14 @@ pub trait Archive: Send + Sync {
         None
     }
 
-    /// The messages of a conversation that the process whose database was lost probably answered: within the lost span,
+    /// Which of these the process whose database was lost probably answered in a conversation: within the lost span,
     /// the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
     /// accounts for it.
     async fn answered_before_restore(
         &self,
         _conversation: &ConversationId,
-        _messages: &[MessageId],
-    ) -> Result<Vec<MessageId>, StoreError> {
+        _owed: &[Owed],
+    ) -> Result<Vec<Owed>, StoreError> {
         Ok(Vec::new())
     }
 

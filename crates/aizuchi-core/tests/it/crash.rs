@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{
     Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
 };
@@ -278,8 +279,8 @@ async fn check(harness: &Harness, point: usize) {
         let said = harness.platform.posted.lock().unwrap();
         let answers = said.iter().filter(|(item, _)| {
             let notes = &item.metadata;
-            let about = notes.owed.iter().chain(&notes.about);
-            about.into_iter().any(|id| id.as_str() == question)
+            let owed = notes.owed.iter().map(Owed::as_str);
+            owed.chain(notes.about.as_ref().map(MessageId::as_str)).any(|id| id == question)
         });
         assert_eq!(answers.count(), 2, "point {point}: {question} has one answer of two halves");
     }

@@ -551,10 +551,7 @@ async fn outcome(
         (Event::Reply(_), 3) => StepResult::Withdrawn { why: "taken back".to_owned() },
         (Event::Reply(_), 9) => {
             let closing = DecisionClosing::new(DecisionResult::Muted, "muted");
-            StepResult::Silent(DecisionClosing {
-                settled_messages: context.owed.clone(),
-                ..closing
-            })
+            StepResult::Silent(DecisionClosing { settled: context.owed.clone(), ..closing })
         }
         (Event::Reply(_), _) => {
             let notes = DraftMetadata {

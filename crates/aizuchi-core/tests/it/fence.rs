@@ -182,7 +182,7 @@ impl Hostile {
             important_memos: vec![memo.clone()],
             recent_memos: vec![memo],
             recalled_messages: vec![recalled],
-            owed: if self.texts.len() > 4 { vec![MessageId::new("0")] } else { Vec::new() },
+            owed: if self.texts.len() > 4 { vec![MessageId::new("0").into()] } else { Vec::new() },
             intent: Some(Intent {
                 reason: self.other.clone(),
                 about: Some(MessageId::new("0")),

@@ -1,6 +1,7 @@
 //! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test
 //! covers a requirement of this strategy, or a question that the requirements leave open.
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionResult};
@@ -485,7 +486,7 @@ async fn all_mentions_are_answered_and_no_channel_delays_a_judgment_forever() {
         harness.says("alice", "@Aizuchi what about the roses?").await;
         harness.says("bob", "@Aizuchi and the tulips?").await;
         harness.pass(0).await;
-        let owed: Vec<MessageId> = {
+        let owed: Vec<Owed> = {
             let said = harness.platform.posted.lock().unwrap();
             said.iter().flat_map(|(item, _)| item.metadata.owed.clone()).collect()
         };

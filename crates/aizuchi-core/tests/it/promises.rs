@@ -500,7 +500,7 @@ impl PromisesExt for TestStore {
     /// A draft made from a fresh context.
     async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64) {
         let notes = DraftMetadata {
-            owed: owed.into_iter().map(MessageId::new).collect(),
+            owed: owed.into_iter().map(|id| MessageId::new(id).into()).collect(),
             about: None,
             lineage: Lineage::default(),
             seen_revision: self
@@ -542,7 +542,7 @@ impl PromisesExt for TestStore {
 
     async fn owed(&self) -> Vec<String> {
         let context = self.store.context(&top_level("garden"), &window(50)).await.unwrap();
-        context.owed.iter().map(MessageId::to_string).collect()
+        context.owed.iter().map(ToString::to_string).collect()
     }
 
     async fn steps(&self) -> usize {

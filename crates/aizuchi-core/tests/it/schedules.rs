@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{
     AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, UserId,
 };
@@ -382,7 +383,8 @@ impl Simulation {
 
     async fn owed(&self, conversation: &ConversationId) -> Vec<MessageId> {
         let store = self.harness().store.store;
-        store.context(conversation, &window(500)).await.unwrap().owed
+        let owed = store.context(conversation, &window(500)).await.unwrap().owed;
+        owed.iter().map(Owed::stored_id).collect()
     }
 
     /// Advances the clock and handles due steps. Model calls take additional time.
@@ -454,7 +456,7 @@ impl Simulation {
             assert!(!post.muted, "it speaks though it is muted: {:?}", post.item);
             assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.item);
             assert!(drafts.insert(post.item.first_in_draft), "posted twice: {:?}", post.item);
-            for message in &notes.owed {
+            for message in notes.owed.iter().filter_map(Owed::message) {
                 let answers = answered.entry(message).or_default();
                 *answers += 1;
                 let anew = log.anew.get(message).copied().unwrap_or(0);
@@ -499,8 +501,8 @@ impl Simulation {
         let (asked, said) = {
             let log = self.log.lock().unwrap();
             let said = harness.platform.posted.lock().unwrap();
-            let said: BTreeSet<MessageId> =
-                said.iter().flat_map(|(item, _)| item.metadata.owed.clone()).collect();
+            let owed = said.iter().flat_map(|(item, _)| &item.metadata.owed);
+            let said: BTreeSet<MessageId> = owed.map(Owed::stored_id).collect();
             (log.asked.clone(), said)
         };
         let rows = harness.decisions("garden").await;

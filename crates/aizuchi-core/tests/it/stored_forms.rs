@@ -1,10 +1,14 @@
 //! The stored form of what the program holds in types of its own. Databases keep it, so it must not change.
 
+use aizuchi_core::chat::owed::Owed;
+use aizuchi_core::chat::{ChannelId, MessageId};
 use aizuchi_core::context::seen_revision::SeenRevision;
 use aizuchi_core::event::DraftMetadata;
+use aizuchi_core::memory::MessageRef;
 
 const COMMAND_REPLY: &str = r#"{"owed":["4"],"about":null,"made_from":{"lines":[],"memories":[]},"considered":0,"ends":"spoke","why":"a command","only_for":"U1"}"#;
 const ANSWER: &str = r#"{"owed":["4"],"about":null,"made_from":{"lines":[["garden","4"]],"memories":[]},"considered":12,"ends":"spoke","why":"asked"}"#;
+const JOIN_NOTICE: &str = r#"{"owed":["joined"],"about":null,"made_from":{"lines":[],"memories":[]},"considered":0,"ends":"spoke","why":"I joined"}"#;
 
 #[test]
 fn an_outbox_row_keeps_the_revision_that_its_draft_has_seen() {
@@ -14,5 +18,20 @@ fn an_outbox_row_keeps_the_revision_that_its_draft_has_seen() {
         let metadata: DraftMetadata = serde_json::from_str(stored).unwrap();
         assert_eq!(metadata.seen_revision, seen_revision);
         assert_eq!(serde_json::to_string(&metadata).unwrap(), stored);
+    }
+}
+
+#[test]
+fn an_outbox_row_keeps_what_is_owed_as_ids() {
+    let message = Owed::Message(MessageId::new("4"));
+    for (stored, owed, id) in [(JOIN_NOTICE, Owed::Join, "joined"), (ANSWER, message, "4")] {
+        let metadata: DraftMetadata = serde_json::from_str(stored).unwrap();
+        assert_eq!(metadata.newest_owed(), owed.message());
+        assert_eq!(metadata.owed, [owed]);
+        assert_eq!(serde_json::to_string(&metadata).unwrap(), stored);
+        // Forgetting compares these with stored messages.
+        let garden = ChannelId::new("garden");
+        let answered = [MessageRef(garden.clone(), MessageId::new(id))];
+        assert_eq!(metadata.answered_message_refs(&garden), answered);
     }
 }

@@ -78,7 +78,7 @@ impl CallRequests {
         let waiting: Vec<&Consent> = unsettled.iter().filter(is_here).collect();
         let here = waiting.iter().filter(|it| it.conversation == context.conversation);
         let known = here.filter_map(|it| Some((it.tool.clone(), it.arguments.clone()?)));
-        let is_addressed = messages.iter().any(|message| context.owed.contains(message));
+        let is_addressed = messages.iter().any(|message| context.is_owed(message));
         Self {
             messages,
             is_addressed,

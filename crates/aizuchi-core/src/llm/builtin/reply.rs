@@ -25,8 +25,7 @@ use crate::texts::{self, Name};
 const MAX_ANSWERS: usize = 5;
 pub fn reply(prompt: &Prompt) -> LlmResponse {
     let context = &*prompt.context;
-    let owed = context.owed.iter().filter_map(|id| context.target_message(id));
-    let owed: Vec<&Arc<Message>> = owed.collect();
+    let owed: Vec<&Arc<Message>> = context.owed_messages().collect();
     if owed.is_empty() {
         return help_unasked(prompt);
     }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::chat::MessageId;
+use crate::chat::owed::Owed;
 use crate::context::Context;
 use crate::prompt::budget::{TrimmedSection, record_trimmed, step_up};
 use crate::prompt::view::MessageView;
@@ -77,7 +78,7 @@ fn is_needed(view: &MessageView, context: &Context) -> bool {
     let about = context.intent.as_ref().and_then(|intent| intent.about.as_ref());
     context.conversation.thread.as_ref().is_some_and(is)
         || about.is_some_and(is)
-        || context.owed.iter().any(is)
+        || context.owed.iter().filter_map(Owed::message).any(is)
 }
 
 /// Renders a message again with a shorter text if it is too long.

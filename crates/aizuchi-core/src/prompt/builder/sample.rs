@@ -131,7 +131,7 @@ fn full_context(target: Option<MessageId>) -> Context {
             thread: MessageId::new("1"),
             memory: "- 2026-01-05: a fact".into(),
         }],
-        owed: if target.is_none() { vec![MessageId::new("1")] } else { Vec::new() },
+        owed: if target.is_none() { vec![MessageId::new("1").into()] } else { Vec::new() },
         intent: target.is_some().then_some(intent),
         important_memos: vec![memo(&["drinks"], Some("all of it")), memo(&[], None)],
         recent_memos: vec![memo(&[], Some("all of it")), memo(&["drinks"], None)],

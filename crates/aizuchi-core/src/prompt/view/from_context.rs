@@ -197,8 +197,7 @@ impl ContextView {
     fn add_reply_values(&mut self, context: &Context, renderer: &MessageRenderer<'_>) {
         let label =
             |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
-        let owed = context.owed.iter().filter_map(|id| context.target_message(id));
-        self.owed = owed.map(label).collect();
+        self.owed = context.owed_messages().map(label).collect();
         self.has_unread_files = context.target_messages().iter().any(|message| {
             let mut contents = message.attachments.iter().map(|attachment| &attachment.content);
             contents.any(|content| !content.as_ref().is_some_and(AttachmentContent::is_known))

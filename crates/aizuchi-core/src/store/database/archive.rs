@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::chat::owed::Owed;
 use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
@@ -266,10 +267,10 @@ impl Archive for DatabaseStore {
     async fn answered_before_restore(
         &self,
         conversation: &ConversationId,
-        messages: &[MessageId],
-    ) -> Result<Vec<MessageId>, StoreError> {
+        owed: &[Owed],
+    ) -> Result<Vec<Owed>, StoreError> {
         let Some(span) = self.lost_span.map(|span| span.widened()) else { return Ok(Vec::new()) };
-        let messages: Vec<[&str; 1]> = messages.iter().map(|message| [message.as_str()]).collect();
+        let messages: Vec<[&str; 1]> = owed.iter().map(|owed| [owed.as_str()]).collect();
         let answered = query(sql::steps::ANSWERED_BEFORE_RESTORE)
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
@@ -277,7 +278,8 @@ impl Archive for DatabaseStore {
             .bind(span.from.as_millisecond())
             .bind(span.until.as_millisecond());
         let rows = answered.fetch_all(&self.readers).await?;
-        rows.iter().map(|row| rows::column::<String>(row, "id").map(MessageId::new)).collect()
+        let ids = rows.iter().map(|row| rows::column::<String>(row, "id").map(MessageId::new));
+        ids.map(|id| id.map(Owed::from)).collect()
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

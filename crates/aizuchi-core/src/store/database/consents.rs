@@ -135,7 +135,7 @@ async fn owe(
         is_gone = false;
         let owed = OwedAnswer {
             at: rows::to_timestamp(rows::column(&asker, "at_ms")?)?,
-            message: message.clone(),
+            to: message.clone().into(),
             asker: UserId::new(rows::column::<String>(&asker, "author")?),
         };
         hear::owe_again(connection, counters, conversation, owed, now).await?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::chat::attachment::Attachment;
+use crate::chat::owed::Owed;
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
     Visibility,
@@ -137,10 +138,10 @@ async fn read_row(
 }
 
 fn parse_commands(json: &str) -> Result<Vec<PendingCommand>, StoreError> {
-    type Row = (MessageId, UserId, Role, i64, Arc<str>);
+    type Row = (Owed, UserId, Role, i64, Arc<str>);
     let rows: Vec<Row> = rows::parse_json(json)?;
-    let command = |(message, user, role, at_ms, text): Row| {
-        Ok(PendingCommand { message, user, role, at: rows::to_timestamp(at_ms)?, text })
+    let command = |(owed, user, role, at_ms, text): Row| {
+        Ok(PendingCommand { owed, user, role, at: rows::to_timestamp(at_ms)?, text })
     };
     rows.into_iter().map(command).collect()
 }

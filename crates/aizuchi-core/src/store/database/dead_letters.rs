@@ -116,7 +116,7 @@ async fn erase(connection: &mut Connection, letter: &DeadLetter) -> Result<(), S
 fn owed_answer(row: &Row) -> Result<OwedAnswer, StoreError> {
     Ok(OwedAnswer {
         at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
-        message: MessageId::new(rows::column::<String>(row, "message")?),
+        to: MessageId::new(rows::column::<String>(row, "message")?).into(),
         asker: UserId::new(rows::column::<String>(row, "asker")?),
     })
 }

@@ -41,7 +41,7 @@ impl ArrivalEffects {
         pending_state: &PendingState,
         revision: u64,
     ) {
-        let is_owed = pending_state.owed.iter().any(|owed| owed.message == message.id);
+        let is_owed = pending_state.owed.iter().any(|owed| owed.to == message.id);
         self.record_effect((&message.conversation, at), effect, is_owed, revision);
     }
 

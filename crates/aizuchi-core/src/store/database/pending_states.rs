@@ -114,7 +114,7 @@ fn owed_rows(
             conversation.workspace,
             conversation.channel,
             rows::thread_column(conversation),
-            owed.message,
+            owed.to,
             owed.asker,
             owed.at.as_millisecond()
         ])

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::chat::owed::Owed;
 use crate::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Cursor, Message, MessageId, Role, User,
     UserId, Visibility, WorkspaceId,
@@ -470,14 +471,14 @@ struct OwedRow {
     channel: ChannelId,
     thread: String,
     at_ms: i64,
-    message: MessageId,
+    message: Owed,
     asker: UserId,
 }
 
 impl OwedRow {
     fn into_owed(self) -> RowResult<(ConversationId, OwedAnswer)> {
-        let owed =
-            OwedAnswer { at: to_timestamp(self.at_ms)?, message: self.message, asker: self.asker };
+        let at = to_timestamp(self.at_ms)?;
+        let owed = OwedAnswer { at, to: self.message, asker: self.asker };
         Ok((in_thread(self.workspace, self.channel, self.thread), owed))
     }
 }

@@ -192,7 +192,7 @@ impl VolatileState {
             record.pending.owed.iter().any(|owed| {
                 owed.asker == first.asker
                     && place(owed.at, other) < own_place
-                    && record.question(&owed.message).is_some()
+                    && record.question(&owed.to.stored_id()).is_some()
             })
         };
         others.filter(is_before).count()

@@ -140,7 +140,7 @@ impl VolatileState {
             };
             is_gone = false;
             let (asker, at) = (asked.message.author.id.clone(), asked.message.at);
-            let owed = OwedAnswer { at, message: message.clone(), asker };
+            let owed = OwedAnswer { at, to: message.clone().into(), asker };
             let decision = DecisionId(self.last_number + 1);
             let effect = self.change_pending_state(&conversation, now, |pending| {
                 pending.owe_again(owed, &conversation, now, decision)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::{ChannelMemory, Context, ContextWindow, Intent, PendingCommand};
@@ -14,8 +15,8 @@ impl VolatileState {
     pub(super) fn context(&self, conversation: &ConversationId, window: &ContextWindow) -> Context {
         let record = self.conversations.get(conversation);
         let own = record.map_or(&[][..], |record| &record.messages);
-        let owed: Vec<MessageId> = record.map_or(Vec::new(), |record| {
-            record.pending.owed.iter().map(|owed| owed.message.clone()).collect()
+        let owed: Vec<Owed> = record.map_or(Vec::new(), |record| {
+            record.pending.owed.iter().map(|owed| owed.to.clone()).collect()
         });
         let records = self.messages_in_window(conversation, window, &owed);
         let open_decision = record.and_then(|record| Some(record.pending.step.as_ref()?.decision));
@@ -60,7 +61,7 @@ impl VolatileState {
             ChannelMessages::from_messages(conversation.channel.clone(), name, messages);
         let commands =
             own.iter().filter(|record| record.gate == Some(Gate::Command) && !record.is_deleted);
-        let commands = commands.filter(|record| owed.contains(&record.message.id));
+        let commands = commands.filter(|record| owed.iter().any(|owed| *owed == record.message.id));
         let commands = commands.map(|record| self.to_pending_command(record)).collect();
         Context {
             channel_memories: self.active_channels(conversation, window),
@@ -114,7 +115,7 @@ impl VolatileState {
         &self,
         conversation: &ConversationId,
         window: &ContextWindow,
-        owed: &[MessageId],
+        owed: &[Owed],
     ) -> Vec<&MessageRecord> {
         let own = self.conversations.get(conversation).map_or(&[][..], |record| &record.messages);
         let own_window = match conversation.thread {
@@ -126,7 +127,7 @@ impl VolatileState {
         let own_size = own_window.size(newest_own().map(|record| record.message.at));
         let mut wanted: Vec<&MessageRecord> = newest_own().take(own_size).collect();
         // A message that is owed an answer is included whatever its age.
-        let is_owed = |record: &&MessageRecord| owed.contains(&record.message.id);
+        let is_owed = |record: &&MessageRecord| owed.iter().any(|owed| *owed == record.message.id);
         if owed.len() > wanted.iter().filter(|record| is_owed(record)).count() {
             wanted.extend(own.iter().filter(is_visible).filter(is_owed));
         }
@@ -171,7 +172,7 @@ impl VolatileState {
         let (message, author) = (&record.message, &record.message.author.id);
         let user = self.users.get(&(message.conversation.workspace.clone(), author.clone()));
         PendingCommand {
-            message: message.id.clone(),
+            owed: message.id.clone().into(),
             user: author.clone(),
             role: user.map(|user| user.role).unwrap_or_default(),
             at: message.at,

@@ -89,7 +89,7 @@ impl VolatileState {
                 let found = records.iter().find(|found| found.message.id == *message);
                 owed.extend(found.filter(|found| found.is_visible()).map(|found| OwedAnswer {
                     at: found.message.at,
-                    message: message.clone(),
+                    to: message.clone().into(),
                     asker: asker.clone(),
                 }));
             }

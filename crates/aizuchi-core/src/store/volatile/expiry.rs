@@ -118,7 +118,7 @@ impl VolatileState {
         self.drop_search_index(&conversation.workspace, &conversation.channel);
         self.drop_outdated_links(conversation, message);
         self.change_pending_state(conversation, now, |pending_state| {
-            pending_state.owed.retain(|owed| owed.message != *message);
+            pending_state.owed.retain(|owed| owed.to != *message);
         });
     }
 

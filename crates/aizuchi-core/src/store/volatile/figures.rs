@@ -174,7 +174,7 @@ impl VolatileState {
         let key = (conversation.channel.clone(), message.id.clone());
         let of_asker =
             self.once_owed.get(&(conversation.workspace.clone(), message.author.id.clone()));
-        let is_owed = record.pending.owed.iter().any(|owed| owed.message == message.id)
+        let is_owed = record.pending.owed.iter().any(|owed| owed.to == message.id)
             || of_asker.is_some_and(|owed| owed.contains_key(&key));
         !is_followed && !is_answered && !is_owed
     }

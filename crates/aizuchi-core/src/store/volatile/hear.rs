@@ -309,7 +309,7 @@ impl VolatileState {
 
     fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
         let owed = self.conversations.get(conversation).map(|record| &record.pending.owed);
-        owed.is_some_and(|owed| owed.iter().any(|owed| owed.message == *message))
+        owed.is_some_and(|owed| owed.iter().any(|owed| owed.to == *message))
     }
 
     fn edit_message(&mut self, edit: &Edit) -> Option<(Arc<Message>, Arc<Message>)> {

@@ -36,7 +36,7 @@ impl VolatileState {
         if owed != record.pending.owed {
             for (owed_answer, is_owed) in owed_changes(&owed, &record.pending.owed) {
                 let asker = (conversation.workspace.clone(), owed_answer.asker.clone());
-                let id = (conversation.channel.clone(), owed_answer.message.clone());
+                let id = (conversation.channel.clone(), owed_answer.to.stored_id());
                 let of_asker = self.once_owed.entry(asker).or_default();
                 if !is_owed {
                     let once_owed = of_asker.entry(id).or_insert_with(|| OnceOwed {
@@ -47,7 +47,7 @@ impl VolatileState {
                     once_owed.closed = Some(now);
                 } else if let Some(once_owed) = of_asker.get_mut(&id) {
                     once_owed.closed = None;
-                    let decision = record.question(&owed_answer.message).and_then(|it| it.decision);
+                    let decision = record.question(&id.1).and_then(|it| it.decision);
                     let decision = decision.and_then(|decision| self.decisions.get(&decision));
                     let is_answered = |it: &Decision| it.ended == Some(DecisionResult::Spoke);
                     once_owed.earlier_answers += usize::from(decision.is_some_and(is_answered));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::OutboxRecord;
@@ -44,9 +44,9 @@ impl VolatileState {
         }
         let end = record.messages.partition_point(|message| message.message.at < newest);
         let open = record.pending.step.as_ref().map(|step| step.decision);
-        let owed = |id| record.pending.owed.iter().any(|owed| owed.message == id);
+        let owed = |id: &MessageId| record.pending.owed.iter().any(|owed| owed.to == *id);
         let is_needed = record.messages[..end].iter().position(|message| {
-            (open.is_some() && message.decision == open) || owed(message.message.id.clone())
+            (open.is_some() && message.decision == open) || owed(&message.message.id)
         });
         let dropped: Vec<_> = record.messages.drain(..is_needed.unwrap_or(end)).collect();
         let last_post = record.unsolicited_posts.pop();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, Message, MessageId, UserId, WorkspaceId};
+use crate::chat::owed::Owed;
+use crate::chat::{ConversationId, Message, UserId, WorkspaceId};
 use crate::decision::gate::Gate;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{MessageRecord, truncate_to_milliseconds};
@@ -52,10 +53,11 @@ impl VolatileState {
         let messages = messages.map(|record| record.message.clone()).collect();
         let is_command = |record: &&MessageRecord| record.gate == Some(Gate::Command);
         let commands = messages_of(conversation).iter().filter(is_command);
-        let commands: Vec<MessageId> = commands.map(|record| record.message.id.clone()).collect();
+        let commands: Vec<Owed> =
+            commands.map(|record| Owed::from(record.message.id.clone())).collect();
         self.redact_messages(messages);
         self.change_pending_state(conversation, now, |pending_state| {
-            pending_state.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
+            pending_state.owed.retain(|owed| owed.at > until || commands.contains(&owed.to));
         });
     }
 

@@ -361,7 +361,7 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
     if target.is_none() {
         messages.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
-    let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
+    let owed = if target.is_none() { vec![MessageId::new("00004").into()] } else { Vec::new() };
     let intent = Intent {
         reason: "she asked".to_owned(),
         about: Some(MessageId::new("00003")),

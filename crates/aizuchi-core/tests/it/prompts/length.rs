@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::MessageId;
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::context::{Context, Intent, ThreadMemory};
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
@@ -194,7 +195,7 @@ fn each_section_keeps_to_its_own_limit() {
 fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
     let mut messages = vec![said(0, "alice", "the parent", None)];
     messages.extend((1..500).map(|n| said(n, "bob", &words(n), Some("00000"))));
-    let owed = vec![MessageId::new("00030"), MessageId::new("00031"), MessageId::new("00200")];
+    let owed = ["00030", "00031", "00200"].map(|id| Owed::Message(MessageId::new(id))).to_vec();
     let context = Context { owed, ..talk(Some("00000"), messages) };
     let prompt = reply(context.clone(), &within(3000));
     assert!(prompt.tokens <= 3000, "{}", prompt.tokens);
@@ -257,7 +258,7 @@ fn the_message_that_would_be_answered_is_kept() {
 fn a_paste_loses_its_middle() {
     let paste = format!("begin{}end", "0123456789 ".repeat(4000));
     let messages = vec![said(0, "alice", "hi", None), said(1, "bob", &paste, None)];
-    let context = Context { owed: vec![MessageId::new("00001")], ..talk(None, messages) };
+    let context = Context { owed: vec![MessageId::new("00001").into()], ..talk(None, messages) };
     for (max_tokens, limit) in [(16_000, 16_000), (3000, 3000), (1000, 1000)] {
         let prompt = reply(context.clone(), &within(max_tokens));
         assert!(prompt.tokens <= limit, "{}", prompt.tokens);
@@ -274,7 +275,7 @@ fn a_paste_loses_its_middle() {
 fn an_omitted_message_is_counted_once() {
     // First each message is shortened separately, then all of them together.
     let messages: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
-    let owed = messages.iter().map(|line| line.id.clone()).collect();
+    let owed = messages.iter().map(|line| Owed::from(line.id.clone())).collect();
     let context = Context { owed, ..talk(None, messages) };
     let target = |prompt: &Prompt| prompt.sections.last().unwrap().1;
     let whole = target(&reply(context.clone(), &within(1_000_000)));
@@ -304,7 +305,7 @@ fn an_omitted_message_is_counted_once() {
 #[test]
 fn each_of_many_owed_messages_keeps_a_part() {
     let messages: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
-    let owed: Vec<_> = messages.iter().map(|line| line.id.clone()).collect();
+    let owed: Vec<_> = messages.iter().map(|line| Owed::from(line.id.clone())).collect();
     let prompt = reply(Context { owed, ..talk(None, messages) }, &within(5000));
     assert!(prompt.tokens <= 5000, "{}", prompt.tokens);
     for number in 0..30 {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, MessageId};
 use aizuchi_core::command::Command;
 use aizuchi_core::decision::gate::Gate;
@@ -39,7 +40,8 @@ pub struct Inspector {
 
 impl Inspector {
     pub async fn owed(&self, conversation: &ConversationId) -> Vec<MessageId> {
-        self.store.context(conversation, &window(500)).await.unwrap().owed
+        let owed = self.store.context(conversation, &window(500)).await.unwrap().owed;
+        owed.iter().map(Owed::stored_id).collect()
     }
 
     /// The asking messages that are currently owed an answer.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{
     Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Mention, Message,
     MessageId, Reaction, ReactionChange, UserId,
@@ -270,7 +271,7 @@ impl World {
                 doubled.push(format!("{} was posted before: {:?}", item.id, item.text));
             }
             if item.id == item.first_in_draft {
-                for message in &item.metadata.owed {
+                for message in item.metadata.owed.iter().filter_map(Owed::message) {
                     let key = (item.conversation.channel.clone(), message.clone());
                     let answers = state.answers.get(&key).copied().unwrap_or(0) + 1;
                     let most = 1 + state.anew.get(message).copied().unwrap_or(0);
@@ -285,8 +286,8 @@ impl World {
         }
         let mut state = self.lock();
         if item.id == item.first_in_draft {
-            for message in item.metadata.owed.clone() {
-                let key = (item.conversation.channel.clone(), message);
+            for message in item.metadata.owed.iter().filter_map(Owed::message) {
+                let key = (item.conversation.channel.clone(), message.clone());
                 *state.answers.entry(key).or_default() += 1;
             }
         }

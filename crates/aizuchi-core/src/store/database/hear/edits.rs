@@ -58,7 +58,7 @@ pub async fn hear_edit(
         EditEligibility::Redacted | EditEligibility::Command => None,
     };
     // An edit that is owed an answer belongs to the decision that answers it.
-    let is_owed = pending_state.owed.iter().any(|owed| owed.message == edit.message);
+    let is_owed = pending_state.owed.iter().any(|owed| owed.to == edit.message);
     let decision = effect.filter(|_| is_owed).map(|effect| effect.decision.0);
     let mut effects = ArrivalEffects::default();
     if let Some(effect) = effect {
