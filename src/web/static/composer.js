@@ -47,6 +47,11 @@ export class Composer {
     });
   }
 
+  /** The members of the room have changed. */
+  refreshSuggestions() {
+    this.#autocomplete.refresh();
+  }
+
   /**
    * Switches to a conversation and its draft.
    * @param {string} channel

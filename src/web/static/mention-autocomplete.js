@@ -45,7 +45,7 @@ export class MentionAutocomplete {
     field.addEventListener("compositionstart", () => (this.#isComposing = true));
     field.addEventListener("compositionend", () => (this.#isComposing = false));
     // The cursor may leave the name.
-    for (const moved of ["keyup", "click"]) field.addEventListener(moved, () => !this.#list.hidden && this.#update());
+    for (const moved of ["keyup", "click"]) field.addEventListener(moved, () => this.refresh());
     // The field keeps its focus, and a phone its keyboard.
     this.#list.addEventListener("pointerdown", (event) => event.preventDefault());
     this.#list.addEventListener("mousedown", (event) => event.preventDefault());
@@ -80,6 +80,11 @@ export class MentionAutocomplete {
     field.focus();
     field.setRangeText(/[a-z0-9]/i.test(before) ? " @" : "@", field.selectionStart, field.selectionEnd, "end");
     field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  /** Shows users in the open list who were added since. */
+  refresh() {
+    if (!this.#list.hidden) this.#update();
   }
 
   close() {

@@ -349,6 +349,7 @@ function drawNow() {
   const countUnread = (id) => (currentUser() === "" ? 0 : readState.unread(id, state.messages(id)));
   const unread = drawChannels(state.channels, open.channel, countUnread);
   drawUsers(members());
+  for (const pane of [channelPane, threadPane]) pane.composer.refreshSuggestions();
   drawMe();
   channelSettings.draw();
   const name = state.channels.find(({ id }) => id === open.channel)?.name ?? "";

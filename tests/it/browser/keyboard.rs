@@ -21,6 +21,9 @@ async fn names_are_completed() {
     // The persona comes first, the user's own name last.
     alice.type_text("@").await;
     expect_suggestions(&alice, &["*Aizuchi", "Martin", "Mary", "Mary Ann", "alice"]).await;
+    // A user who is added while the list is open appears in it.
+    program.send("POST", "/api/people", Some(&json!({ "name": "Bea" }))).await;
+    expect_suggestions(&alice, &["*Aizuchi", "Bea", "Martin", "Mary", "Mary Ann", "alice"]).await;
     alice.type_text("ma").await;
     expect_suggestions(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
     alice.press(Key::Down).await;
