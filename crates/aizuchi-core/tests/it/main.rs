@@ -35,6 +35,7 @@ mod proposal_schedules;
 mod limits;
 mod modes;
 mod defects;
+mod reply_defects;
 mod endless_tools;
 mod external_tools;
 mod facts;
