@@ -22,6 +22,7 @@ mod context_windows;
 mod cost;
 mod counted_forgotten;
 mod crash;
+mod late_changes;
 mod consents;
 mod consent_crash;
 mod consent_told;
