@@ -51,6 +51,7 @@ mod openapi_workspaces;
 mod pdf;
 mod orders;
 mod place_settings;
+mod old_threads;
 mod order_trial_cost;
 mod standing_order_trial;
 mod program;
