@@ -50,6 +50,7 @@ mod openapi;
 mod openapi_workspaces;
 mod pdf;
 mod orders;
+mod stop_under_mute;
 mod place_settings;
 mod old_threads;
 mod order_trial_cost;

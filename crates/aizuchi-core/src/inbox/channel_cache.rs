@@ -200,6 +200,7 @@ impl ChannelCache {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}
         });

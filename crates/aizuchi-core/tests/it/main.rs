@@ -12,6 +12,7 @@ mod outages;
 mod canary;
 mod commands;
 mod late_commands;
+mod stop_under_mute;
 mod forget_me;
 mod companions;
 mod remembered;
