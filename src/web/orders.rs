@@ -97,10 +97,11 @@ pub async fn carry_out(
         OrderRequest::Stop { channel } => {
             let channel = known(channel).await?;
             let until = web.clock.now() + STOP_DURATION;
-            if is_muted_until(web, &workspace, &channel, until).await? {
-                return Ok(());
+            let workspace = workspace.clone();
+            match is_muted_until(web, &workspace, &channel, until).await? {
+                true => Order::NoteStop { workspace, channel, until },
+                false => Order::Mute { channel: Some(channel), until, by, workspace },
             }
-            Order::Mute { channel: Some(channel), until, by, workspace: workspace.clone() }
         }
         OrderRequest::Mode { channel, mode } => {
             Order::Mode { channel: known(channel).await?, mode, workspace: workspace.clone() }
@@ -128,7 +129,11 @@ async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result
             let (channel, workspace) = (ChannelId::new(channel), workspace_id());
             let until = web.clock.now() + STOP_DURATION;
             match is_muted_until(web, &workspace, &channel, until).await? {
-                true => Ok(()),
+                true => {
+                    let order = Order::NoteStop { workspace, channel, until };
+                    web.inbox.apply_order(order.signed(by)).await?;
+                    Ok(())
+                }
                 false => {
                     let minutes = STOP_DURATION.as_mins().unsigned_abs();
                     web.room.mute(Some(channel), Some(minutes), by).await
@@ -148,7 +153,7 @@ async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result
     ordered.map_err(|error| Refusal::Room(error).into())
 }
 
-/// Whether a channel is muted at least until this time: a stop must not shorten a mute.
+/// Whether a channel is muted at least until this time: a stop must not shorten a mute, and is only recorded.
 async fn is_muted_until(
     web: &Web,
     workspace: &WorkspaceId,

@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -199,10 +198,9 @@ async fn scope(
     let channel = workspaces::channel(web, workspace, &channel).await?.id;
     let Some(thread) = thread else { return Ok(SettingScope::Channel(channel)) };
     let parent = MessageId::new(thread.as_str());
-    let is_heard = web.archive.message(workspace, &channel, &parent).await?.is_some();
+    let is_known = workspaces::has_thread(web, workspace, &channel, &parent).await?;
     let scope = SettingScope::Thread(channel, parent);
-    // The thread's first message may be older than the known history of the channel.
-    match is_heard || is_set(web, workspace, &scope) || is_active(web, workspace, &scope).await? {
+    match is_known || is_set(web, workspace, &scope) {
         true => Ok(scope),
         false => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
     }
@@ -213,15 +211,4 @@ fn is_set(web: &Web, workspace: &WorkspaceId, scope: &SettingScope) -> bool {
     let rulebook = web.room.rulebook();
     let ordered = rulebook.ordered.get(workspace);
     ordered.is_some_and(|orders| orders.iter().any(|order| order.scope == *scope))
-}
-
-/// Whether a thread has any message.
-async fn is_active(
-    web: &Web,
-    workspace: &WorkspaceId,
-    scope: &SettingScope,
-) -> Result<bool, ApiProblem> {
-    let SettingScope::Thread(channel, thread) = scope else { return Ok(false) };
-    let threads = web.archive.threads_since(workspace, channel, Timestamp::UNIX_EPOCH).await?;
-    Ok(threads.iter().any(|(known, _)| known == thread))
 }

@@ -295,8 +295,8 @@ async fn scope(
     let channel = workspaces::channel(web, workspace, &channel).await?.id;
     let Some(thread) = thread else { return Ok(StandingOrderScope::Channel(channel)) };
     let parent = MessageId::new(thread.as_str());
-    match web.archive.message(workspace, &channel, &parent).await? {
-        Some(_) => Ok(StandingOrderScope::Thread(channel, parent)),
-        None => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
+    match workspaces::has_thread(web, workspace, &channel, &parent).await? {
+        true => Ok(StandingOrderScope::Thread(channel, parent)),
+        false => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
     }
 }

@@ -9,6 +9,7 @@ use axum::extract::{Extension, Query, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::future::try_join_all;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web};
-use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
+use aizuchi_core::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::decision::consent::Consent;
 use aizuchi_core::decision::proposal::Proposal;
@@ -141,6 +142,20 @@ pub async fn channel(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<Cha
     found.ok_or_else(|| {
         Refusal::UnknownChannel { id: id.to_owned(), workspace: workspace.clone() }.into()
     })
+}
+
+/// Whether a thread has any message. Its first one may be older than the known history of the channel.
+pub async fn has_thread(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+    thread: &MessageId,
+) -> Result<bool, ApiProblem> {
+    if web.archive.message(workspace, channel, thread).await?.is_some() {
+        return Ok(true);
+    }
+    let threads = web.archive.threads_since(workspace, channel, Timestamp::UNIX_EPOCH).await?;
+    Ok(threads.iter().any(|(known, _)| known == thread))
 }
 
 /// Refuses a channel whose messages the visitor may not read.

@@ -383,7 +383,7 @@ impl Inbox {
         })
     }
 
-    /// Applies a command's order, if it has one. `stop` never shortens a mute.
+    /// Applies a command's order, if it has one. `stop` never shortens a mute; it is then only recorded.
     fn apply_command<'a>(
         &'a self,
         request: &'a CommandRequest,
@@ -406,14 +406,14 @@ impl Inbox {
             if let Command::ChangeSetting(_) = request.command {
                 return self.change_setting(request).await;
             }
-            let Some(order) = request.to_order() else { return Ok(()) };
+            let Some(mut order) = request.to_order() else { return Ok(()) };
             if request.command == Command::Stop {
-                let orders = self.store.orders(order.workspace()).await?;
-                if orders
-                    .channel_mute(&request.conversation.channel, request.at + STOP_DURATION)
-                    .is_some()
-                {
-                    return Ok(());
+                let (workspace, channel) =
+                    (order.workspace().clone(), request.conversation.channel.clone());
+                let until = request.at + STOP_DURATION;
+                let orders = self.store.orders(&workspace).await?;
+                if orders.channel_mute(&channel, until).is_some() {
+                    order = Order::NoteStop { workspace, channel, until };
                 }
             }
             self.apply_order(order.signed(asker::sign(&request.user, request.at))).await

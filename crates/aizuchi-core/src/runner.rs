@@ -520,9 +520,12 @@ fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
         Event::Reply(_) if claim.is_owed && claim.attempt < MAX_ATTEMPTS => {
             StepResult::Retry { due: now + RETRY_DELAY }
         }
-        // A judgment fails closed: the ledger tells a failure from a silence that was chosen.
-        Event::Judge(_) => StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why)),
-        Event::Reply(_) | Event::Post(_) => StepResult::Failed { error, why },
+        // What nobody waits for fails closed: the ledger tells a failure from a silence that was chosen.
+        Event::Reply(_) if claim.is_owed => StepResult::Failed { error, why },
+        Event::Judge(_) | Event::Reply(_) => {
+            StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))
+        }
+        Event::Post(_) => StepResult::Failed { error, why },
     };
     Outcome::new(result)
 }

@@ -91,7 +91,8 @@ impl SlackPlatform {
         }
     }
 
-    /// Queues a click. Slack gives no feedback on clicks, so the user is told if this one had no effect.
+    /// Queues a click. If the queue is full, the click is lost: its question stays as it was, so the user can click
+    /// again. Slack shows no answer to a click, and telling the user would need a place in the same queue.
     fn take_click(&self, payload: Value) {
         if self.command_queue.sender.try_send(QueuedWork::Click(payload)).is_err() {
             info!(platform = "slack", "a click was lost behind too many commands");

@@ -56,14 +56,6 @@ impl Agent {
             Some(_) => self.now(),
         };
         let max_attempts = if claim.is_owed { MAX_OWED_POSTS } else { MAX_UNSOLICITED_POSTS };
-        let changed = match self.has_changed_since(item).await {
-            // The text was emptied because its source was forgotten.
-            Ok(changed) => (changed && !item.is_published()) || item.text.is_empty(),
-            Err(_) if claim.attempt < max_attempts => {
-                return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
-            }
-            Err(error) => return Err(error.into()),
-        };
         let context = match self.load_context(&item.conversation).await {
             Ok(context) => context,
             // Nothing has been sent yet, so the item goes back to being a draft.
@@ -94,6 +86,15 @@ impl Agent {
                 return Ok(self.close_answered_before_restore(answered));
             }
         }
+        // Last, so that it sees what was edited or deleted during the other checks.
+        let changed = match self.has_changed_since(item).await {
+            // The text was emptied because its source was forgotten.
+            Ok(changed) => (changed && !item.is_published()) || item.text.is_empty(),
+            Err(_) if claim.attempt < max_attempts => {
+                return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
+            }
+            Err(error) => return Err(error.into()),
+        };
         if changed {
             let why = texts::replies::source_changed(self.persona.language);
             if item.id != item.first_in_draft {

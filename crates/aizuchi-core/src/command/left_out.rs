@@ -1,8 +1,6 @@
 //! Commands that were heard but not carried out, because they arrived too late. The journal of orders lists those that
 //! were carried out.
 
-use jiff::Timestamp;
-
 use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
 use crate::memory::asker::sign;
@@ -19,10 +17,9 @@ impl CommandReplies {
     pub(super) async fn with_what_was_left_out(
         &self,
         request: &CommandRequest,
-        now: Timestamp,
         answer: String,
     ) -> Result<String, StoreError> {
-        match self.is_left_out(request, now).await? {
+        match self.is_left_out(request).await? {
             true => {
                 let language = self.language_for(request).await?;
                 Ok(format!("{}\n{answer}", texts::commands::not_carried_out(language)))
@@ -31,11 +28,7 @@ impl CommandReplies {
         }
     }
 
-    async fn is_left_out(
-        &self,
-        request: &CommandRequest,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    async fn is_left_out(&self, request: &CommandRequest) -> Result<bool, StoreError> {
         let is_recorded = matches!(
             request.command,
             Command::Mute { .. }
@@ -44,13 +37,8 @@ impl CommandReplies {
                 | Command::Mode(_)
                 | Command::OptIn
         );
-        if !is_recorded || !request.is_allowed() || !self.orders_of(request).await?.is_empty() {
-            return Ok(false);
-        }
-        // `stop` never shortens a mute, so it may have had nothing to do.
-        let orders = self.store.orders(&request.conversation.workspace).await?;
-        let is_muted = orders.channel_mute(&request.conversation.channel, now).is_some();
-        Ok(request.command != Command::Stop || !is_muted)
+        let is_given = is_recorded && request.is_allowed();
+        Ok(is_given && self.orders_of(request).await?.is_empty())
     }
 
     /// Returns the orders that this command gave, according to the journal.

@@ -63,7 +63,7 @@ impl CommandReplies {
         trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let answer = self.reply_with(request, now, trial).await?;
-        self.with_what_was_left_out(request, now, answer).await
+        self.with_what_was_left_out(request, answer).await
     }
 
     async fn reply_with(

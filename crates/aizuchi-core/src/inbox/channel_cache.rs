@@ -200,6 +200,7 @@ impl ChannelCache {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}
         });
@@ -219,10 +220,10 @@ impl ChannelCache {
     pub fn update_user(&self, user: &User) -> bool {
         self.write(|state| {
             let users = state.user_names.entry(user.workspace.clone()).or_default();
-            let is_renamed = users.insert(user.id.clone(), user.name.to_lowercase().into());
             if user.kind == AuthorKind::Human {
                 users.humans.insert(user.id.clone());
             }
+            let is_renamed = users.insert(user.id.clone(), user.name.to_lowercase().into());
             let key = (user.workspace.clone(), user.id.clone());
             match user.role {
                 Role::Admin => state.admins.insert(key),
@@ -410,32 +411,83 @@ impl KnownNames {
     /// Returns whether the user had another name.
     fn insert(&mut self, user: UserId, name: Arc<str>) -> bool {
         let before = self.names.insert(user.clone(), name.clone()).filter(|before| *before != name);
-        // A namesake may have taken the former name's entry.
-        if let Some(before) = &before
-            && self.users.get(before) == Some(&user)
-        {
-            self.users.remove(before);
+        if let Some(before) = &before {
+            self.release(before, &user);
         }
-        self.users.insert(name, user);
+        // A bot does not take the name from a human: users who call it mean the human.
+        let is_humans = self.users.get(&name).is_some_and(|holder| self.humans.contains(holder));
+        if self.humans.contains(&user) || !is_humans {
+            self.users.insert(name, user);
+        }
         before.is_some()
     }
 
     fn remove(&mut self, user: &UserId) {
+        let name = self.names.remove(user);
         self.humans.remove(user);
-        let Some(name) = self.names.remove(user) else { return };
-        if self.users.get(&name) != Some(user) {
+        if let Some(name) = name {
+            self.release(&name, user);
+        }
+    }
+
+    /// Gives a user's former name to another user who has it, if there is one; to a human rather than a bot.
+    fn release(&mut self, name: &Arc<str>, user: &UserId) {
+        if self.users.get(name) != Some(user) {
             return;
         }
-        self.users.remove(&name);
-        // Another user may have the same name.
-        let namesake = self.names.iter().find(|(_, other)| **other == name);
-        if let Some(namesake) = namesake.map(|(namesake, _)| namesake.clone()) {
-            self.users.insert(name, namesake);
+        self.users.remove(name);
+        let named = self.names.iter().filter(|(_, other)| *other == name);
+        let namesake = named.map(|(id, _)| id).min_by_key(|id| (!self.humans.contains(*id), *id));
+        if let Some(namesake) = namesake.cloned() {
+            self.users.insert(name.clone(), namesake);
         }
     }
 
     /// Returns the user whose full name a text begins with. A workspace has too many users to search for each.
     fn user_called_by(&self, text: &str) -> Option<&UserId> {
         self.users.get(leading_name(text)?.to_lowercase().as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meet(cache: &ChannelCache, id: &str, name: &str, kind: AuthorKind) {
+        let (workspace, id) = (WorkspaceId::new("w"), UserId::new(id));
+        cache.update_user(&User { workspace, id, name: name.into(), kind, role: Role::Member });
+    }
+
+    fn has_human_named(cache: &ChannelCache, name: &str) -> bool {
+        cache.has_human_named(&WorkspaceId::new("w"), name)
+    }
+
+    #[test]
+    fn a_namesake_keeps_the_name_when_a_user_is_renamed_or_forgotten() {
+        let cache = ChannelCache::default();
+        for id in ["mia", "ren", "sora"] {
+            meet(&cache, id, "Robin", AuthorKind::Human);
+        }
+        meet(&cache, "sora", "Sora", AuthorKind::Human);
+        assert!(has_human_named(&cache, "robin") && has_human_named(&cache, "sora"));
+        cache.forget_user(&WorkspaceId::new("w"), &UserId::new("mia"));
+        assert!(has_human_named(&cache, "robin"));
+        meet(&cache, "ren", "Ren", AuthorKind::Human);
+        assert!(!has_human_named(&cache, "robin") && has_human_named(&cache, "ren"));
+    }
+
+    #[test]
+    fn a_bot_takes_no_name_from_a_human() {
+        let cache = ChannelCache::default();
+        meet(&cache, "b1", "Robin", AuthorKind::Bot);
+        meet(&cache, "mia", "Robin", AuthorKind::Human);
+        meet(&cache, "b2", "Robin", AuthorKind::Bot);
+        assert!(has_human_named(&cache, "Robin"));
+        // Among those who keep the name, a human comes before a bot.
+        meet(&cache, "zoe", "Robin", AuthorKind::Human);
+        meet(&cache, "zoe", "Zoe", AuthorKind::Human);
+        assert!(has_human_named(&cache, "Robin"));
+        meet(&cache, "mia", "Mia", AuthorKind::Human);
+        assert!(!has_human_named(&cache, "Robin"));
     }
 }

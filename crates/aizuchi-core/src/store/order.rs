@@ -153,6 +153,13 @@ pub enum Order {
         workspace: WorkspaceId,
         id: DeadLetterId,
     },
+    /// Record a `stop` in a channel that is muted for longer already. The mute stays as it is.
+    NoteStop {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        /// When the mute that it asks for would end.
+        until: Timestamp,
+    },
     /// Record that a user reads the text of a private channel on the console.
     NotePrivateRead(PrivateRead),
     /// Record that a user changed the thinking model for all workspaces.
@@ -288,6 +295,7 @@ impl Order {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. } => None,
         }
     }
@@ -325,6 +333,7 @@ impl Order {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. } => false,
         }
     }
@@ -362,6 +371,7 @@ impl Order {
             | Order::MarkDecision { .. }
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. } => false,
         }
     }
@@ -391,6 +401,7 @@ impl Order {
             | Order::TakeConsentStep { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
+            | Order::NoteStop { workspace, .. }
             | Order::NoteModelChoice { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),

@@ -159,6 +159,10 @@ impl Order {
             Order::Mute { channel: muted, until, .. } => {
                 OrderRecord { until: Some(*until), ..channel(OrderKind::Mute, muted) }
             }
+            Order::NoteStop { channel: muted, until, .. } => OrderRecord {
+                until: Some(*until),
+                ..channel(OrderKind::Mute, &Some(muted.clone()))
+            },
             Order::Unmute { channel: muted, .. } => channel(OrderKind::Unmute, muted),
             Order::Mode { channel: ordered, mode, .. } => OrderRecord {
                 value: mode.map(|mode| mode.name().into()),

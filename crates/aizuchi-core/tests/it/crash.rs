@@ -35,7 +35,7 @@ use tokio::sync::{Notify, watch};
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{JOIN, at, message, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts, build_parts_with};
-use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_mind::{Interruption, TestMind};
 use aizuchi_harness::test_platform::{Fault, TestPlatform};
 use aizuchi_harness::test_store::{StoreKind, on_every_store};
 
@@ -309,12 +309,23 @@ pub struct Fuse {
     pub blown: Notify,
     /// If set, this process is suspended before its next post, and the other one posts instead.
     sleeper: Mutex<Option<Harness>>,
+    interruption: Mutex<Option<Interruption>>,
 }
 
 impl Fuse {
     pub fn new(left: usize) -> Arc<Self> {
         let (blown, sleeper) = (Notify::new(), Mutex::new(None));
-        Arc::new(Self { left: AtomicUsize::new(left), blown, sleeper })
+        let interruption = Mutex::new(None);
+        Arc::new(Self { left: AtomicUsize::new(left), blown, sleeper, interruption })
+    }
+
+    /// Runs `interruption` before the next read of a context.
+    pub fn before_next_context(&self, interruption: Interruption) {
+        *self.interruption.lock().unwrap() = Some(interruption);
+    }
+
+    pub fn is_interruption_pending(&self) -> bool {
+        self.interruption.lock().unwrap().is_some()
     }
 
     async fn sleep(&self) {
@@ -453,6 +464,10 @@ impl Store for CrashingPort<dyn Store> {
         window: &ContextWindow,
     ) -> Result<Context, StoreError> {
         self.fuse.pass().await;
+        let interruption = self.fuse.interruption.lock().unwrap().take();
+        if let Some(interruption) = interruption {
+            interruption().await;
+        }
         self.inner.context(conversation, window).await
     }
 

@@ -371,6 +371,7 @@ impl Simulation {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}
         }

@@ -6,7 +6,7 @@ const ROUNDS: usize = 60;
 const RATE: f64 = 0.15;
 /// The regularization of leaves, added to their curvature: it shrinks those with few rows most.
 const PENALTY: f64 = 2.0;
-/// The minimum evidence in a leaf, as curvature: a row of even odds adds a quarter.
+/// The minimum evidence in a leaf, counted in rows of even odds: each adds a quarter to the curvature.
 const MIN_EVIDENCE: f64 = 1.0;
 /// The minimum gain of a split; less is noise.
 const MIN_GAIN: f64 = 0.2;

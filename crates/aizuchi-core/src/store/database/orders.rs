@@ -140,6 +140,7 @@ async fn carry_out(
         | Order::OptIn { .. }
         | Order::Redact { .. }
         | Order::Reset { .. }
+        | Order::NoteStop { .. }
         | Order::NoteModelChoice { .. } => counters.revision += 1,
         // Unwrapped by the caller.
         Order::Signed { .. } => return Ok(()),
@@ -202,6 +203,7 @@ async fn carry_out(
         | Order::ChangeMemo { .. }
         | Order::RevertMemo { .. }
         | Order::NotePrivateRead(_)
+        | Order::NoteStop { .. }
         | Order::NoteModelChoice { .. }
         | Order::Signed { .. } => return Ok(()),
     };

@@ -90,6 +90,7 @@ impl VolatileState {
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. } => self.revision += 1,
         }
         if let Order::Forget { workspace, user, asked } = &order {
@@ -163,6 +164,7 @@ impl VolatileState {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}
         }
