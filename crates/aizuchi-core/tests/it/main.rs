@@ -45,6 +45,7 @@ mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;
+mod scrub_failures;
 mod erasures;
 mod expiry;
 mod files;
