@@ -27,6 +27,7 @@ mod consent_crash;
 mod consent_told;
 mod consent_askers;
 mod consent_many;
+mod consent_shares;
 mod deciding;
 mod declined_labels;
 mod moved_thresholds;
