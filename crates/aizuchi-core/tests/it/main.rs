@@ -66,6 +66,7 @@ mod outgoing;
 mod pdfs;
 mod postgres;
 mod promises;
+mod resent_messages;
 mod store_life;
 mod reading;
 mod kept_prompts;
