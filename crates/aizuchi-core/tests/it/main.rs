@@ -15,6 +15,7 @@ mod late_commands;
 mod forget_me;
 mod companions;
 mod remembered;
+mod remembered_places;
 mod console;
 mod console_figures;
 mod dead_letters;
