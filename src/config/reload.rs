@@ -41,7 +41,8 @@ const RELOADABLE_OF_MODELS: &[&str] = &["client_args.api_key", "client_args.extr
 /// The keys of a channel that need a restart nevertheless.
 const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language", "model"];
 
-/// A hash of each value of a file, by its key. It shows which values have changed without containing them.
+/// A hash of each value of a file, by its key; keys that may not be shown have one in common. It shows which values
+/// have changed without containing them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprints(BTreeMap<String, u64>);
 
@@ -67,7 +68,7 @@ impl ChangedKeys {
 impl Fingerprints {
     pub fn new(tree: &ConfigNode) -> Self {
         let mut fingerprints = Self::default();
-        fingerprints.add("", tree);
+        fingerprints.add("", &DefaultHasher::new(), tree);
         fingerprints
     }
 
@@ -95,7 +96,8 @@ impl Fingerprints {
         ChangedKeys { reloaded, need_restart }
     }
 
-    fn add(&mut self, key: &str, node: &ConfigNode) {
+    /// Adds the values at and below a key. `hasher` has read the key as it is written.
+    fn add(&mut self, key: &str, hasher: &DefaultHasher, node: &ConfigNode) {
         match &node.value {
             ConfigValue::Empty => {}
             ConfigValue::Section(entries) => {
@@ -103,14 +105,18 @@ impl Fingerprints {
                     // The log names the changed keys, and a secret may have been written in the place of a key.
                     let name = displayable(&entry.key).unwrap_or("…".to_owned());
                     let separator = if key.is_empty() { "" } else { "." };
-                    self.add(&format!("{key}{separator}{name}"), &entry.node);
+                    let mut hasher = hasher.clone();
+                    entry.key.hash(&mut hasher);
+                    self.add(&format!("{key}{separator}{name}"), &hasher, &entry.node);
                 }
             }
             ConfigValue::Text(_) | ConfigValue::List(_) => {
                 // The hash is compared within one process only, so it may differ between versions of Rust.
-                let mut hasher = DefaultHasher::new();
+                let mut hasher = hasher.clone();
                 hash_value(node, &mut hasher);
-                self.0.insert(key.to_owned(), hasher.finish());
+                // Keys that may not be shown share a name. Their order has no meaning.
+                let hash = self.0.entry(key.to_owned()).or_default();
+                *hash = hash.wrapping_add(hasher.finish());
             }
         }
     }
@@ -293,6 +299,32 @@ mod tests {
         assert_eq!(compare(older, older), ChangedKeys::default());
         // Another spelling of the same value.
         assert_eq!(compare("language: en", "# now\nlanguage: \"en\"\n"), ChangedKeys::default());
+    }
+
+    /// Keys that may not be shown have the same name in the log.
+    #[test]
+    fn a_change_below_a_hidden_key_is_reported() {
+        let channels = |modes: [(char, &str); 2]| {
+            let channels = modes.map(|(letter, mode)| {
+                format!("  \"{}\": {{mode: {mode}}}\n", letter.to_string().repeat(41))
+            });
+            format!("channels:\n{}", channels.concat())
+        };
+        let older = channels([('a', "observe"), ('b', "companion")]);
+        for newer in [
+            [('a', "companion"), ('b', "companion")],
+            [('a', "observe"), ('b', "observe")],
+            // They have changed places, or names.
+            [('a', "companion"), ('b', "observe")],
+            [('a', "observe"), ('c', "companion")],
+        ] {
+            let changed = compare(&older, &channels(newer));
+            assert_eq!(changed.reloaded, ["channels.….mode"], "{newer:?}");
+        }
+        let both = ["observe", "companion"].map(|mode| channels([('a', mode), ('b', mode)]));
+        assert_eq!(compare(&both[0], &both[1]).reloaded, ["channels.….mode"]);
+        let reordered = channels([('b', "companion"), ('a', "observe")]);
+        assert_eq!(compare(&older, &reordered), ChangedKeys::default());
     }
 
     /// Keys that are reported as reloaded are in effect: once they are taken over, none of them needs a restart.

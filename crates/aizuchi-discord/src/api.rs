@@ -325,6 +325,12 @@ impl RateLimitHeaders {
     }
 }
 
+/// Returns the id after which the next page of a list begins: the newest one of a full page. It is an error if that is
+/// not beyond `after`, which the page was requested with.
+pub fn next_id(newest: Option<u64>, after: u64) -> Result<u64, DiscordApiError> {
+    newest.filter(|newest| *newest > after).ok_or(DiscordApiError::Malformed("its list has no end"))
+}
+
 fn header<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
     response.headers().get(name)?.to_str().ok()
 }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use twilight_model::channel::message::MessageFlags;
 
 use crate::DiscordPlatform;
-use crate::api::{ApiRequest, DiscordApiError};
+use crate::api::{ApiRequest, DiscordApiError, next_id};
 use crate::identity::direct_workspace;
 use crate::snowflake::{first_id_at, id_timestamp};
 use crate::text::fuzzy_match::is_fuzzy_match;
@@ -263,10 +263,10 @@ impl DiscordPlatform {
             }
             let newest =
                 page.iter().filter_map(|message| message["id"].as_str()?.parse::<u64>().ok());
-            after = newest.max().unwrap_or(after).max(after);
             if page.len() < PAGE_SIZE {
                 return self.confirm_absent(dispatched, page.is_empty(), channel).await;
             }
+            after = next_id(newest.max(), after).map_err(history_error)?;
         }
     }
 

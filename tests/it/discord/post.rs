@@ -310,6 +310,21 @@ async fn a_post_whose_response_is_lost_is_found_or_posted_once() {
     }
 }
 
+/// The same full page is returned again and again, so whether it was posted stays unknown.
+#[tokio::test]
+async fn a_history_without_an_end_does_not_show_whether_a_post_was_made() {
+    let harness = PostHarness::new().await;
+    let said = harness.says("hi").await;
+    let page = json!(vec![json!({"id": said.as_str(), "author": {}}); 100]);
+    let endless = Alteration { pointer: String::new(), value: Some(page) };
+    harness.fake.break_history(harness.tea, Fault::Altered(endless));
+    let item = PostHarness::sending(&harness.item("It is ready.", &[]));
+    let found = harness.discord.find_posted(&item).await;
+    assert!(matches!(found, Err(PlatformError::OutcomeUnknown(_))), "{found:?}");
+    harness.fake.clear_faults();
+    assert_eq!(harness.discord.find_posted(&item).await, Ok(None));
+}
+
 /// The response was lost, and a moderator deleted the post before the next attempt. Discord remembers the nonce, and
 /// responds that the message is unknown.
 #[tokio::test]

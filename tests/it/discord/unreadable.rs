@@ -1,10 +1,12 @@
 //! Unreadable channels and messages do not delay the others.
 
+use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::id::ChannelId;
 use aizuchi_fakes::wire::LONE_SURROGATE;
 use jiff::SignedDuration;
+use serde_json::json;
 
 use crate::discord::harness::DiscordHarness;
 use crate::program::{TIMEOUT, next_poll};
@@ -94,6 +96,14 @@ async fn a_channel_whose_history_hangs_keeps_no_other_waiting() {
     let after = SignedDuration::from_hours(1);
     let hang = Fault::CommitLater { after, status: None };
     answer_in_other_channels(Wrong::History(hang)).await;
+}
+
+/// The same full page is returned again and again.
+#[tokio::test]
+async fn a_channel_whose_history_has_no_end_keeps_no_other_waiting() {
+    let page = json!(vec![json!({"id": "1", "author": {}}); 100]);
+    let endless = Alteration { pointer: String::new(), value: Some(page) };
+    answer_in_other_channels(Wrong::History(Fault::Altered(endless))).await;
 }
 
 /// The page is read, including the message.

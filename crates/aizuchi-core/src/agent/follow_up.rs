@@ -85,33 +85,22 @@ impl EndedCalls {
         }
         prompt.tools.clear();
         let language = prompt.persona.language;
-        let mut results = Vec::new();
-        for consent in &self.0 {
-            let left = max_tokens.saturating_sub(prompt.total_tokens());
-            let share = left / (self.0.len() - results.len()) as u64;
-            let arguments = arguments(consent);
-            let text = match (&consent.answer, sentence(consent, language)) {
-                (Some(answer), None) => {
-                    let answer = ExternalAnswer {
-                        text: answer.text.clone(),
-                        is_cut: answer.is_cut,
-                        is_failure: answer.is_failure,
-                    };
-                    let asked = urls_asked_for(&arguments);
-                    let told = quoted_answer(&answer, &asked, known, share, language);
-                    format!("{}\n{told}", texts::consents::was_called(language))
-                }
-                (_, told) => told.unwrap_or_default(),
-            };
-            let call = ToolCall {
-                id: format!("consent-{}", consent.id),
-                name: consent.tool.to_string(),
-                arguments,
-            };
-            results.push(ToolResult { call, text, lineage: lineage(consent) });
-        }
-        let round = ToolRound { text: String::new(), results, assistant_message: None };
+        let results = self.0.iter().map(|consent| result_without_answer(consent, language));
+        let round =
+            ToolRound { text: String::new(), results: results.collect(), assistant_message: None };
         prompt.tool_rounds.push(round);
+        for (index, consent) in self.0.iter().enumerate() {
+            let Some(answer) = unquoted_answer(consent) else { continue };
+            // The prompt already has every call, and the answers before this one.
+            let left = max_tokens.saturating_sub(prompt.total_tokens());
+            let share = left / (self.0.len() - index) as u64;
+            let asked = urls_asked_for(&arguments(consent));
+            let told = quoted_answer(&answer, &asked, known, share, language);
+            let results = prompt.tool_rounds.last_mut().map(|round| &mut round.results);
+            if let Some(result) = results.and_then(|results| results.get_mut(index)) {
+                result.text = format!("{}\n{told}", texts::consents::was_called(language));
+            }
+        }
     }
 }
 
@@ -133,6 +122,27 @@ fn sentence(consent: &Consent, language: Language) -> Option<String> {
         ) => texts::consents::lapsed,
     };
     Some(text(language, &consent.tool))
+}
+
+/// Returns the answer that a model has to report, if there is one.
+fn unquoted_answer(consent: &Consent) -> Option<ExternalAnswer> {
+    let is_for_model = consent.state == ConsentState::Answered;
+    consent.answer.as_ref().filter(|_| is_for_model).map(|answer| ExternalAnswer {
+        text: answer.text.clone(),
+        is_cut: answer.is_cut,
+        is_failure: answer.is_failure,
+    })
+}
+
+/// Returns a call with how it ended, without its answer.
+fn result_without_answer(consent: &Consent, language: Language) -> ToolResult {
+    let call = ToolCall {
+        id: format!("consent-{}", consent.id),
+        name: consent.tool.to_string(),
+        arguments: arguments(consent),
+    };
+    let text = sentence(consent, language).unwrap_or_default();
+    ToolResult { call, text, lineage: lineage(consent) }
 }
 
 /// Says that a call was made, without its answer.

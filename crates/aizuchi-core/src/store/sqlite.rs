@@ -2,14 +2,15 @@
 //! owns the file.
 
 pub mod earlier_version;
+pub mod lock_file;
 pub mod inspect;
 pub mod myao2;
 pub mod sql;
 
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use sqlx::ConnectOptions;
@@ -122,7 +123,7 @@ pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
     // Before anything is created or changed there: that database must stay as it is.
     myao2::refuse(path).await?;
     // Before the file is created or opened, since only its owner may do either.
-    let lock = lock(path)?;
+    let lock = lock_file::lock(path).await?;
     create_private(path)?;
     let connection = options(path).connect().await;
     let connection = connection.map_err(|error| to_broken(path, error))?;
@@ -214,25 +215,6 @@ pub fn create_folder(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Locks the file for this process while the returned handle lives.
-pub fn lock(path: &Path) -> Result<File, StoreError> {
-    let path_text = path.display();
-    let broken = |what: &str, error: std::io::Error| {
-        StoreError::Broken(format!("{what} {path_text}: {error}"))
-    };
-    create_folder(path)?;
-    // A separate file: closing another handle of the database would drop the locks that SQLite holds on it.
-    let file = File::options().create(true).append(true).mode(FILE_MODE).open(lock_path(path));
-    let file = file.map_err(|error| broken("cannot write beside the database", error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Broken(format!(
-            "another Aizuchi is running on {path_text}; stop it, or give this one a database of its own"
-        ))),
-        Err(TryLockError::Error(error)) => Err(broken("cannot lock", error)),
-    }
-}
-
 /// Creates the empty file of a new database. SQLite would let others read it, and gives the log beside it the same
 /// mode.
 fn create_private(path: &Path) -> Result<(), StoreError> {
@@ -241,11 +223,4 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(StoreError::Broken(format!("cannot create {}: {error}", path.display()))),
     }
-}
-
-/// The lock file beside the database.
-fn lock_path(path: &Path) -> PathBuf {
-    let mut lock = path.as_os_str().to_owned();
-    lock.push(".lock");
-    lock.into()
 }

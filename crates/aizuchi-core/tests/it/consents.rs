@@ -51,6 +51,8 @@ pub struct Shed {
     pub hangs: AtomicBool,
     /// Whether it fails before a call is sent.
     pub loses: AtomicBool,
+    /// Whether its answers are longer than a prompt.
+    pub is_wordy: AtomicBool,
 }
 
 #[async_trait]
@@ -85,10 +87,11 @@ impl ExternalTools for Shed {
         if self.hangs.load(Ordering::SeqCst) {
             return Err(ExternalToolError::TimedOut);
         }
-        Ok(ExternalAnswer {
-            text: "Planted: https://plants.example/7\n## Task\0".to_owned(),
-            ..Default::default()
-        })
+        let text = match self.is_wordy.load(Ordering::SeqCst) {
+            true => "The roses want to be watered. ".repeat(3_000),
+            false => "Planted: https://plants.example/7\n## Task\0".to_owned(),
+        };
+        Ok(ExternalAnswer { text, ..Default::default() })
     }
 }
 

@@ -80,9 +80,10 @@ impl DiscordPlatform {
             if page.has_unnamed {
                 return Ok(None);
             }
+            let next = page.next_after(after)?;
             shown.extend(page.shown);
-            let Some(newest) = page.newest.filter(|_| page.is_full) else { break };
-            after = newest;
+            let Some(next) = next else { break };
+            after = next;
         }
         Ok(Some(shown))
     }

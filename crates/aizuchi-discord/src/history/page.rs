@@ -8,7 +8,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::DiscordPlatform;
-use crate::api::DiscordApiError;
+use crate::api::{DiscordApiError, next_id};
 use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
 use crate::ingest::IngestError;
 use crate::json::non_empty_str;
@@ -64,6 +64,15 @@ impl HistoryPage {
         page.messages.sort_by_key(|message| message.id.as_str().parse::<u64>().ok());
         page
     }
+
+    /// Returns the id after which the next page begins, if there may be one. It is an error if this page, which was
+    /// requested with `after`, does not go beyond it.
+    pub fn next_after(&self, after: u64) -> Result<Option<u64>, DiscordApiError> {
+        match self.is_full {
+            true => next_id(self.newest, after).map(Some),
+            false => Ok(None),
+        }
+    }
 }
 
 impl DiscordPlatform {
@@ -111,5 +120,20 @@ mod tests {
         assert_eq!(messages, ["20", "50"]);
         assert_eq!(page.shown, HashSet::from(["50", "40", "30", "20"].map(MessageId::new)));
         assert_eq!((page.newest, page.has_unnamed, page.is_full), (Some(50), true, false));
+    }
+
+    #[test]
+    fn a_page_that_does_not_advance_is_an_error() {
+        let next_after = |count: usize, after: u64| {
+            let items = (0..count).map(|number| json!({"id": (number + 1).to_string()}));
+            let channel_ref = ChannelRef { guild: None, channel: ChannelId::new("9") };
+            HistoryPage::parse(&channel_ref, items.collect()).next_after(after)
+        };
+        assert_eq!(next_after(PAGE_SIZE, 99), Ok(Some(100)));
+        let no_end = Err(DiscordApiError::Malformed("its list has no end"));
+        assert_eq!(next_after(PAGE_SIZE, 100), no_end);
+        assert_eq!(next_after(PAGE_SIZE, 200), no_end);
+        // The last page may contain anything.
+        assert_eq!((next_after(99, 0), next_after(99, 200)), (Ok(None), Ok(None)));
     }
 }

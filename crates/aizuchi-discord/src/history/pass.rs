@@ -118,10 +118,11 @@ impl DiscordPlatform {
     /// Returns the threads that were archived since `from`, which may contain missed messages.
     async fn archived_threads(&self, pass: &BackfillPass) -> Result<Vec<ChannelId>, IngestError> {
         let mut found = Vec::new();
-        let mut before = String::new();
+        let mut before: Option<Timestamp> = None;
         loop {
+            let query = before.map(|at| format!("&before={at}")).unwrap_or_default();
             let path =
-                format!("/channels/{}/threads/archived/public?limit=100{before}", pass.channel);
+                format!("/channels/{}/threads/archived/public?limit=100{query}", pass.channel);
             let page: Value = match self.read_history_json(&path).await {
                 // Not every kind of channel has threads, and the bot may lack access to them.
                 Err(DiscordApiError::Refused(_)) => return Ok(found),
@@ -143,7 +144,10 @@ impl DiscordPlatform {
             let Some(oldest) = oldest.filter(|_| page["has_more"] == true) else {
                 return Ok(found);
             };
-            before = format!("&before={oldest}");
+            if before.is_some_and(|before| oldest >= before) {
+                return Err(DiscordApiError::Malformed("its list has no end").into());
+            }
+            before = Some(oldest);
         }
     }
 
@@ -158,17 +162,18 @@ impl DiscordPlatform {
         if pass.is_first {
             self.find_last_own_post(&channel_ref, pass).await?;
         }
-        let mut after = id_before(pass.from).to_string();
+        let mut after = id_before(pass.from);
         loop {
             let path = format!("/channels/{id}/messages?limit={PAGE_SIZE}&after={after}");
             // The channel or thread may have been deleted, with its messages.
             let Some(page) = self.read_page(&channel_ref, &path).await? else { break };
+            let next = page.next_after(after)?;
             pass.seen.extend(page.shown);
             for message in page.messages {
                 self.hear_history_message(message, &location, pass).await?;
             }
-            let Some(newest) = page.newest.filter(|_| page.is_full) else { break };
-            after = newest.to_string();
+            let Some(next) = next else { break };
+            after = next;
         }
         pass.read_channels.insert(id.clone());
         Ok(())

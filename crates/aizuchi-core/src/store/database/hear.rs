@@ -167,11 +167,10 @@ pub async fn hear_messages(
     let mut new_rows = Vec::new();
     let mut receipts = Vec::new();
     let (mut seen_ids, mut seen_client_ids) = (HashSet::new(), HashSet::new());
-    let mut new_messages = Vec::new();
+    let mut remembered = Vec::new();
     let mut links = Vec::new();
-    for (index, IncomingMessage { message, client_message_id, disposition, links: found, .. }) in
-        messages.iter().enumerate()
-    {
+    for (index, incoming) in messages.iter().enumerate() {
+        let IncomingMessage { message, client_message_id, disposition, .. } = incoming;
         let channel = (&message.conversation.workspace, &message.conversation.channel);
         // `known` was read before this batch, which may contain a message twice.
         let is_known = known.contains(&index)
@@ -199,7 +198,8 @@ pub async fn hear_messages(
         // Nothing is learned or remembered of a withheld message, as from a user who has opted out.
         if !disposition.is_redacted() {
             learned.hear(message);
-            new_messages.push(*message);
+            // Not every place of a batch is remembered.
+            remembered.extend(incoming.remember_at.map(|due| (*message, due)));
         }
         new_rows.push(message_values(
             message,
@@ -208,7 +208,7 @@ pub async fn hear_messages(
             effect,
             counters.revision,
         ));
-        links.extend(found.iter().flat_map(|(id, links)| link_rows(message, id, links)));
+        links.extend(incoming.links.iter().flat_map(|(id, links)| link_rows(message, id, links)));
         receipts.push(counters.receipt(effect));
     }
     if new_rows.is_empty() {
@@ -222,8 +222,9 @@ pub async fn hear_messages(
     }
     effects.write(connection).await?;
     learned.write(connection).await?;
-    if let Some(due) = messages.iter().filter_map(|incoming| incoming.remember_at).min() {
-        memory::schedule_for_messages(connection, new_messages.into_iter(), due).await?;
+    let (remembered, dues): (Vec<&Message>, Vec<Timestamp>) = remembered.into_iter().unzip();
+    if let Some(due) = dues.into_iter().min() {
+        memory::schedule_for_messages(connection, remembered.into_iter(), due).await?;
     }
     let newest = messages.iter().map(|incoming| incoming.message.at).max();
     pending_states.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;

@@ -1,6 +1,6 @@
 //! Inspects a database without changing anything: `check` must neither migrate nor create it.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
@@ -9,7 +9,8 @@ use crate::store::StoreError;
 use crate::store::database::connection::Readers;
 use crate::store::database::location::DatabaseStatus;
 use crate::store::database::{driver_error, schema};
-use crate::store::sqlite::{MIGRATIONS, lock_path, myao2};
+use crate::store::sqlite::lock_file::{is_locked, lock_path};
+use crate::store::sqlite::{MIGRATIONS, myao2};
 
 pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
     if !path.exists() {
@@ -63,19 +64,6 @@ pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
     let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await;
     pool.map(Readers::Sqlite)
         .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text.to_string()))
-}
-
-/// Whether a running Aizuchi holds the lock.
-fn is_locked(path: &Path) -> Result<bool, StoreError> {
-    let Ok(file) = File::open(lock_path(path)) else { return Ok(false) };
-    match file.try_lock() {
-        // The lock is held only until the file is closed at the end of this function.
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => {
-            Err(StoreError::Broken(format!("cannot lock {}: {error}", path.display())))
-        }
-    }
 }
 
 /// Fails unless the nearest existing folder is writable.

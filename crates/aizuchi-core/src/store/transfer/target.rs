@@ -120,7 +120,7 @@ impl TransferTarget {
     async fn open_file(path: &Path, occupied: IfOccupied, mark: &str) -> Result<Self, StoreError> {
         let shown = path.display().to_string();
         if !path.exists() {
-            return Self::file(path, None, Some(sqlite::lock(path)?)).await;
+            return Self::file(path, None, Some(sqlite::lock_file::lock(path).await?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
         let (mut were_forgotten, mut former) = (ForgottenUsers::default(), FormerOrders::default());

@@ -134,7 +134,10 @@ impl VolatileState {
         };
         let conversation = &deletion.conversation;
         // The same client message may still arrive under another id.
-        self.client_message_ids.retain(|_, id| *id != deletion.message);
+        self.client_message_ids.retain(|(workspace, channel, _), id| {
+            (workspace, channel, &*id)
+                != (&conversation.workspace, &conversation.channel, &deletion.message)
+        });
         let Some((before, is_withheld)) = self.delete_message(deletion) else {
             return self.receipt(None);
         };

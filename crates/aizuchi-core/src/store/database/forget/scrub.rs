@@ -46,8 +46,9 @@ impl ScrubJob {
                 forget::vacuum_dead_rows(&mut reader).await?;
             }
             drop(reader);
-            self.next = ScrubStep::Merge;
+            // Only once the step has succeeded: a merge that was never begun leaves removed terms in the index.
             if store.merge_index(merge_step).await? {
+                self.next = ScrubStep::Merge;
                 return Ok(ScrubProgress::Working);
             }
             self.next = ScrubStep::TruncateLog;
