@@ -307,7 +307,7 @@ impl Spool {
     }
 
     /// Returns the later changes to the messages of a channel. The last change counts.
-    fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, Change>> {
+    fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, FinalChange>> {
         let mut changes = HashMap::new();
         if !self.channels[index].has_changes {
             return Ok(changes);
@@ -315,8 +315,8 @@ impl Spool {
         self.each_record(index, &mut |place, header, _| {
             let change = match header.kind {
                 RecordKind::Message => return Ok(()),
-                RecordKind::Edit => Change::Edited(place),
-                RecordKind::Delete => Change::Deleted,
+                RecordKind::Edit => FinalChange::Edited(place),
+                RecordKind::Delete => FinalChange::Deleted,
             };
             changes.insert(IdHash(header.hash), change);
             Ok(())
@@ -384,8 +384,8 @@ impl ChannelSource for Spool {
                 return Ok(());
             }
             match changes.get(&IdHash::new(&message.id)) {
-                Some(Change::Deleted) => return Ok(()),
-                Some(Change::Edited(edit)) => {
+                Some(FinalChange::Deleted) => return Ok(()),
+                Some(FinalChange::Edited(edit)) => {
                     messages.edits.insert(place, *edit);
                     message.text = messages.edited_text(*edit, &mut piece)?;
                 }
@@ -402,7 +402,7 @@ impl ChannelSource for Spool {
 
 /// The final change to a message.
 #[derive(Clone, Copy)]
-enum Change {
+enum FinalChange {
     /// The text was replaced with that of the edit at this place.
     Edited(u64),
     Deleted,
