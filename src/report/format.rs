@@ -84,6 +84,15 @@ pub fn period(days: f64, language: Language) -> String {
     }
 }
 
+/// Formats the length of a period in days, for a sentence about "the last" one.
+pub fn past_period(days: f64, language: Language) -> String {
+    match days {
+        ..0.0625 => texts::last_hour(language).to_owned(),
+        1.0..1.5 => texts::last_day(language).to_owned(),
+        _ => period(days, language),
+    }
+}
+
 /// Formats a daily rate with the unit that suits it: per day, per week or per month.
 pub fn rate(per_day: f64, language: Language) -> String {
     let (per_week, per_month) = (per_day * 7.0, per_day * 30.4);
@@ -244,6 +253,8 @@ mod tests {
         assert_eq!(period(9.2, Language::En), "9 days");
         assert_eq!(period(1.2, Language::En), "one day");
         assert_eq!(period(0.2, Language::Ja), "5 時間");
+        let past = [0.01, 0.2, 1.2, 9.2].map(|days| past_period(days, Language::En));
+        assert_eq!(past, ["hour", "5 hours", "day", "9 days"]);
         assert_eq!((&*count(1_234_567), &*count(999)), ("1,234,567", "999"));
     }
 

@@ -64,7 +64,10 @@ fn title(report: &Report, policy: &PolicyFigures, language: Language) -> String 
         return texts::headline_no_verdict(l, &period, &channels, name);
     }
     match report.source {
-        ReportSource::Ledger => ledger_title(report, policy, &period, &channels, &rate, l),
+        ReportSource::Ledger => {
+            let period = format::past_period(report.period.days, l);
+            ledger_title(report, policy, &period, &channels, &rate, l)
+        }
         ReportSource::AlwaysSilent => {
             let calls = format::times(policy.calls.judge_calls as usize, l);
             texts::headline_unknown(l, &period, &channels, name, &calls)

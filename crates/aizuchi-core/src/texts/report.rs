@@ -84,6 +84,8 @@ texts! {
     in_hours(hours: &str): "{hours} hours" / "{hours} 時間";
     in_days(days: &str): "{days} days" / "{days} 日間";
     in_one_day: "one day" / "1 日";
+    last_hour: "hour" / "1 時間";
+    last_day: "day" / "1 日";
     times_a_day(times: &str): "about {times} times a day" / "1 日に約 {times} 回";
     twice_a_day: "about twice a day" / "1 日に約 2 回";
     once_a_day: "about once a day" / "1 日に約 1 回";
