@@ -25,6 +25,7 @@ mod gaps;
 mod late_commands;
 mod restored;
 mod timeouts;
+mod sync;
 mod unreadable;
 mod deletions;
 mod check;

@@ -1,10 +1,12 @@
 //! Channels as the core models them: a server's channels, direct messages, and private threads. The readers of a
 //! channel decide the visibility of its messages, so they are determined before any message is heard.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 use tracing::info;
 use twilight_model::channel::ChannelType;
 use twilight_model::gateway::ShardId;
@@ -199,9 +201,20 @@ impl DiscordPlatform {
         Ok(true)
     }
 
+    /// Records that an event changes a server. The change is applied before the returned guard is dropped.
+    pub(super) async fn begin_guild_change(
+        &self,
+        guild: Id<GuildMarker>,
+    ) -> MutexGuard<'_, HashMap<Id<GuildMarker>, u64>> {
+        let mut changes = self.guild_changes.lock().await;
+        *changes.entry(guild).or_default() += 1;
+        changes
+    }
+
     /// Hears a server that became available. If it is known already, it was unavailable before, so its channels are
     /// backfilled.
     pub(super) async fn hear_guild_available(&self, guild: Guild) -> Result<(), StoreError> {
+        let _change = self.begin_guild_change(guild.id).await;
         if self.cache.guild(guild.id).is_some() {
             let channels = self.cache.possibly_joined(&guild_workspace(guild.id));
             channels.iter().for_each(|channel| self.backfill.enqueue(channel));
@@ -209,7 +222,7 @@ impl DiscordPlatform {
         self.hear_guild(guild).await
     }
 
-    /// Hears a server with all its channels, threads and members.
+    /// Hears a server with all its channels, threads and members. The caller has locked `guild_changes`.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
         // Checked before the channels are heard, which makes them known.
@@ -322,6 +335,8 @@ impl DiscordPlatform {
         id: Id<GuildMarker>,
         change: impl FnOnce(&mut Guild),
     ) -> Result<(), StoreError> {
+        // Also for a server that is not known yet: the sync that describes it may have begun before the change.
+        let _change = self.begin_guild_change(id).await;
         match self.cache.update_guild(id, change) {
             Some(guild) => self.hear_channels(&guild).await,
             // The event with the whole server is yet to arrive.

@@ -141,6 +141,7 @@ impl DiscordPlatform {
             DiscordEvent::Guild(guild) => Ok(self.hear_guild_available(*guild).await?),
             DiscordEvent::GuildSettingsChanged(guild) => Ok(self.hear_guild_update(*guild).await?),
             DiscordEvent::GuildRemoved(guild) => {
+                let _change = self.begin_guild_change(guild).await;
                 self.leave_guild(guild);
                 Ok(())
             }
