@@ -26,6 +26,7 @@ mod late_commands;
 mod restored;
 mod timeouts;
 mod sync;
+mod proxy_pages;
 mod unreadable;
 mod deletions;
 mod check;

@@ -55,7 +55,8 @@ impl DiscordPlatform {
         for guild in guilds {
             match self.sync_guild(guild).await {
                 Err(IngestError::Api(DiscordApiError::Refused(refusal)))
-                    if matches!(refusal.status, 403 | 404) =>
+                    // A proxy's error page has no code, and says nothing about the server.
+                    if matches!(refusal.status, 403 | 404) && refusal.code != 0 =>
                 {
                     info!(
                         platform = "discord",
