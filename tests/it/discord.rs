@@ -25,6 +25,7 @@ mod gaps;
 mod late_commands;
 mod restored;
 mod timeouts;
+mod first_read;
 mod sync;
 mod proxy_pages;
 mod unreadable;

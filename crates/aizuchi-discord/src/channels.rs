@@ -242,8 +242,12 @@ impl DiscordPlatform {
         let mut bot = members.into_iter().filter(|member| member.user.id == self.identity.user);
         guild.members = bot.next().map_or(before, |bot| vec![bot]);
         self.cache.put_guild(guild.clone());
+        // Before the channels: the backfill of a channel that is heard begins at once, and reads its active threads.
+        let (private, public): (Vec<_>, Vec<_>) =
+            threads.into_iter().partition(|thread| thread.is_private);
+        public.into_iter().for_each(|thread| self.cache.put_thread(thread));
         self.hear_channels(&guild).await?;
-        for thread in threads {
+        for thread in private {
             self.hear_thread(thread).await?;
         }
         if is_new { self.join_guild(&guild).await } else { Ok(()) }
