@@ -28,6 +28,7 @@ mod timeouts;
 mod first_read;
 mod sync;
 mod proxy_pages;
+mod voice_chats;
 mod unreadable;
 mod deletions;
 mod check;
