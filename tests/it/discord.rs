@@ -27,6 +27,7 @@ mod restored;
 mod timeouts;
 mod first_read;
 mod sync;
+mod other_servers;
 mod proxy_pages;
 mod voice_chats;
 mod unreadable;

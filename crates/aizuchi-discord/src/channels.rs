@@ -467,19 +467,22 @@ impl DiscordPlatform {
         self.backfill.leave_channel(channel);
     }
 
-    /// Returns the name of a channel, unless it is private and mentioned in another channel.
+    /// Returns the name of a channel that is mentioned in a conversation, unless it is another server's, or private and
+    /// mentioned in another channel.
     pub(super) fn visible_channel_name(
         &self,
         id: &ChannelId,
-        from: &ChannelId,
+        from: &ConversationId,
     ) -> Option<Arc<str>> {
         let thread = self.cache.thread(id);
         let cached = match &thread {
             Some(thread) if !thread.is_private => self.cache.channel(&thread.parent)?,
             Some(_) | None => self.cache.channel(id)?,
         };
-        let is_shown =
-            cached.channel.visibility == Visibility::Public || cached.channel.id == *from;
+        let is_here = cached.channel.workspace == from.workspace;
+        let is_shown = is_here
+            && (cached.channel.visibility == Visibility::Public
+                || cached.channel.id == from.channel);
         let name = thread.map_or(cached.channel.name, |thread| thread.name);
         is_shown.then_some(name)
     }

@@ -528,8 +528,7 @@ impl DiscordPlatform {
             let mentioned = mentioned.iter().find(|mentioned| mentioned["id"] == user.as_str())?;
             parse_user(mentioned, &mentioned["member"]).map(|user| user.name)
         };
-        let channel =
-            |id: &ChannelId| self.visible_channel_name(id, &location.conversation.channel);
+        let channel = |id: &ChannelId| self.visible_channel_name(id, &location.conversation);
         let role = |id: &str| {
             let role = self.cache.guild_role(message.channel_ref.guild?, id)?;
             let is_ours = role.bot.as_ref() == Some(&self.identity.user);
