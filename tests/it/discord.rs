@@ -32,6 +32,7 @@ mod proxy_pages;
 mod voice_chats;
 mod unreadable;
 mod deletions;
+mod deleted_channels;
 mod check;
 mod companions;
 mod together;

@@ -146,7 +146,12 @@ impl DiscordPlatform {
                 Ok(())
             }
             DiscordEvent::ChannelChanged(channel) => Ok(self.hear_channel_update(channel).await?),
-            DiscordEvent::ChannelDeleted(channel) => {
+            DiscordEvent::ChannelDeleted(guild, channel) => {
+                if let Some(guild) = guild {
+                    // Otherwise the next change of the server would make the bot a member again.
+                    let is_kept = |known: &from_discord::guild::GuildChannel| known.id != channel;
+                    self.update_guild(guild, |guild| guild.channels.retain(is_kept)).await?;
+                }
                 self.leave_channel(&channel);
                 Ok(())
             }
