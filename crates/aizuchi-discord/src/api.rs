@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode, Url};
@@ -197,8 +197,10 @@ impl DiscordApi {
     /// Makes a call once its rate limit allows. An empty response becomes null.
     pub async fn call(&self, request: &ApiRequest) -> Result<Value, DiscordApiError> {
         let route = request.route();
-        let turn = self.buckets.reserve_turn(&route, self.clock.now(), request.max_turn_wait);
-        self.clock.sleep_until(turn.map_err(DiscordApiError::RateLimited)?).await;
+        let now = self.bucket_time();
+        let turn = self.buckets.reserve_turn(&route, now, request.max_turn_wait);
+        let wait = turn.map_err(DiscordApiError::RateLimited)?.duration_since(now);
+        self.clock.sleep_until(self.clock.now() + wait).await;
         let builder =
             self.client.request(request.method.clone(), format!("{}{}", self.base, request.path));
         let authorization = authorization(&self.token.read());
@@ -260,6 +262,11 @@ impl DiscordApi {
         (is_discord || is_base).then_some(url)
     }
 
+    /// Returns the time by which buckets refill. It cannot be set back, after which they would stay empty for as long.
+    fn bucket_time(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + self.clock.elapsed()
+    }
+
     fn update_bucket(&self, route: &RateLimitRoute, response: &Response) {
         let number = |name: &str| header(response, name)?.parse::<f64>().ok();
         let bucket = (|| {
@@ -268,7 +275,7 @@ impl DiscordApi {
             Some(RateLimitBucket {
                 limit: number("x-ratelimit-limit")? as u32,
                 remaining: number("x-ratelimit-remaining")? as u32,
-                resets_at: self.clock.now() + reset_after,
+                resets_at: self.bucket_time() + reset_after,
             })
         })();
         if let (Some(name), Some(bucket)) = (header(response, "x-ratelimit-bucket"), bucket) {
@@ -288,7 +295,7 @@ impl DiscordApi {
         let wait = limit.retry_after.into_iter().chain(body_wait).reduce(f64::max);
         let wait = wait
             .map_or(DEFAULT_RETRY_AFTER, |wait| duration_from_seconds(wait.clamp(0.0, 86_400.0)));
-        let until = self.clock.now() + wait;
+        let until = self.bucket_time() + wait;
         // A response that is not JSON comes from the proxy in front of Discord, whose limit applies to all calls.
         let is_global = limit.is_global || body["global"] == true || body.is_null();
         if is_global {
@@ -407,6 +414,27 @@ mod tests {
             assert_eq!(error, expected, "{status} {body:?}");
             server.closed(1).await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_back_blocks_no_call() {
+        let spent = [
+            ("x-ratelimit-bucket", "abc"),
+            ("x-ratelimit-limit", "5"),
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset-after", "1.0"),
+        ];
+        let server = RecordingServer::start("200 OK", &spent, "{}").await;
+        let start = Timestamp::from_second(1_700_000_000).unwrap();
+        let clock = Clock::manual(start);
+        let api = DiscordApi::new(&settings(&server.base), clock.clone()).unwrap();
+        let call = ApiRequest::get("/users/@me").without_wait();
+        assert_eq!(api.call(&call).await, Ok(json!({})));
+        let second = SignedDuration::from_secs(1);
+        assert_eq!(api.call(&call).await, Err(DiscordApiError::RateLimited(second)));
+        clock.set_by(SignedDuration::from_hours(-1));
+        clock.advance_to(clock.now() + second);
+        assert_eq!(api.call(&call).await, Ok(json!({})));
     }
 
     #[tokio::test]

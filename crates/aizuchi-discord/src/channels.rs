@@ -1,10 +1,12 @@
 //! Channels as the core models them: a server's channels, direct messages, and private threads. The readers of a
 //! channel decide the visibility of its messages, so they are determined before any message is heard.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 use tracing::info;
 use twilight_model::channel::ChannelType;
 use twilight_model::gateway::ShardId;
@@ -199,9 +201,20 @@ impl DiscordPlatform {
         Ok(true)
     }
 
+    /// Records that an event changes a server. The change is applied before the returned guard is dropped.
+    pub(super) async fn begin_guild_change(
+        &self,
+        guild: Id<GuildMarker>,
+    ) -> MutexGuard<'_, HashMap<Id<GuildMarker>, u64>> {
+        let mut changes = self.guild_changes.lock().await;
+        *changes.entry(guild).or_default() += 1;
+        changes
+    }
+
     /// Hears a server that became available. If it is known already, it was unavailable before, so its channels are
     /// backfilled.
     pub(super) async fn hear_guild_available(&self, guild: Guild) -> Result<(), StoreError> {
+        let _change = self.begin_guild_change(guild.id).await;
         if self.cache.guild(guild.id).is_some() {
             let channels = self.cache.possibly_joined(&guild_workspace(guild.id));
             channels.iter().for_each(|channel| self.backfill.enqueue(channel));
@@ -209,7 +222,7 @@ impl DiscordPlatform {
         self.hear_guild(guild).await
     }
 
-    /// Hears a server with all its channels, threads and members.
+    /// Hears a server with all its channels, threads and members. The caller has locked `guild_changes`.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
         // Checked before the channels are heard, which makes them known.
@@ -229,8 +242,12 @@ impl DiscordPlatform {
         let mut bot = members.into_iter().filter(|member| member.user.id == self.identity.user);
         guild.members = bot.next().map_or(before, |bot| vec![bot]);
         self.cache.put_guild(guild.clone());
+        // Before the channels: the backfill of a channel that is heard begins at once, and reads its active threads.
+        let (private, public): (Vec<_>, Vec<_>) =
+            threads.into_iter().partition(|thread| thread.is_private);
+        public.into_iter().for_each(|thread| self.cache.put_thread(thread));
         self.hear_channels(&guild).await?;
-        for thread in threads {
+        for thread in private {
             self.hear_thread(thread).await?;
         }
         if is_new { self.join_guild(&guild).await } else { Ok(()) }
@@ -322,6 +339,8 @@ impl DiscordPlatform {
         id: Id<GuildMarker>,
         change: impl FnOnce(&mut Guild),
     ) -> Result<(), StoreError> {
+        // Also for a server that is not known yet: the sync that describes it may have begun before the change.
+        let _change = self.begin_guild_change(id).await;
         match self.cache.update_guild(id, change) {
             Some(guild) => self.hear_channels(&guild).await,
             // The event with the whole server is yet to arrive.
@@ -448,19 +467,22 @@ impl DiscordPlatform {
         self.backfill.leave_channel(channel);
     }
 
-    /// Returns the name of a channel, unless it is private and mentioned in another channel.
+    /// Returns the name of a channel that is mentioned in a conversation, unless it is another server's, or private and
+    /// mentioned in another channel.
     pub(super) fn visible_channel_name(
         &self,
         id: &ChannelId,
-        from: &ChannelId,
+        from: &ConversationId,
     ) -> Option<Arc<str>> {
         let thread = self.cache.thread(id);
         let cached = match &thread {
             Some(thread) if !thread.is_private => self.cache.channel(&thread.parent)?,
             Some(_) | None => self.cache.channel(id)?,
         };
-        let is_shown =
-            cached.channel.visibility == Visibility::Public || cached.channel.id == *from;
+        let is_here = cached.channel.workspace == from.workspace;
+        let is_shown = is_here
+            && (cached.channel.visibility == Visibility::Public
+                || cached.channel.id == from.channel);
         let name = thread.map_or(cached.channel.name, |thread| thread.name);
         is_shown.then_some(name)
     }

@@ -46,7 +46,7 @@ pub enum DiscordEvent {
     /// The bot is no longer on this server.
     GuildRemoved(Id<GuildMarker>),
     ChannelChanged(GuildChannel),
-    ChannelDeleted(ChannelId),
+    ChannelDeleted(Option<Id<GuildMarker>>, ChannelId),
     Thread(GuildThread),
     /// Active threads that the bot can now see.
     Threads(Vec<GuildThread>),
@@ -105,9 +105,9 @@ pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
         "CHANNEL_CREATE" | "CHANNEL_UPDATE" => {
             or_malformed(guild::parse_channel(data, None).map(DiscordEvent::ChannelChanged))
         }
-        "CHANNEL_DELETE" => or_malformed(
-            id_str(&data["id"]).map(|id| DiscordEvent::ChannelDeleted(ChannelId::new(id))),
-        ),
+        "CHANNEL_DELETE" => or_malformed(id_str(&data["id"]).map(|id| {
+            DiscordEvent::ChannelDeleted(parse_id(&data["guild_id"]), ChannelId::new(id))
+        })),
         "THREAD_CREATE" | "THREAD_UPDATE" => {
             or_malformed(guild::parse_thread(data, None).map(DiscordEvent::Thread))
         }

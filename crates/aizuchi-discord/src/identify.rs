@@ -39,6 +39,12 @@ impl IdentifyBudget {
         self.0.iter().map(i64::to_string).collect::<Vec<_>>().join(" ")
     }
 
+    /// Moves times after now to now. The clock has been set back since, and waiting until it reaches them again might
+    /// take years.
+    pub fn clamped_to(self, now: Timestamp) -> Self {
+        Self(self.0.into_iter().map(|second| second.min(now.as_second())).collect())
+    }
+
     pub fn record(&mut self, now: Timestamp) {
         let day_ago = now.as_second() - DAY.as_secs();
         self.0.retain(|second| *second > day_ago);
@@ -156,8 +162,9 @@ impl DiscordPlatform {
     async fn load_identify_budget(&self) -> Result<IdentifyBudget, StoreError> {
         let cursors = self.cursors.cursors(&platform_workspace()).await?;
         let stored = cursors.iter().find(|cursor| *cursor.stream == *BUDGET_KEY);
-        Ok(stored
-            .map_or_else(IdentifyBudget::default, |cursor| IdentifyBudget::parse(&cursor.value)))
+        let budget = stored
+            .map_or_else(IdentifyBudget::default, |cursor| IdentifyBudget::parse(&cursor.value));
+        Ok(budget.clamped_to(self.now()))
     }
 }
 
@@ -198,6 +205,20 @@ mod tests {
         budget.record(at(100));
         assert_eq!(budget.next_at(at(101), 1), at(105));
         assert!(budget.next_at(at(4000), 1) < at(4000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_delays_little() {
+        let mut budget = IdentifyBudget::default();
+        for second in [100, 1_000_000, 1_000_010] {
+            budget.record(at(second));
+        }
+        let mut budget = budget.clamped_to(at(200));
+        assert_eq!(budget.next_at(at(200), 1), at(205));
+        budget.record(at(205));
+        // They expire like any others.
+        budget.record(at(100_000));
+        assert_eq!(budget.to_text(), "100000");
     }
 
     #[test]

@@ -141,11 +141,17 @@ impl DiscordPlatform {
             DiscordEvent::Guild(guild) => Ok(self.hear_guild_available(*guild).await?),
             DiscordEvent::GuildSettingsChanged(guild) => Ok(self.hear_guild_update(*guild).await?),
             DiscordEvent::GuildRemoved(guild) => {
+                let _change = self.begin_guild_change(guild).await;
                 self.leave_guild(guild);
                 Ok(())
             }
             DiscordEvent::ChannelChanged(channel) => Ok(self.hear_channel_update(channel).await?),
-            DiscordEvent::ChannelDeleted(channel) => {
+            DiscordEvent::ChannelDeleted(guild, channel) => {
+                if let Some(guild) = guild {
+                    // Otherwise the next change of the server would make the bot a member again.
+                    let is_kept = |known: &from_discord::guild::GuildChannel| known.id != channel;
+                    self.update_guild(guild, |guild| guild.channels.retain(is_kept)).await?;
+                }
                 self.leave_channel(&channel);
                 Ok(())
             }
@@ -527,8 +533,7 @@ impl DiscordPlatform {
             let mentioned = mentioned.iter().find(|mentioned| mentioned["id"] == user.as_str())?;
             parse_user(mentioned, &mentioned["member"]).map(|user| user.name)
         };
-        let channel =
-            |id: &ChannelId| self.visible_channel_name(id, &location.conversation.channel);
+        let channel = |id: &ChannelId| self.visible_channel_name(id, &location.conversation);
         let role = |id: &str| {
             let role = self.cache.guild_role(message.channel_ref.guild?, id)?;
             let is_ours = role.bot.as_ref() == Some(&self.identity.user);

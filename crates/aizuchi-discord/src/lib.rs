@@ -51,6 +51,8 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+use twilight_model::id::Id;
+use twilight_model::id::marker::GuildMarker;
 
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::cache::DiscordCache;
@@ -102,6 +104,9 @@ pub struct DiscordPlatform {
     /// When the last lookup of each unknown channel failed. Locked during a lookup, so that each channel is looked up
     /// once.
     failed_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
+    /// How many changes of each server events have described. Locked while a server and its channels are heard, so that
+    /// the description that a sync has fetched never replaces a newer one.
+    guild_changes: tokio::sync::Mutex<HashMap<Id<GuildMarker>, u64>>,
     /// Wakes the sync of servers, channels and names.
     sync_requested: Notify,
     /// Interactions that wait for an answer.
@@ -165,6 +170,7 @@ impl DiscordPlatform {
             incidents,
             read_cursors: Mutex::new(read_cursors),
             failed_lookups: tokio::sync::Mutex::default(),
+            guild_changes: tokio::sync::Mutex::default(),
             sync_requested: Notify::new(),
             interaction_sender,
             interaction_receiver: tokio::sync::Mutex::new(interaction_receiver),

@@ -82,7 +82,7 @@ impl GuildPermissions<'_> {
             Some(owner) => calculator.owner_id(owner),
             None => calculator,
         };
-        calculator.in_channel(kind, overwrites)
+        permissions_in_channel(calculator, kind, overwrites)
     }
 
     /// Whether everyone on the server may read the channel and its history.
@@ -92,13 +92,28 @@ impl GuildPermissions<'_> {
         let calculator =
             PermissionCalculator::new(self.guild, no_user, self.everyone_permissions(), &[]);
         let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
-        calculator.in_channel(kind, overwrites).contains(reading)
+        permissions_in_channel(calculator, kind, overwrites).contains(reading)
     }
 
     fn everyone_permissions(&self) -> Permissions {
         let everyone = self.roles.iter().find(|(role, _)| role.get() == self.guild.get());
         everyone.map_or(Permissions::empty(), |(_, permissions)| *permissions)
     }
+}
+
+/// Returns the permissions in a channel. A voice channel has a chat: the calculator leaves out the permissions for it,
+/// and only users who may connect have access to it.
+fn permissions_in_channel(
+    calculator: PermissionCalculator<'_>,
+    kind: ChannelType,
+    overwrites: &[PermissionOverwrite],
+) -> Permissions {
+    if !matches!(kind, ChannelType::GuildVoice | ChannelType::GuildStageVoice) {
+        return calculator.in_channel(kind, overwrites);
+    }
+    // The calculator leaves out nothing for a category.
+    let permissions = calculator.in_channel(ChannelType::GuildCategory, overwrites);
+    if permissions.contains(Permissions::CONNECT) { permissions } else { Permissions::empty() }
 }
 
 /// Returns the required permissions that the bot lacks.
@@ -144,6 +159,24 @@ mod tests {
             let permissions = GuildPermissions { guild: GUILD, owner: Some(BOT), roles: &roles };
             let is_public = permissions.is_public(ChannelType::GuildText, &overwrites);
             assert_eq!(is_public, expected, "{everyone:?} {overwrites:?}");
+        }
+    }
+
+    #[test]
+    fn the_chat_of_a_voice_channel_is_for_users_who_may_connect() {
+        use PermissionOverwriteType::Role;
+        let roles =
+            [(Id::new(1), READING | Permissions::CONNECT), (Id::new(6), invite_permissions())];
+        let permissions = GuildPermissions { guild: GUILD, owner: None, roles: &roles };
+        let locked = [overwrite(1, Role, Permissions::empty(), Permissions::CONNECT)];
+        for kind in [ChannelType::GuildVoice, ChannelType::GuildStageVoice] {
+            let own = |overwrites: &[PermissionOverwrite]| {
+                permissions.in_channel(BOT, &[Id::new(6)], kind, overwrites)
+            };
+            assert!(permissions.is_public(kind, &[]));
+            assert_eq!(missing(own(&[])).count(), 0);
+            assert!(!permissions.is_public(kind, &locked));
+            assert_eq!(own(&locked), Permissions::empty());
         }
     }
 

@@ -44,7 +44,7 @@ const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
 /// Discord's error code for a reply without access to the history.
 const REPLY_NEEDS_HISTORY: u64 = 160_002;
 /// Discord's error codes for an unknown channel and an unknown message.
-const UNKNOWN_CODES: [u64; 2] = [10_003, UNKNOWN_MESSAGE];
+pub(super) const UNKNOWN_CODES: [u64; 2] = [10_003, UNKNOWN_MESSAGE];
 pub(super) const UNKNOWN_MESSAGE: u64 = 10_008;
 
 #[async_trait]

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
-use crate::from_discord::guild;
+use crate::from_discord::guild::{self, Guild};
 use crate::identity::guild_workspace;
 use crate::ingest::IngestError;
 use aizuchi_core::chat::WorkspaceId;
@@ -24,6 +24,8 @@ struct ActiveThreads {
 
 /// The delay after a failed sync.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
+/// How many times a server that changes meanwhile is fetched.
+const MAX_FETCHES: usize = 5;
 
 impl DiscordPlatform {
     /// Syncs on request and periodically. Never returns.
@@ -53,7 +55,8 @@ impl DiscordPlatform {
         for guild in guilds {
             match self.sync_guild(guild).await {
                 Err(IngestError::Api(DiscordApiError::Refused(refusal)))
-                    if matches!(refusal.status, 403 | 404) =>
+                    // A proxy's error page has no code, and says nothing about the server.
+                    if matches!(refusal.status, 403 | 404) && refusal.code != 0 =>
                 {
                     info!(
                         platform = "discord",
@@ -71,8 +74,22 @@ impl DiscordPlatform {
         failure
     }
 
-    /// Fetches one server, in the format that a new session would send.
+    /// Fetches one server and hears it. If an event has changed the server in the meantime, the fetched description may
+    /// be the older one, e.g. of a channel that has just been made private, so it is fetched again.
     async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), IngestError> {
+        for _ in 0..MAX_FETCHES {
+            let before = self.guild_changes.lock().await.get(&id).copied();
+            let guild = self.fetch_guild(id).await?;
+            let changes = self.guild_changes.lock().await;
+            if changes.get(&id).copied() == before {
+                return Ok(self.hear_guild(guild).await?);
+            }
+        }
+        Err(DiscordApiError::Unreachable("it changes all the time".to_owned()).into())
+    }
+
+    /// Fetches one server, in the format that a new session would send.
+    async fn fetch_guild(&self, id: Id<GuildMarker>) -> Result<Guild, DiscordApiError> {
         // A list of an unexpected type must not count as empty: the bot would then leave all channels.
         let mut described: Map<String, Value> =
             self.read_with_retries(&format!("/guilds/{id}")).await?;
@@ -88,8 +105,7 @@ impl DiscordPlatform {
         described.insert("members".to_owned(), json!([member]));
         let guild = guild::parse_guild(&Value::Object(described));
         let guild = guild.filter(|guild| guild.id == id);
-        self.hear_guild(guild.ok_or(DiscordApiError::Malformed("it describes no server"))?).await?;
-        Ok(())
+        guild.ok_or(DiscordApiError::Malformed("it describes no server"))
     }
 
     /// Returns the server of a workspace.

@@ -88,6 +88,8 @@ mod tests {
     const VIEW: &str = "1024";
     /// View Channel and Read Message History.
     const READ: &str = "66560";
+    /// These, and Connect.
+    const READ_AND_CONNECT: &str = "1115136";
 
     fn seen(everyone: &str, own: &str, kind: u8, overwrites: &Value) -> (Visibility, bool, bool) {
         let guild = parse_guild(&json!({"id": "1", "name": "Garden", "owner_id": "3",
@@ -135,7 +137,7 @@ mod tests {
         for (kind, is_visible) in
             [(0, true), (2, true), (4, false), (5, true), (14, false), (15, true)]
         {
-            assert_eq!(seen(READ, "0", kind, &json!([])).1, is_visible, "{kind}");
+            assert_eq!(seen(READ_AND_CONNECT, "0", kind, &json!([])).1, is_visible, "{kind}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_fakes::discord::channel::NewChannel;
+use aizuchi_fakes::discord::channel::{NewChannel, NewChannelKind};
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::state::TokenStatus;
 use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
@@ -64,6 +64,17 @@ fn a_correct_setup_passes() {
     ];
     assert_eq!(findings, expected);
     assert_eq!(harness.fake.connection_count(), 0);
+}
+
+/// Every new server has a voice channel. Its chat needs no further permission.
+#[test]
+fn a_voice_channel_passes() {
+    let harness = CheckHarness::new("");
+    let (name, kind) = ("lounge".to_owned(), NewChannelKind::Voice);
+    harness.fake.add_channel(NewChannel { name, kind, ..NewChannel::default() }).unwrap();
+    let (findings, is_well) = harness.check();
+    assert!(is_well, "{findings:#?}");
+    assert!(findings[3].ends_with("it hears #lounge"), "{findings:#?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::api::DiscordApiError;
 use crate::from_discord::message::ChannelRef;
 use crate::history::page::PAGE_SIZE;
 use crate::ingest::IngestError;
+use crate::post::UNKNOWN_CODES;
 use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::{ChannelId, Message, MessageId};
 
@@ -94,8 +95,8 @@ impl DiscordPlatform {
         let path = format!("/channels/{channel}/messages/{}", message.id);
         match self.read_history_json::<Value>(&path).await {
             Ok(_) => Ok(true),
-            // Any other refusal, such as a missing permission, does not prove a deletion.
-            Err(DiscordApiError::Refused(refusal)) => Ok(refusal.status != 404),
+            // Any other refusal, such as a missing permission or a proxy's error page, does not prove a deletion.
+            Err(DiscordApiError::Refused(refusal)) => Ok(!UNKNOWN_CODES.contains(&refusal.code)),
             Err(error) => Err(error.into()),
         }
     }

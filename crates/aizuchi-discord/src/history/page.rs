@@ -12,6 +12,7 @@ use crate::api::{DiscordApiError, next_id};
 use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
 use crate::ingest::IngestError;
 use crate::json::non_empty_str;
+use crate::post::UNKNOWN_CODES;
 use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::MessageId;
 
@@ -83,7 +84,13 @@ impl DiscordPlatform {
         path: &str,
     ) -> Result<Option<HistoryPage>, IngestError> {
         match self.read_history_json(path).await {
-            Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => Ok(None),
+            Err(error) if error.code().is_some_and(|code| UNKNOWN_CODES.contains(&code)) => {
+                Ok(None)
+            }
+            // An error page of a proxy says nothing about the channel.
+            Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => {
+                Err(DiscordApiError::Unreachable(refusal.to_string()).into())
+            }
             items => Ok(Some(HistoryPage::parse(channel_ref, items?))),
         }
     }

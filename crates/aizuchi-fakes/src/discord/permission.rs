@@ -36,9 +36,16 @@ impl World {
         };
         let parent = channel.thread.as_ref().and(channel.parent);
         let target = parent.and_then(|parent| self.channels.get(&parent)).unwrap_or(channel);
-        self.calculate_permissions(user, guild, |calculator| {
-            calculator.in_channel(target.kind, &target.overwrites)
-        })
+        let is_voice =
+            matches!(target.kind, ChannelType::GuildVoice | ChannelType::GuildStageVoice);
+        // For a voice channel, the calculator leaves out the permissions for its chat; for a category, nothing.
+        let kind = if is_voice { ChannelType::GuildCategory } else { target.kind };
+        let permissions = self.calculate_permissions(user, guild, |calculator| {
+            calculator.in_channel(kind, &target.overwrites)
+        });
+        // Only users who may connect have access to the chat.
+        let has_access = !is_voice || permissions.contains(Permissions::CONNECT);
+        if has_access { permissions } else { Permissions::empty() }
     }
 
     /// Returns a user's permissions as an interaction reports them: those in the channel, and those that only exist at

@@ -110,6 +110,7 @@ fn default_everyone_permissions() -> Permissions {
         | Permissions::USE_EXTERNAL_EMOJIS
         | Permissions::CHANGE_NICKNAME
         | Permissions::USE_SLASH_COMMANDS
+        | Permissions::CONNECT
 }
 
 impl World {
