@@ -13,6 +13,7 @@ mod canary;
 mod commands;
 mod late_commands;
 mod stop_under_mute;
+mod why_in_channel;
 mod forget_me;
 mod companions;
 mod remembered;
