@@ -16,6 +16,7 @@ mod stop_under_mute;
 mod why_in_channel;
 mod forget_me;
 mod companions;
+mod channel_waits;
 mod remembered;
 mod remembered_places;
 mod console;
