@@ -19,9 +19,14 @@ pub fn without_call(text: &str, name: &str) -> String {
 fn without_name(text: &str, name: &str) -> String {
     let mut text = text.to_owned();
     for mention in [format!("@{name}"), format!("＠{name}")] {
-        while let Some(at) = find_word(&text, &mention).filter(|_| !name.is_empty()) {
-            text.replace_range(at..at + mention.len(), " ");
+        let (mut kept, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some(at) = find_word(rest, &mention).filter(|_| !name.is_empty()) {
+            kept.push_str(&rest[..at]);
+            kept.push(' ');
+            rest = &rest[at + mention.len()..];
         }
+        kept.push_str(rest);
+        text = kept;
     }
     let mut rest = text.trim_matches(is_separator);
     rest = rest.strip_prefix("さん").unwrap_or(rest).trim_start_matches(is_separator);
@@ -146,5 +151,15 @@ mod tests {
             assert_eq!(without_greeting(text), text);
         }
         assert_eq!(without_greeting("HELLO İİ \u{212a}"), "İİ \u{212a}");
+    }
+
+    #[test]
+    fn each_mention_is_removed_in_one_pass() {
+        assert_eq!(
+            without_call("so @Aizuchi, ask ＠aizuchi or @Aizuchi-two", "Aizuchi"),
+            "so  , ask   or @Aizuchi-two"
+        );
+        // Takes very long if each mention is looked for from the beginning.
+        assert_eq!(without_call(&"@Aizuchi ".repeat(100_000), "Aizuchi"), "");
     }
 }
