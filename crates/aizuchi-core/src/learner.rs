@@ -26,8 +26,8 @@ use crate::store::{Cursors, StoreError};
 
 /// The interval between checks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
-/// The maximum number of newest orders that are searched for one that restarts the learning.
-const MAX_ORDERS: usize = 1000;
+/// The number of orders that are read at once, newest first, to find one that restarts the learning.
+const ORDERS_PAGE: usize = 1000;
 
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
@@ -174,10 +174,17 @@ pub async fn label_begin(
     workspace: &WorkspaceId,
     now: Timestamp,
 ) -> Result<Timestamp, StoreError> {
-    let query =
-        OrderJournalQuery { workspace: Some(workspace.clone()), before: None, limit: MAX_ORDERS };
-    let orders = archive.order_journal(&query).await?;
-    let anew = orders.iter().find(|given| given.record.kind == OrderKind::ForgetMoments);
     let oldest = now - LABEL_AGE;
-    Ok(anew.map_or(oldest, |given| given.at.max(oldest)))
+    let mut query =
+        OrderJournalQuery { workspace: Some(workspace.clone()), before: None, limit: ORDERS_PAGE };
+    loop {
+        let orders = archive.order_journal(&query).await?;
+        let anew = orders.iter().find(|given| given.record.kind == OrderKind::ForgetMoments);
+        if let Some(anew) = anew {
+            return Ok(anew.at.max(oldest));
+        }
+        let last = orders.last().filter(|last| orders.len() >= ORDERS_PAGE && last.at > oldest);
+        let Some(last) = last else { return Ok(oldest) };
+        query.before = Some(last.number);
+    }
 }

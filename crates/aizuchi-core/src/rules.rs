@@ -321,7 +321,8 @@ impl ToolRule {
     pub fn allows(&self, name: &str) -> bool {
         match self {
             ToolRule::All => true,
-            ToolRule::Only(names) => names.iter().any(|allowed| allowed == name),
+            // Commands are read in lower case.
+            ToolRule::Only(names) => names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)),
         }
     }
 

@@ -60,7 +60,7 @@ impl Inbox {
     }
 
     /// Returns the waits in a conversation's channel.
-    fn wait_settings_in(&self, conversation: &ConversationId) -> WaitSettings {
+    pub(super) fn wait_settings_in(&self, conversation: &ConversationId) -> WaitSettings {
         let ConversationId { workspace, channel, .. } = conversation;
         self.wait_settings.in_channel(&self.channel_cache.timing(workspace, channel))
     }

@@ -86,7 +86,8 @@ impl Inbox {
         let messages = context.target_messages().iter().chain(parent);
         let names: Vec<_> =
             messages.flat_map(|message| self.channel_cache.names_in(message)).collect();
-        conversations.restore(missing, &context, &names, &self.wait_settings.bounds());
+        let bounds = self.wait_settings_in(conversation).bounds();
+        conversations.restore(missing, &context, &names, &bounds);
         Ok(true)
     }
 

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::fixtures::{JOIN, at, workspace};
+use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
@@ -175,6 +175,40 @@ async fn a_question_that_nobody_answers_is_settled_when_its_time_is_over() {
         look(&keepers, &chat).await;
         let texts = chat.texts();
         assert!(texts.len() == 1 && texts[0].ends_with(": lapsed."), "{texts:?}");
+    })
+    .await;
+}
+
+/// Channels without a keeper propose, too, and their proposals fill a page.
+#[tokio::test]
+async fn a_question_stays_open_however_many_proposals_come_later() {
+    const LATER: usize = 60;
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        look(&keepers, &chat).await;
+        let asked = chat.texts();
+        for number in 0..LATER {
+            let (channel, user) = (format!("cellar-{number}"), format!("bob{number}"));
+            harness.says_in(top_level(&channel), &user, "does anyone have a ladder?").await;
+        }
+        harness.pass(400).await;
+        let query =
+            ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 99 };
+        let now = harness.clock.now();
+        let proposals = harness.store.archive.proposals(&query, now).await.unwrap();
+        assert_eq!(proposals.len(), LATER + 1);
+        look(&keepers, &chat).await;
+        assert_eq!(chat.texts(), asked);
+        let subject = chat.questions.lock().unwrap()[0].subject;
+        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        let answer = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        assert_eq!(answer, ClickAnswer::Settles);
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].ends_with(": approved."), "{texts:?}");
     })
     .await;
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::ChannelId;
+use aizuchi_core::chat::{ChannelId, Role};
 use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::decision::proposal::ProposalChoice;
 use aizuchi_core::decision::tolerance::MIN_LABELS;
@@ -12,6 +12,7 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
+use futures_util::future::join_all;
 
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
@@ -111,6 +112,30 @@ async fn what_is_learned_anew_begins_where_it_is_configured() {
         harness.order(anew.signed(Arc::from("olga"))).await;
         assert_eq!(threshold(&learner).await, 70);
         harness.pass(30 * DAY).await;
+        assert_eq!(threshold(&learner).await, 70, "what was before does not come back");
+    })
+    .await;
+}
+
+/// Orders are read in pages of a thousand.
+#[tokio::test]
+async fn what_is_learned_anew_stays_so_however_many_orders_follow() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        declines(&harness).await;
+        let learner = learner(&harness);
+        assert_eq!(threshold(&learner).await, 75);
+        harness.pass(1).await;
+        let anew = Order::ForgetMoments { workspace: workspace() };
+        harness.order(anew.signed("olga")).await;
+        assert_eq!(threshold(&learner).await, 70);
+        let channel = Some(ChannelId::new("kitchen"));
+        let unmute = Order::Unmute { workspace: workspace(), channel, by: Role::Admin };
+        let (unmute, now) = (unmute.signed("olga"), harness.clock.now());
+        let ordered = (0..=1000).map(|_| harness.store.store.order(unmute.clone(), now));
+        join_all(ordered).await.into_iter().for_each(|ordered| ordered.unwrap());
+        harness.pass(DAY).await;
         assert_eq!(threshold(&learner).await, 70, "what was before does not come back");
     })
     .await;

@@ -227,6 +227,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_tool_is_named_in_either_case() {
+        let text = "@Aizuchi set tools search_messages, tracker__findIssue";
+        let written = WrittenSetting::parse_message(text, "Aizuchi").unwrap();
+        let SettingChange::Set(PlaceSetting::Tools(tools)) = written.change else {
+            panic!("{:?}", written.change);
+        };
+        assert!(tools.allows("search_messages") && tools.allows("tracker__findIssue"));
+        assert!(!tools.allows("tracker__findIssues"));
+        // What the config allows keeps its spelling.
+        let configured = ToolRule::Only(vec!["tracker__findIssue".to_owned()]);
+        assert_eq!(configured.narrowed_to(&tools), configured);
+    }
+
+    #[test]
     fn settings_are_changed_in_both_languages() {
         use SettingTarget::{Channel, Named, Thread, Workspace};
         for (message, target, channel, kind, value) in [

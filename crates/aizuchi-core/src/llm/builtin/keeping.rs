@@ -38,9 +38,8 @@ pub fn text_to_keep(text: &str) -> Option<String> {
     if text.trim_end().ends_with(['?', '？', 'か']) {
         return None;
     }
-    let lower = text.to_lowercase();
-    // If lowercasing changes the length, positions in the two texts do not correspond.
-    let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
+    // Only ASCII, so that positions in the two texts correspond: some letters are longer or shorter in lower case.
+    let lower = text.to_ascii_lowercase();
     let polite =
         ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you ", "will you "];
     let skipped = polite.iter().find(|word| lower.starts_with(**word)).map_or(0, |word| word.len());
@@ -131,5 +130,18 @@ fn without_copula(text: &str) -> &str {
         Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
         Some(rest) if !rest.ends_with(|character| ('ぁ'..='ん').contains(&character)) => rest,
         Some(_) | None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The Kelvin sign is two bytes shorter in lower case, and the dotted I one byte longer.
+    #[test]
+    fn letters_of_another_length_in_lower_case_are_no_letters_of_a_phrase() {
+        assert_eq!(text_to_keep("İİ, \u{212a}eep that in mind"), None);
+        assert_eq!(text_to_keep("İİ, Keep that in mind").as_deref(), Some("İİ"));
+        assert_eq!(text_to_keep("KEEP IN MIND THAT İİ \u{212a}").as_deref(), Some("İİ \u{212a}"));
     }
 }

@@ -19,9 +19,14 @@ pub fn without_call(text: &str, name: &str) -> String {
 fn without_name(text: &str, name: &str) -> String {
     let mut text = text.to_owned();
     for mention in [format!("@{name}"), format!("＠{name}")] {
-        while let Some(at) = find_word(&text, &mention).filter(|_| !name.is_empty()) {
-            text.replace_range(at..at + mention.len(), " ");
+        let (mut kept, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some(at) = find_word(rest, &mention).filter(|_| !name.is_empty()) {
+            kept.push_str(&rest[..at]);
+            kept.push(' ');
+            rest = &rest[at + mention.len()..];
         }
+        kept.push_str(rest);
+        text = kept;
     }
     let mut rest = text.trim_matches(is_separator);
     rest = rest.strip_prefix("さん").unwrap_or(rest).trim_start_matches(is_separator);
@@ -84,12 +89,13 @@ fn without_one_greeting(text: &str) -> Option<&str> {
     const LONGEST: usize = 64;
     let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
     let start = &text[..end.unwrap_or(text.len())];
-    let lower = start.to_lowercase();
+    // Only ASCII, so that positions in the two texts correspond: some letters are longer or shorter in lower case.
+    let lower = start.to_ascii_lowercase();
     let greeting = List::Greetings.phrases().iter().find(|greeting| {
         let goes_on = |character: char| character.is_alphanumeric() || character == '-';
-        lower.strip_prefix(**greeting).is_some_and(|rest| {
-            lower.len() == start.len() && !(greeting.is_ascii() && rest.starts_with(goes_on))
-        })
+        lower
+            .strip_prefix(**greeting)
+            .is_some_and(|rest| !(greeting.is_ascii() && rest.starts_with(goes_on)))
     })?;
     let rest = &text[greeting.len()..];
     let rest =
@@ -131,4 +137,29 @@ pub fn without_excuse(text: &str) -> &str {
             .filter(|rest| Cues::from_text(rest).contains(Cues::ASKS))
     });
     behind.unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dotted I is one byte longer in lower case, and the Kelvin sign two bytes shorter.
+    #[test]
+    fn letters_of_another_length_in_lower_case_are_no_letters_of_a_greeting() {
+        for text in ["Hİİ \u{212a}", "hİ there"] {
+            assert!(!greets(text), "{text}");
+            assert_eq!(without_greeting(text), text);
+        }
+        assert_eq!(without_greeting("HELLO İİ \u{212a}"), "İİ \u{212a}");
+    }
+
+    #[test]
+    fn each_mention_is_removed_in_one_pass() {
+        assert_eq!(
+            without_call("so @Aizuchi, ask ＠aizuchi or @Aizuchi-two", "Aizuchi"),
+            "so  , ask   or @Aizuchi-two"
+        );
+        // Takes very long if each mention is looked for from the beginning.
+        assert_eq!(without_call(&"@Aizuchi ".repeat(100_000), "Aizuchi"), "");
+    }
 }

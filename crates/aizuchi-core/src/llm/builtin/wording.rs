@@ -34,6 +34,8 @@ const PARTICLES: [&str; 20] = [
     "します",
     "か",
 ];
+/// Longer texts are compared as they are: each word is compared with all earlier words, and users may write any length.
+const MAX_CORRECTED_BYTES: usize = 2000;
 /// The minimum number of characters of a word in kana.
 const SHORTEST_KANA: usize = 3;
 
@@ -58,6 +60,9 @@ impl WordScript {
 
 /// The text with each word that no earlier message contains replaced by its counterpart in them.
 pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String {
+    if text.len() > MAX_CORRECTED_BYTES {
+        return text.to_lowercase();
+    }
     let known: BTreeSet<String> = said.flat_map(words).collect();
     let replaced = runs(text).into_iter().map(|(script, run)| {
         let word = run.to_lowercase();
@@ -119,8 +124,9 @@ fn kana_word(run: &str, follows_word: bool) -> Vec<String> {
         return Vec::new();
     }
     let characters: Vec<char> = run.chars().collect();
+    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
     let ends = |at: &usize| {
-        let rest: String = characters[*at..].iter().collect();
+        let rest = &run[starts[*at]..];
         PARTICLES.iter().any(|particle| rest.starts_with(particle))
     };
     let end = (SHORTEST_KANA..characters.len()).find(ends).unwrap_or(characters.len());
@@ -351,6 +357,15 @@ mod tests {
         ] {
             assert_eq!(as_written(question, said.into_iter()), expected, "{question}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_compared_as_it_is() {
+        let long = format!("when is the Deplyo? {}", "x ".repeat(MAX_CORRECTED_BYTES / 2));
+        let compared = as_written(&long, ["the deploy is on Friday"].into_iter());
+        assert!(compared.starts_with("when is the deplyo? x x"), "{compared}");
+        // Takes very long if each character is compared with all that follow.
+        assert_eq!(faint_words(&"あ".repeat(300_000)), BTreeSet::from(["アア".to_owned()]));
     }
 
     #[test]

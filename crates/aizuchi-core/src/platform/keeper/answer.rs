@@ -74,18 +74,27 @@ impl Keepers {
         id: ProposalId,
         user: &UserId,
     ) -> Result<Result<Proposal, &'static str>, StoreError> {
-        // The newest proposal below the next id is this one, if it still exists.
-        let before = Some(ProposalId(id.0.saturating_add(1)));
-        let query =
-            ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };
-        let newest = self.archive.proposals(&query, self.inbox.clock.now()).await?.pop();
-        let Some(found) = newest.filter(|proposal| proposal.id == id) else {
+        let Some(found) = self.proposal(workspace, id).await? else {
             return Ok(Err(texts::keeper::too_late(self.language)));
         };
         Ok(match self.not_kept_by(workspace, &found.conversation.channel, user) {
             Some(told) => Err(told),
             None => Ok(found),
         })
+    }
+
+    /// Returns the proposal with this number, if it still exists.
+    pub(super) async fn proposal(
+        &self,
+        workspace: &WorkspaceId,
+        id: ProposalId,
+    ) -> Result<Option<Proposal>, StoreError> {
+        // The newest proposal below the next id is this one, if it is there.
+        let before = Some(ProposalId(id.0.saturating_add(1)));
+        let query =
+            ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };
+        let newest = self.archive.proposals(&query, self.inbox.clock.now()).await?.pop();
+        Ok(newest.filter(|proposal| proposal.id == id))
     }
 
     /// Returns what to tell a user who is not the channel's keeper.

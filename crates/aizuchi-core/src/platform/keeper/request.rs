@@ -163,10 +163,7 @@ impl Keepers {
         let language = |about: &ConversationId| self.language_in(workspace, &about.channel);
         match kind {
             KeeperRequestKind::Proposals => {
-                let here = Some(workspace.clone());
-                let query =
-                    ProposalQuery { workspace: here, decision: None, before: None, limit: PAGE };
-                let proposals = self.archive.proposals(&query, now).await?.into_iter().rev();
+                let proposals = self.proposals(workspace, asked, now).await?.into_iter();
                 let request = |it: Proposal| {
                     let language = language(&it.conversation);
                     KeeperRequest::of_proposal(it, language, now)
@@ -191,6 +188,25 @@ impl Keepers {
                 Ok(offers.map(request).collect())
             }
         }
+    }
+
+    /// Returns the newest proposals and those that were asked about, however many came later.
+    async fn proposals(
+        &self,
+        workspace: &WorkspaceId,
+        asked: &[AskedQuestion],
+        now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let here = Some(workspace.clone());
+        let query = ProposalQuery { workspace: here, decision: None, before: None, limit: PAGE };
+        let mut proposals = self.archive.proposals(&query, now).await?;
+        for question in asked {
+            if proposals.iter().all(|it| it.id.0 != question.id) {
+                proposals.extend(self.proposal(workspace, ProposalId(question.id)).await?);
+            }
+        }
+        proposals.sort_by_key(|it| it.id);
+        Ok(proposals)
     }
 
     /// Returns the calls that can be decided and those that were asked about, however many came later.
