@@ -66,6 +66,7 @@ mod model_problems;
 mod orders;
 mod own_models;
 mod thread_memory;
+mod thread_pages;
 mod outgoing;
 mod pdfs;
 mod postgres;

@@ -216,6 +216,11 @@ statements! {
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
+    // The same of the thread ?5.
+    MESSAGES_BEFORE_TIME_OF_THREAD = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5 AND m.at_ms < ?3
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
     // ?1 workspace, ?2 channel, ?3 and ?4 before this time and id, ?5 limit, ?6 from this time, ?7 visibility, ?8
     // author. Newest first.
     FILTERED_MESSAGES = messages!("
