@@ -173,9 +173,11 @@ impl CommandReplies {
                 None => texts::commands::nothing_decided(language).to_owned(),
             });
         };
-        let query = DecisionQuery::Message {
+        // Only here: a message of another channel may have the same id.
+        let query = DecisionQuery::Messages {
             workspace: request.conversation.workspace.clone(),
-            message: named.message.id.clone(),
+            channel: request.conversation.channel.clone(),
+            messages: vec![named.message.id.clone()],
         };
         let decisions = self.archive.decisions(query).await?;
         let quote = truncate(&to_single_line(&named.message.text), MAX_QUOTE_LENGTH);

@@ -120,5 +120,6 @@ mod web_access;
 mod web_pdf;
 mod web_server;
 mod web_tools;
+mod why_here;
 mod window_step;
 mod differential;
