@@ -90,6 +90,7 @@ mod recall;
 mod redaction;
 mod reset;
 mod restored_numbers;
+mod restored_resets;
 mod channel_rules;
 mod place_settings;
 mod places;
