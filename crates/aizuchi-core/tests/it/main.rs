@@ -50,6 +50,7 @@ mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;
+mod forgotten_imports;
 mod scrub_failures;
 mod erasures;
 mod expiry;
