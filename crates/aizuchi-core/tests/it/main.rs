@@ -90,6 +90,7 @@ mod reactions;
 mod recall;
 mod redaction;
 mod reset;
+mod reset_of_bots;
 mod restored_numbers;
 mod restored_resets;
 mod channel_rules;

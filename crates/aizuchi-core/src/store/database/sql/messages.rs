@@ -176,7 +176,7 @@ statements! {
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j WHERE j.value ->> 0 = channels.id))
         OR EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_by_revision
             WHERE workspace = ?1 AND revision > ?2 AND heard <= ?2
-                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
+                AND (author_kind = 'human' OR deleted_ms IS NOT NULL OR withheld = 1)
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j
                     WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
     /// Moves the messages ?3 of the decision ?1 to the decision ?2.
