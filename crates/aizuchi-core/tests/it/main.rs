@@ -91,6 +91,7 @@ mod recall;
 mod redaction;
 mod reset;
 mod reset_of_bots;
+mod restored_forgettings;
 mod restored_numbers;
 mod restored_resets;
 mod channel_rules;

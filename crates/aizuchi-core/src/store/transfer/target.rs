@@ -11,7 +11,7 @@ use tracing::warn;
 use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
+use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, user_hash};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, orders, rows, schema, sql};
 use crate::store::order::Order;
@@ -265,9 +265,9 @@ impl TransferTarget {
         let mut counters = Counters::read(&mut self.connection).await?;
         let mut count = 0;
         for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
-            let forgotten = self.forgotten.forgotten_at(&workspace, &user);
+            let Some(forgotten) = self.forgotten.forgotten_at(&workspace, &user) else { continue };
             // If the backup has forgotten them as late, nothing of them came back.
-            if forgotten.is_none() || forgotten <= in_backup.forgotten_at(&workspace, &user) {
+            if Some(forgotten) <= in_backup.forgotten_at(&workspace, &user) {
                 continue;
             }
             let order = ForgetOrder {
@@ -277,6 +277,9 @@ impl TransferTarget {
                 by: ForgetOrderer::Operator,
             };
             forget::begin(&mut self.connection, &mut counters, &order, now).await?;
+            // What they have written after that is heard again.
+            let ForgetOrder { workspace, user, .. } = &order;
+            user_hash::put_time(&mut self.connection, workspace, user, forgotten).await?;
             count += 1;
         }
         counters.write(&mut self.connection).await?;
