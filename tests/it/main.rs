@@ -27,6 +27,7 @@ mod eval_shipped;
 mod expiry;
 mod export;
 mod export_orders;
+mod export_user;
 mod fakes;
 mod forget;
 mod first_start;

@@ -182,6 +182,15 @@ impl Inbox {
 
     async fn hear_delivery(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
+        if self.is_forgotten(&heard).await? {
+            let revision = *self.store.revisions().borrow();
+            return Ok(HearReceipt {
+                is_new: false,
+                has_superseded: false,
+                decision: None,
+                revision,
+            });
+        }
         // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
         // Before calls by name count as mentions: a command needs a real one, since most cannot be undone.
@@ -268,6 +277,17 @@ impl Inbox {
             self.in_flight.cancel(&conversation);
         }
         Ok(receipt)
+    }
+
+    /// Whether the platform's history holds a message that a restore has lost and whose author was forgotten since.
+    async fn is_forgotten(&self, heard: &Heard) -> Result<bool, StoreError> {
+        let Heard::Message(message, Arrival::Backfilled | Arrival::BackfilledAnswered) = heard
+        else {
+            return Ok(false);
+        };
+        let Message { conversation, author, at, .. } = message;
+        let workspace = &conversation.workspace;
+        self.archive.was_forgotten_before_restore(workspace, &author.id, *at).await
     }
 
     /// Announces once per channel what the persona hears and stores, after it may have joined the channel. `persona` is

@@ -120,9 +120,9 @@ pub trait Store: Send + Sync {
     /// memories and memos. Decisions are kept without their reasons.
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError>;
 
-    /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human or
-    /// deleted, belongs to another channel that turned private, or is a source of one of its memories; or one of its
-    /// memos has changed or is gone.
+    /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human,
+    /// deleted or withheld, belongs to another channel that turned private, or is a source of one of its memories; or
+    /// one of its memos has changed or is gone.
     async fn has_changed_since(
         &self,
         conversation: &ConversationId,

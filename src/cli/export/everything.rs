@@ -22,7 +22,7 @@ use aizuchi_core::store::order::{Mute, OrdersInForce};
 use aizuchi_core::store::stored_message::StoredMessage;
 
 /// More threads than any channel has.
-const MAX_THREADS: usize = i32::MAX as usize;
+pub const MAX_THREADS: usize = i32::MAX as usize;
 
 /// An export that is being written.
 pub struct Export<'a> {

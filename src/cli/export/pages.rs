@@ -18,10 +18,19 @@ pub struct MessagePages<'a> {
 
 impl MessagePages<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Vec<StoredMessage>>> {
-        let page = self.store.messages_since(self.workspace, self.revision, PAGE).await?;
-        let Some(last) = page.last() else { return Ok(None) };
-        self.revision = last.revision;
-        Ok(Some(page))
+        let mut limit = PAGE;
+        loop {
+            let page = self.store.messages_since(self.workspace, self.revision, limit).await?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            let page = whole_revisions(page, limit, |message| message.revision);
+            if let Some(last) = page.last() {
+                self.revision = last.revision;
+                return Ok(Some(page));
+            }
+            limit *= 2;
+        }
     }
 }
 
@@ -34,9 +43,69 @@ pub struct DecisionPages<'a> {
 
 impl DecisionPages<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Vec<Decision>>> {
-        let page = self.store.decisions_since(self.workspace, self.revision, PAGE).await?;
-        let Some(last) = page.last() else { return Ok(None) };
-        self.revision = last.revision;
-        Ok(Some(page))
+        let mut limit = PAGE;
+        loop {
+            let page = self.store.decisions_since(self.workspace, self.revision, limit).await?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            let page = whole_revisions(page, limit, |decision| decision.revision);
+            if let Some(last) = page.last() {
+                self.revision = last.revision;
+                return Ok(Some(page));
+            }
+            limit *= 2;
+        }
+    }
+}
+
+/// Leaves out the last revision of a full page, which may lack a part of it: what is forgotten or expires changes
+/// several rows at one revision. Returns nothing if all of the page has the same revision.
+fn whole_revisions<T>(mut page: Vec<T>, limit: usize, revision: impl Fn(&T) -> u64) -> Vec<T> {
+    let newest = page.last().map(&revision);
+    if page.len() >= limit {
+        page.retain(|item| Some(revision(item)) != newest);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The items of all pages, read as an export reads them.
+    fn all(revisions: &[u64]) -> Vec<u64> {
+        let (mut read, mut after) = (Vec::new(), 0);
+        loop {
+            let mut limit = 3;
+            let page = loop {
+                let newer = revisions.iter().copied().filter(|revision| *revision > after);
+                let page: Vec<u64> = newer.take(limit).collect();
+                if page.is_empty() {
+                    return read;
+                }
+                let page = whole_revisions(page, limit, |revision| *revision);
+                if !page.is_empty() {
+                    break page;
+                }
+                limit *= 2;
+            };
+            after = page.last().copied().unwrap_or(after);
+            read.extend(page);
+        }
+    }
+
+    #[test]
+    fn what_changed_at_one_revision_is_read_whole() {
+        for revisions in [
+            &[][..],
+            &[1, 2, 3],
+            &[1, 2, 3, 4],
+            &[1, 2, 3, 3, 3, 4],
+            &[1, 1, 1, 1, 1, 1, 1],
+            &[1, 2, 2, 2, 2, 2, 2, 2, 5, 5],
+        ] {
+            assert_eq!(all(revisions), revisions);
+        }
     }
 }

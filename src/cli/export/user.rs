@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::cli::export::everything::MAX_THREADS;
 use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::cli::strip_control_characters;
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
@@ -49,6 +50,7 @@ pub async fn write_user(
     };
     let mut theirs = BTreeSet::new();
     let mut reactions = Vec::new();
+    let mut has_messages = false;
     writeln!(output, "\n## Messages\n")?;
     let mut pages = MessagePages { store, workspace, revision: 0 };
     while let Some(page) = pages.next().await? {
@@ -60,22 +62,30 @@ pub async fn write_user(
                 let channel = channel_name(&message.conversation.channel);
                 format!("- {} to a message of {at} in #{channel}", shown(&emoji))
             }));
-            if message.author.id != *user || stored.is_deleted {
+            if message.author.id != *user || stored.is_deleted && !stored.is_expired {
                 continue;
             }
             let channel = &message.conversation.channel;
             theirs.insert(MessageRef(channel.clone(), message.id.clone()));
+            // What is remembered of an expired message is kept.
+            if stored.is_expired {
+                continue;
+            }
+            has_messages = true;
             let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
             let message = with_files(message, Language::En);
             let text = indented(&message.text);
             writeln!(output, "- {at} #{}: {text}", channel_name(channel))?;
         }
     }
-    if theirs.is_empty() {
+    if !has_messages {
         writeln!(output, "None.")?;
     }
     writeln!(output, "\n## Memories of what they said\n")?;
-    let memories = store.memories(workspace).await?;
+    let mut memories = store.memories(workspace).await?;
+    for channel in names.keys() {
+        memories.extend(store.thread_memories(workspace, channel, MAX_THREADS).await?);
+    }
     let entries: Vec<String> =
         memories.iter().flat_map(|memory| entries_from(memory, &theirs)).collect();
     for entry in &entries {

@@ -52,6 +52,17 @@ pub trait Archive: Send + Sync {
         None
     }
 
+    /// Whether a user's message is from the time lost by a restore, and the user was forgotten after it: nothing else
+    /// here tells that it must stay forgotten.
+    async fn was_forgotten_before_restore(
+        &self,
+        _workspace: &WorkspaceId,
+        _user: &UserId,
+        _at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     /// Which of these the process whose database was lost probably answered in a conversation: within the lost span,
     /// the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
     /// accounts for it.

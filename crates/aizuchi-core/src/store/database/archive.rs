@@ -26,6 +26,7 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
+use crate::store::database::forget::user_hash::is_forgotten_since;
 use crate::store::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
     order_journal, pending_memories, proposals, rows, sql, standing_orders, trust,
@@ -262,6 +263,20 @@ impl Archive for DatabaseStore {
 
     fn lost_span(&self) -> Option<LostSpan> {
         self.lost_span
+    }
+
+    async fn was_forgotten_before_restore(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let span = self.lost_span.map(|span| span.widened());
+        if !span.is_some_and(|span| span.from <= at && at <= span.until) {
+            return Ok(false);
+        }
+        let mut reader = self.readers.acquire().await?;
+        is_forgotten_since(&mut reader, workspace, user, at).await
     }
 
     async fn answered_before_restore(

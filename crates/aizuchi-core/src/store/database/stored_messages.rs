@@ -110,18 +110,21 @@ impl DatabaseStore {
         filter: &MessageQuery,
         before: Timestamp,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = query(sql::messages::MESSAGES_BEFORE_TIME)
+        let statement = match filter.thread {
+            Some(_) => sql::messages::MESSAGES_BEFORE_TIME_OF_THREAD,
+            None => sql::messages::MESSAGES_BEFORE_TIME,
+        };
+        let query = query(statement)
             .bind(filter.workspace.as_str())
             .bind(filter.channel.as_str())
             .bind(before.as_millisecond())
             .bind(filter.limit as i64);
-        let newest_first = query.fetch_all(&self.readers).await?;
-        let found: Result<Vec<StoredMessage>, StoreError> =
-            newest_first.iter().rev().map(rows::stored_message_from_row).collect();
-        let is_wanted = |found: &StoredMessage| {
-            filter.thread.is_none() || found.message.conversation.thread == filter.thread
+        let query = match &filter.thread {
+            Some(thread) => query.bind(thread.as_str()),
+            None => query,
         };
-        Ok(found?.into_iter().filter(is_wanted).collect())
+        let newest_first = query.fetch_all(&self.readers).await?;
+        newest_first.iter().rev().map(rows::stored_message_from_row).collect()
     }
 
     async fn messages_after(

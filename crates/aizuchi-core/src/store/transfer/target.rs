@@ -11,7 +11,7 @@ use tracing::warn;
 use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
+use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, user_hash};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, orders, rows, schema, sql};
 use crate::store::order::Order;
@@ -32,6 +32,7 @@ pub struct TransferTarget {
 #[derive(Default)]
 struct FormerOrders {
     opted_out: Vec<(WorkspaceId, UserId)>,
+    resets: Vec<Order>,
     /// `None` if the database is new: then the backup's are newer.
     silence: Option<Silence>,
     /// The ordered settings. `None` also if the database's version had none.
@@ -264,9 +265,9 @@ impl TransferTarget {
         let mut counters = Counters::read(&mut self.connection).await?;
         let mut count = 0;
         for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
-            let forgotten = self.forgotten.forgotten_at(&workspace, &user);
+            let Some(forgotten) = self.forgotten.forgotten_at(&workspace, &user) else { continue };
             // If the backup has forgotten them as late, nothing of them came back.
-            if forgotten.is_none() || forgotten <= in_backup.forgotten_at(&workspace, &user) {
+            if Some(forgotten) <= in_backup.forgotten_at(&workspace, &user) {
                 continue;
             }
             let order = ForgetOrder {
@@ -276,6 +277,9 @@ impl TransferTarget {
                 by: ForgetOrderer::Operator,
             };
             forget::begin(&mut self.connection, &mut counters, &order, now).await?;
+            // What they have written after that is heard again.
+            let ForgetOrder { workspace, user, .. } = &order;
+            user_hash::put_time(&mut self.connection, workspace, user, forgotten).await?;
             count += 1;
         }
         counters.write(&mut self.connection).await?;
@@ -285,13 +289,18 @@ impl TransferTarget {
     /// Applies the orders in force in the replaced database; users who have opted out in the backup stay opted out.
     /// Returns how many more users are opted out.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
-        let FormerOrders { opted_out, silence, settings } = std::mem::take(&mut self.orders);
+        let FormerOrders { opted_out, resets, silence, settings } =
+            std::mem::take(&mut self.orders);
         let here = opted_out_users(&mut self.connection).await?;
         let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
         let mut counters = Counters::read(&mut self.connection).await?;
         for (workspace, user) in &missing {
             let order = Order::OptOut { workspace: workspace.clone(), user: user.clone() };
             orders::apply(&mut self.connection, &mut counters, &order, now).await?;
+        }
+        // What these conversations withhold is in the backup, unless they were reset before.
+        for reset in &resets {
+            orders::apply(&mut self.connection, &mut counters, reset, now).await?;
         }
         counters.write(&mut self.connection).await?;
         if let Some(settings) = settings {
@@ -408,8 +417,21 @@ impl FormerOrders {
             true => Some(ordered_settings(connection).await?),
             false => None,
         };
-        Ok(Self { opted_out, silence, settings })
+        let resets = match find("resets").is_some() {
+            true => ordered_resets(connection).await?,
+            false => Vec::new(),
+        };
+        Ok(Self { opted_out, resets, silence, settings })
     }
+}
+
+async fn ordered_resets(connection: &mut Connection) -> Result<Vec<Order>, StoreError> {
+    let found = query(sql::orders::ALL_RESETS).fetch_all(connection).await?;
+    let reset = |row| {
+        let until = rows::to_timestamp(rows::column(row, "until_ms")?)?;
+        Ok(Order::Reset { conversation: rows::conversation_from_row(row)?, until })
+    };
+    found.iter().map(reset).collect()
 }
 
 async fn ordered_settings(connection: &mut Connection) -> Result<Vec<FormerSetting>, StoreError> {

@@ -93,7 +93,7 @@ impl VolatileState {
         let has_changed = |record: &MessageRecord| {
             record.heard_revision <= revision
                 && record.revision > revision
-                && (record.is_deleted || record.message.is_human())
+                && (record.is_deleted || record.is_redacted || record.message.is_human())
         };
         let ConversationId { workspace, channel, .. } = conversation;
         let has_turned_private = |message: &MessageRef| {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 use crate::event::DraftMetadata;
 use crate::memo::Memo;
@@ -105,7 +106,7 @@ pub async fn entries(
     forgetting: &Forgetting,
     references: &References,
 ) -> Result<ErasurePage, StoreError> {
-    let (found, mut page) = rows_after(connection, forgetting, sql::MEMORIES_AFTER).await?;
+    let (found, mut page) = rows_after(&mut *connection, forgetting, sql::MEMORIES_AFTER).await?;
     for row in &found {
         let memory = memory_rows::memory_from_row(row)?;
         let (mut texts, mut since) = (HashSet::new(), Timestamp::MAX);
@@ -114,10 +115,11 @@ pub async fn entries(
                 Some(channel) => TextScope::Channel(channel.as_str()),
                 None => TextScope::Workspace(&entry.messages),
             };
-            let (text, sources) = (&entry.text, &entry.messages);
-            if references.are_in(text, scope, sources) {
+            if references.are_in(&entry.text, scope, &[])
+                && !has_known_sources(&mut *connection, forgetting, &entry.messages).await?
+            {
                 since = since.min(day_before(entry));
-                texts.insert(text.clone());
+                texts.insert(entry.text.clone());
             }
         }
         if !texts.is_empty() {
@@ -126,6 +128,22 @@ pub async fn entries(
         }
     }
     Ok(page)
+}
+
+/// Whether all sources of an entry are stored, so that lineage has found it if it is the user's. An import may bring
+/// entries without the messages that they were made from, if these have expired.
+async fn has_known_sources(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    sources: &[MessageRef],
+) -> Result<bool, StoreError> {
+    if sources.is_empty() {
+        return Ok(false);
+    }
+    let missing = query(sql::MISSING_AMONG)
+        .bind(forgetting.workspace.as_str())
+        .bind(json!(sources).to_string());
+    Ok(missing.fetch_optional(connection).await?.is_none())
 }
 
 /// A lower bound for the start of an entry's day, in any time zone.

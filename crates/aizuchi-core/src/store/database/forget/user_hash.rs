@@ -76,6 +76,21 @@ pub async fn is_forgotten_since(
     Ok(false)
 }
 
+/// Records that a user was forgotten at this time in milliseconds, and not later.
+pub async fn put_time(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    at_ms: i64,
+) -> Result<(), StoreError> {
+    let salt = salt(&mut *connection).await?;
+    let hash = hash_user(&salt, workspace.as_str(), user.as_str());
+    let drop = query(sql::DROP_FORGOTTEN_USER).bind(workspace.as_str()).bind(hash.as_str());
+    drop.execute(&mut *connection).await?;
+    let put = query(sql::PUT_FORGOTTEN_USER).bind(workspace.as_str()).bind(hash).bind(salt);
+    put.bind(at_ms).execute(connection).await.map(|_| ())
+}
+
 /// Salts the hashes that an older version stored, or that a restore took from its database.
 pub async fn salt_plain_hashes(connection: &mut Connection) -> Result<(), StoreError> {
     let plain = query(sql::PLAIN_HASHES).fetch_all(&mut *connection).await?;

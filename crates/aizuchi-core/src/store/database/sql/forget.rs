@@ -142,6 +142,12 @@ statements! {
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
         FROM memories WHERE id > ?2 AND workspace || '' = ?1
         ORDER BY id LIMIT +?3";
+    /// One of the messages in the list ?2 that is not stored.
+    MISSING_AMONG = "
+        SELECT 1 AS n FROM json_each(?2) AS j
+        WHERE NOT EXISTS (SELECT 1 FROM messages AS m
+            WHERE m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0)
+        LIMIT 1";
     /// Includes old versions of memos.
     MEMOS_AFTER = "
         SELECT id, memo,

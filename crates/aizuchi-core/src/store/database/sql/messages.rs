@@ -176,7 +176,7 @@ statements! {
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j WHERE j.value ->> 0 = channels.id))
         OR EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_by_revision
             WHERE workspace = ?1 AND revision > ?2 AND heard <= ?2
-                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
+                AND (author_kind = 'human' OR deleted_ms IS NOT NULL OR withheld = 1)
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j
                     WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
     /// Moves the messages ?3 of the decision ?1 to the decision ?2.
@@ -214,6 +214,11 @@ statements! {
     // ?1 workspace, ?2 channel, ?3 before this time, ?4 limit. Newest first.
     MESSAGES_BEFORE_TIME = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
+    // The same of the thread ?5.
+    MESSAGES_BEFORE_TIME_OF_THREAD = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5 AND m.at_ms < ?3
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
     // ?1 workspace, ?2 channel, ?3 and ?4 before this time and id, ?5 limit, ?6 from this time, ?7 visibility, ?8

@@ -122,6 +122,7 @@ statements! {
         INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
         WHERE resets.until_ms < excluded.until_ms";
+    ALL_RESETS = "SELECT workspace, channel, thread, until_ms FROM resets";
     /// Commands are still answered.
     CLOSE_OWED_IN = "
         UPDATE owed SET closed_ms = ?5
