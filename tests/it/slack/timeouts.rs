@@ -318,6 +318,28 @@ async fn a_rate_limit_on_the_history_can_be_lifted() {
     adapter.wait_for_cursor("history is capped", |value| value == "false").await;
 }
 
+/// The newest page of a history is read first, since it may show that a message on an older one was answered.
+#[tokio::test]
+async fn a_mention_that_a_newer_page_answers_is_not_owed() {
+    let harness = SlackHarness::new().await;
+    let mut lines = vec![(&harness.mio, format!("<@{}> what do roses need?", harness.bot))];
+    lines.extend((0..20).map(|number| (&harness.ren, format!("line {number}"))));
+    lines.push((&harness.bot, "Straw.".to_owned()));
+    for (user, text) in lines {
+        let line = NewFakeMessage::new(&harness.tea, user, &text);
+        let line = NewFakeMessage { is_delivered: false, ..line };
+        harness.slack.send_message_with(line).unwrap();
+    }
+    harness.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
+    let adapter = AdapterHarness::with(harness).await;
+    let database = adapter.database.database.as_ref().unwrap();
+    assert_eq!(
+        database.count("SELECT count(*) AS n FROM messages WHERE author_kind = 'human'").await,
+        21
+    );
+    assert_eq!(database.count("SELECT count(*) AS n FROM owed WHERE message LIKE '1%.%'").await, 0);
+}
+
 /// With a rate-limited history, a post is looked up page by page, and no page is read twice.
 #[tokio::test]
 async fn a_lookup_resumes_where_it_stopped() {
@@ -349,8 +371,8 @@ async fn a_lookup_resumes_where_it_stopped() {
     let found = restarted.find_posted(&outbox_item).await.unwrap().unwrap();
     assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
     let calls = slack.calls("conversations.history");
-    // Calls without `latest` belong to the backfill.
-    let calls = calls.iter().filter(|call| call.arguments.get("latest").is_some());
+    // Calls with `inclusive` belong to the backfill.
+    let calls = calls.iter().filter(|call| call.arguments.get("inclusive").is_none());
     let cursors: Vec<_> = calls.map(|call| call.arguments.get("cursor").cloned()).collect();
     assert_eq!(cursors.len(), 5, "three pages, and two that had to wait");
     assert!(cursors[0].is_none() && cursors[1].is_some() && cursors[3].is_some());
