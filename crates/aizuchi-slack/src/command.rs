@@ -189,10 +189,11 @@ impl SlackPlatform {
         }
         self.ensure_user(&user).await;
         let workspace = self.identity.workspace.clone();
-        let text = non_empty_str(&payload["text"]).unwrap_or_default();
+        // Slack escapes the text as it does that of a message.
+        let (text, _) = self.read_text(&channel, payload);
         let request = CommandRequest {
-            command: SlashCommands::parse(text),
-            text: text.into(),
+            command: SlashCommands::parse(&text),
+            text,
             reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),

@@ -430,7 +430,7 @@ impl SlackPlatform {
 
     /// Converts the message to plain text with its mentions.
     pub(super) fn to_message(&self, message: &SlackMessage) -> Message {
-        let (text, mentions) = self.read_text(message);
+        let (text, mentions) = self.read_text(&message.channel, &message.raw);
         let kind = match self.author_kind(&message.author) {
             AuthorKind::Human if message.is_bot => AuthorKind::Bot,
             kind => kind,
@@ -451,12 +451,12 @@ impl SlackPlatform {
         }
     }
 
-    fn read_text(&self, message: &SlackMessage) -> (Arc<str>, Vec<Mention>) {
+    /// Reads the text of a message or a slash command in this channel.
+    pub(super) fn read_text(&self, place: &ChannelId, raw: &Value) -> (Arc<str>, Vec<Mention>) {
         let channel = |id: &ChannelId| {
             // The name of a private channel is shown only in that channel.
             let cached = self.cache.channel(id)?;
-            let is_visible =
-                cached.channel.visibility == Visibility::Public || *id == message.channel;
+            let is_visible = cached.channel.visibility == Visibility::Public || id == place;
             is_visible.then_some(cached.channel.name)
         };
         let names = NameLookup {
@@ -466,7 +466,7 @@ impl SlackPlatform {
             channel: &channel,
             group: &|id| self.cache.group_name(id),
         };
-        let read = read_message(&message.raw, &names);
+        let read = read_message(raw, &names);
         (read.text.into(), read.mentions)
     }
 }
