@@ -383,6 +383,10 @@ impl SlackPlatform {
         if self.cache.author_kind(&message.author).is_some() {
             return Ok(());
         }
+        if is_posted_for_user(&message.raw) {
+            self.request_unknown_user(&message.author);
+            return Ok(());
+        }
         let names = [&message.raw["username"], &message.raw["bot_profile"]["name"]];
         let name = names.into_iter().find_map(non_empty_str).unwrap_or(message.author.as_str());
         let name = aizuchi_core::chat::to_single_line(name).into();
@@ -469,4 +473,10 @@ impl SlackPlatform {
         let read = read_message(raw, &names);
         (read.text.into(), read.mentions)
     }
+}
+
+/// Whether an app seems to have posted this in the name of a user. That user is no bot and has a name of its own.
+fn is_posted_for_user(raw: &Value) -> bool {
+    let (user, app_user) = (non_empty_str(&raw["user"]), &raw["bot_profile"]["user_id"]);
+    user.is_some() && non_empty_str(&raw["bot_id"]).is_some() && non_empty_str(app_user) != user
 }
