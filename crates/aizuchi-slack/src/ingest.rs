@@ -297,6 +297,16 @@ impl SlackPlatform {
         Ok(())
     }
 
+    /// Makes a channel private whose history says that it became private, unless it has become public again since.
+    pub(super) async fn confirm_private(&self, channel: &ChannelId) -> Result<(), StoreError> {
+        let cached = self.cache.channel(channel);
+        let is_public = cached.is_some_and(|it| it.channel.visibility == Visibility::Public);
+        if is_public && self.fetch_channel(channel).await.is_err() {
+            self.restrict_channel(channel).await?;
+        }
+        Ok(())
+    }
+
     /// Makes sure that a channel is stored before anything is heard in it, because its visibility is stamped on each
     /// message. A channel that Slack does not describe counts as private.
     async fn ensure_channel(

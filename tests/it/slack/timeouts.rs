@@ -15,6 +15,7 @@ use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::FakeSlackSettings;
+use aizuchi_fakes::slack::channel::ChannelKind;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
@@ -338,6 +339,34 @@ async fn a_mention_that_a_newer_page_answers_is_not_owed() {
         21
     );
     assert_eq!(database.count("SELECT count(*) AS n FROM owed WHERE message LIKE '1%.%'").await, 0);
+}
+
+/// Only the history tells of a channel that became private during a gap.
+#[tokio::test]
+async fn a_channel_that_became_private_during_a_gap_is_private_after_it() {
+    let adapter = AdapterHarness::new().await;
+    adapter.post_and_wait("the roses").await;
+    let AdapterHarness { harness, database, .. } = &adapter;
+    let database = database.database.as_ref().unwrap();
+    let public =
+        "SELECT count(*) AS n FROM messages WHERE visibility = 'public' AND author_kind = 'human'";
+    assert_eq!(database.count(public).await, 1);
+    harness.slack.change(|state| {
+        state.workspace.channel_mut(&harness.tea).unwrap().kind = ChannelKind::Private;
+    });
+    let notice = NewFakeMessage {
+        subtype: Some("channel_convert_to_private".to_owned()),
+        is_delivered: false,
+        ..NewFakeMessage::new(&harness.tea, &harness.mio, "made this channel *private*.")
+    };
+    harness.slack.send_message_with(notice).unwrap();
+    harness.slack.reset_connections();
+    let restricted = async {
+        while database.count(public).await > 0 {
+            next_poll().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), restricted).await.unwrap();
 }
 
 /// With a rate-limited history, a post is looked up page by page, and no page is read twice.

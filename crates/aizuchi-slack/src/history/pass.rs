@@ -124,6 +124,9 @@ impl SlackPlatform {
             let arguments = vec![("oldest", format_ts(pass.from)), ("latest", latest)];
             let page =
                 self.read_page("conversations.history", &pass.channel, arguments, cursor).await?;
+            if page.became_private {
+                self.confirm_private(&pass.channel).await?;
+            }
             pass.record_oldest_visible(&page);
             pass.seen.extend(page.shown);
             let messages = page.messages;
