@@ -19,6 +19,7 @@ use aizuchi_fakes::slack::channel::ChannelKind;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
+use aizuchi_fakes::slack::state::TokenStatus;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::identity::fetch_identity;
@@ -339,6 +340,23 @@ async fn a_mention_that_a_newer_page_answers_is_not_owed() {
         21
     );
     assert_eq!(database.count("SELECT count(*) AS n FROM owed WHERE message LIKE '1%.%'").await, 0);
+}
+
+/// Slack may send no events while it refuses the token. Any call may be the first that it accepts again.
+#[tokio::test]
+async fn messages_missed_with_a_refused_token_are_read_afterwards() {
+    let adapter = AdapterHarness::new().await;
+    let AdapterHarness { harness, slack, .. } = &adapter;
+    let item = adapter.outbox_item("key-1");
+    harness.slack.set_token_status(TokenStatus::Inactive);
+    let refused = slack.post(&item).await;
+    assert!(matches!(refused, Err(PlatformError::Busy { .. })), "{refused:?}");
+    let missed = NewFakeMessage::new(&harness.tea, &harness.mio, "are you there?");
+    let missed = NewFakeMessage { is_delivered: false, ..missed };
+    let missed = harness.slack.send_message_with(missed).unwrap();
+    harness.slack.set_token_status(TokenStatus::Valid);
+    slack.post(&item).await.unwrap();
+    adapter.until_heard(missed).await;
 }
 
 /// Only the history tells of a channel that became private during a gap.
