@@ -182,17 +182,19 @@ impl SlackPlatform {
             return self.failure();
         };
         let (channel, user) = (ChannelId::new(channel), UserId::new(user));
-        let cached = self.cache.channel(&channel);
         // Slack offers the command in every channel, including those that the bot was never invited to.
-        if cached.is_none_or(|cached| cached.membership != Membership::Member) {
-            return SlashAnswer::private(self.not_a_member_text());
+        match self.membership(&channel).await {
+            Membership::Member => {}
+            Membership::NotMember => return SlashAnswer::private(self.not_a_member_text()),
+            Membership::Unknown => return self.failure(),
         }
         self.ensure_user(&user).await;
         let workspace = self.identity.workspace.clone();
-        let text = non_empty_str(&payload["text"]).unwrap_or_default();
+        // Slack escapes the text as it does that of a message.
+        let (text, _) = self.read_text(&channel, payload);
         let request = CommandRequest {
-            command: SlashCommands::parse(text),
-            text: text.into(),
+            command: SlashCommands::parse(&text),
+            text,
             reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
@@ -201,6 +203,17 @@ impl SlackPlatform {
             at: self.now(),
         };
         self.slash_commands.execute(&request).await
+    }
+
+    /// Returns whether the bot is a member of a channel. Right after a start, the lists may not say so yet.
+    async fn membership(&self, channel: &ChannelId) -> Membership {
+        let cached = || self.cache.channel(channel).map(|cached| cached.membership);
+        if cached() == Some(Membership::Unknown)
+            && let Err(error) = self.fetch_channel(channel).await
+        {
+            info!(platform = "slack", %channel, %error, "a command's channel could not be fetched");
+        }
+        cached().unwrap_or(Membership::NotMember)
     }
 
     /// Answers through the `response_url`. An answer that may have arrived is not retried.

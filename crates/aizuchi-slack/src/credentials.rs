@@ -64,11 +64,7 @@ impl SlackPlatform {
         }
         self.try_bot_token(new).await?;
         self.settings.bot_token.replace(new.clone());
-        self.bot_access.confirm();
-        if was_refused {
-            // Slack may have sent no events in the meantime, even over a socket that stayed open.
-            self.backfill_all_later();
-        }
+        self.confirm_bot_access();
         // Without the stored identity, the next start could not identify the bot while Slack is down.
         if let Err(error) = self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await {
             tracing::warn!(platform = "slack", %error, "the bot's identity could not be stored");

@@ -104,6 +104,9 @@ pub const METADATA_EVENT_TYPE: &str = "aizuchi_post";
 /// The `block_id` of the first block of a message that asks a keeper something.
 pub const QUESTION_BLOCK: &str = "aizuchi_question";
 
+/// The subtype of the notice that a channel became private.
+pub const BECAME_PRIVATE: &str = "channel_convert_to_private";
+
 /// Parses the event inside an Events API payload.
 pub fn parse_event(payload: &Value) -> SlackEvent {
     let event = &payload["event"];
@@ -132,7 +135,7 @@ pub fn parse_event(payload: &Value) -> SlackEvent {
         | "im_open" | "channel_unshared" | "channel_id_changed" => {
             or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged))
         }
-        "channel_shared" | "channel_convert_to_private" => {
+        "channel_shared" | BECAME_PRIVATE => {
             or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
         }
         "user_change" | "team_join" | "user_profile_changed" => {
@@ -182,9 +185,7 @@ fn parse_message_event(event: &Value) -> SlackEvent {
         "message_deleted" => or_malformed(parse_deleted_message(event)),
         // The reply itself arrives as a message of its own.
         "message_replied" => SlackEvent::Ignored,
-        "channel_convert_to_private" => {
-            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
-        }
+        BECAME_PRIVATE => or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted)),
         "channel_name" | "group_name" => {
             or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged))
         }

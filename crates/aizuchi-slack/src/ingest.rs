@@ -297,6 +297,16 @@ impl SlackPlatform {
         Ok(())
     }
 
+    /// Makes a channel private whose history says that it became private, unless it has become public again since.
+    pub(super) async fn confirm_private(&self, channel: &ChannelId) -> Result<(), StoreError> {
+        let cached = self.cache.channel(channel);
+        let is_public = cached.is_some_and(|it| it.channel.visibility == Visibility::Public);
+        if is_public && self.fetch_channel(channel).await.is_err() {
+            self.restrict_channel(channel).await?;
+        }
+        Ok(())
+    }
+
     /// Makes sure that a channel is stored before anything is heard in it, because its visibility is stamped on each
     /// message. A channel that Slack does not describe counts as private.
     async fn ensure_channel(
@@ -383,6 +393,10 @@ impl SlackPlatform {
         if self.cache.author_kind(&message.author).is_some() {
             return Ok(());
         }
+        if is_posted_for_user(&message.raw) {
+            self.request_unknown_user(&message.author);
+            return Ok(());
+        }
         let names = [&message.raw["username"], &message.raw["bot_profile"]["name"]];
         let name = names.into_iter().find_map(non_empty_str).unwrap_or(message.author.as_str());
         let name = aizuchi_core::chat::to_single_line(name).into();
@@ -430,7 +444,7 @@ impl SlackPlatform {
 
     /// Converts the message to plain text with its mentions.
     pub(super) fn to_message(&self, message: &SlackMessage) -> Message {
-        let (text, mentions) = self.read_text(message);
+        let (text, mentions) = self.read_text(&message.channel, &message.raw);
         let kind = match self.author_kind(&message.author) {
             AuthorKind::Human if message.is_bot => AuthorKind::Bot,
             kind => kind,
@@ -451,12 +465,12 @@ impl SlackPlatform {
         }
     }
 
-    fn read_text(&self, message: &SlackMessage) -> (Arc<str>, Vec<Mention>) {
+    /// Reads the text of a message or a slash command in this channel.
+    pub(super) fn read_text(&self, place: &ChannelId, raw: &Value) -> (Arc<str>, Vec<Mention>) {
         let channel = |id: &ChannelId| {
             // The name of a private channel is shown only in that channel.
             let cached = self.cache.channel(id)?;
-            let is_visible =
-                cached.channel.visibility == Visibility::Public || *id == message.channel;
+            let is_visible = cached.channel.visibility == Visibility::Public || id == place;
             is_visible.then_some(cached.channel.name)
         };
         let names = NameLookup {
@@ -466,7 +480,13 @@ impl SlackPlatform {
             channel: &channel,
             group: &|id| self.cache.group_name(id),
         };
-        let read = read_message(&message.raw, &names);
+        let read = read_message(raw, &names);
         (read.text.into(), read.mentions)
     }
+}
+
+/// Whether an app seems to have posted this in the name of a user. That user is no bot and has a name of its own.
+fn is_posted_for_user(raw: &Value) -> bool {
+    let (user, app_user) = (non_empty_str(&raw["user"]), &raw["bot_profile"]["user_id"]);
+    user.is_some() && non_empty_str(&raw["bot_id"]).is_some() && non_empty_str(app_user) != user
 }

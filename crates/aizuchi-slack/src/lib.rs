@@ -62,6 +62,7 @@ use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
 };
+use aizuchi_core::platform::channel_history::ChannelHistory as _;
 use aizuchi_core::platform::connection_tracker::ConnectionTracker;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
@@ -203,14 +204,22 @@ impl SlackPlatform {
         join3(tasks, keepers, self.retry_refused_token()).await;
     }
 
-    /// Retries a refused token: Slack may accept it again. Then backfills, because Slack may have sent no events in the
-    /// meantime.
+    /// Retries a refused token: Slack may accept it again.
     async fn retry_refused_token(&self) -> Infallible {
         loop {
             self.bot_access.refused_for(RETRY_INTERVAL).await;
-            if self.call("auth.test", &[]).await.is_ok() {
-                self.backfill_all_later();
-            }
+            // Every call records whether Slack accepts the token.
+            let _ = self.call("auth.test", &[]).await;
+        }
+    }
+
+    /// Records that Slack accepts the token. If it refused it before, it may have sent no events since, even over a
+    /// socket that stayed open, so all channels are read.
+    fn confirm_bot_access(&self) {
+        let was_refused = self.bot_access.outage().is_some();
+        self.bot_access.confirm();
+        if was_refused {
+            self.enqueue_channels();
         }
     }
 
@@ -305,7 +314,7 @@ impl SlackPlatform {
                 return Err(SlackApiError::Unreachable(error.to_string()));
             }
             // Slack refuses a call for any other reason only after it has accepted the token.
-            Ok(_) | Err(SlackApiError::Refused(_)) => self.bot_access.confirm(),
+            Ok(_) | Err(SlackApiError::Refused(_)) => self.confirm_bot_access(),
             Err(SlackApiError::Malformed(_)) => {
                 self.incidents.record_malformed(MalformedInput::Response, method);
             }

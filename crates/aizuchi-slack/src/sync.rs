@@ -183,7 +183,7 @@ impl SlackPlatform {
         Ok(())
     }
 
-    async fn fetch_channel(&self, channel: &ChannelId) -> Result<(), IngestError> {
+    pub(super) async fn fetch_channel(&self, channel: &ChannelId) -> Result<(), IngestError> {
         match self
             .read_with_retries("conversations.info", &[("channel", channel.to_string())])
             .await

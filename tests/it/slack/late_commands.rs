@@ -1,5 +1,8 @@
-//! A command whose event never arrives: the history delivers it after startup, seconds after it was written.
+//! Commands around a start: one whose event never arrives, which the history delivers seconds after it was written, and
+//! one that comes before the lists of channels.
 
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 
 use crate::slack::harness::SlackHarness;
@@ -14,5 +17,19 @@ async fn a_command_that_only_the_history_brings_is_carried_out_if_it_is_recent()
     let told = harness.wait_for_posts(1).await.remove(0).text;
     assert!(told.starts_with("I’ll stay silent here until"), "{told}");
     assert_eq!(harness.count("SELECT count(*) FROM mutes").await, 1);
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_slash_command_before_the_lists_of_channels_is_carried_out() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    assert_eq!(program.stop(), Some(0));
+    harness.slack.inject_fault("users.conversations", Fault::HangBefore(Hang::UntilReleased));
+    let program = harness.home.start();
+    harness.wait_until(|slack| slack.connection_counts().open >= 2).await;
+    harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "mute 2h").unwrap();
+    harness.until_kept("SELECT count(*) FROM mutes", 1).await;
+    harness.slack.release_hanging();
     assert_eq!(program.stop(), Some(0));
 }

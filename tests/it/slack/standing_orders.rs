@@ -185,3 +185,17 @@ async fn the_ledger_names_the_order_that_a_verdict_rests_on() {
     story.harness.until_kept(kept, 1).await;
     assert_eq!(story.program.stop(), Some(0));
 }
+
+/// Slack escapes the text of a slash command.
+#[tokio::test]
+async fn an_order_by_slash_command_is_kept_as_it_was_typed() {
+    let Story { harness, program, admin, .. } = Story::new("", 1000.0).await;
+    let text = format!(
+        "in this channel: say &lt;5 words &amp; greet who comes from <#{}|tea>",
+        harness.tea
+    );
+    harness.slack.run_command(&harness.tea, &admin, "/aizuchi", &text).unwrap();
+    let kept = "SELECT count(*) FROM standing_orders WHERE text = 'say <5 words & greet who comes from #tea'";
+    harness.until_kept(kept, 1).await;
+    assert_eq!(program.stop(), Some(0));
+}

@@ -15,9 +15,11 @@ use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::FakeSlackSettings;
+use aizuchi_fakes::slack::channel::ChannelKind;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
+use aizuchi_fakes::slack::state::TokenStatus;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::identity::fetch_identity;
@@ -318,6 +320,73 @@ async fn a_rate_limit_on_the_history_can_be_lifted() {
     adapter.wait_for_cursor("history is capped", |value| value == "false").await;
 }
 
+/// The newest page of a history is read first, since it may show that a message on an older one was answered.
+#[tokio::test]
+async fn a_mention_that_a_newer_page_answers_is_not_owed() {
+    let harness = SlackHarness::new().await;
+    let mut lines = vec![(&harness.mio, format!("<@{}> what do roses need?", harness.bot))];
+    lines.extend((0..20).map(|number| (&harness.ren, format!("line {number}"))));
+    lines.push((&harness.bot, "Straw.".to_owned()));
+    for (user, text) in lines {
+        let line = NewFakeMessage::new(&harness.tea, user, &text);
+        let line = NewFakeMessage { is_delivered: false, ..line };
+        harness.slack.send_message_with(line).unwrap();
+    }
+    harness.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
+    let adapter = AdapterHarness::with(harness).await;
+    let database = adapter.database.database.as_ref().unwrap();
+    assert_eq!(
+        database.count("SELECT count(*) AS n FROM messages WHERE author_kind = 'human'").await,
+        21
+    );
+    assert_eq!(database.count("SELECT count(*) AS n FROM owed WHERE message LIKE '1%.%'").await, 0);
+}
+
+/// Slack may send no events while it refuses the token. Any call may be the first that it accepts again.
+#[tokio::test]
+async fn messages_missed_with_a_refused_token_are_read_afterwards() {
+    let adapter = AdapterHarness::new().await;
+    let AdapterHarness { harness, slack, .. } = &adapter;
+    let item = adapter.outbox_item("key-1");
+    harness.slack.set_token_status(TokenStatus::Inactive);
+    let refused = slack.post(&item).await;
+    assert!(matches!(refused, Err(PlatformError::Busy { .. })), "{refused:?}");
+    let missed = NewFakeMessage::new(&harness.tea, &harness.mio, "are you there?");
+    let missed = NewFakeMessage { is_delivered: false, ..missed };
+    let missed = harness.slack.send_message_with(missed).unwrap();
+    harness.slack.set_token_status(TokenStatus::Valid);
+    slack.post(&item).await.unwrap();
+    adapter.until_heard(missed).await;
+}
+
+/// Only the history tells of a channel that became private during a gap.
+#[tokio::test]
+async fn a_channel_that_became_private_during_a_gap_is_private_after_it() {
+    let adapter = AdapterHarness::new().await;
+    adapter.post_and_wait("the roses").await;
+    let AdapterHarness { harness, database, .. } = &adapter;
+    let database = database.database.as_ref().unwrap();
+    let public =
+        "SELECT count(*) AS n FROM messages WHERE visibility = 'public' AND author_kind = 'human'";
+    assert_eq!(database.count(public).await, 1);
+    harness.slack.change(|state| {
+        state.workspace.channel_mut(&harness.tea).unwrap().kind = ChannelKind::Private;
+    });
+    let notice = NewFakeMessage {
+        subtype: Some("channel_convert_to_private".to_owned()),
+        is_delivered: false,
+        ..NewFakeMessage::new(&harness.tea, &harness.mio, "made this channel *private*.")
+    };
+    harness.slack.send_message_with(notice).unwrap();
+    harness.slack.reset_connections();
+    let restricted = async {
+        while database.count(public).await > 0 {
+            next_poll().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), restricted).await.unwrap();
+}
+
 /// With a rate-limited history, a post is looked up page by page, and no page is read twice.
 #[tokio::test]
 async fn a_lookup_resumes_where_it_stopped() {
@@ -349,8 +418,8 @@ async fn a_lookup_resumes_where_it_stopped() {
     let found = restarted.find_posted(&outbox_item).await.unwrap().unwrap();
     assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
     let calls = slack.calls("conversations.history");
-    // Calls without `latest` belong to the backfill.
-    let calls = calls.iter().filter(|call| call.arguments.get("latest").is_some());
+    // Calls with `inclusive` belong to the backfill.
+    let calls = calls.iter().filter(|call| call.arguments.get("inclusive").is_none());
     let cursors: Vec<_> = calls.map(|call| call.arguments.get("cursor").cloned()).collect();
     assert_eq!(cursors.len(), 5, "three pages, and two that had to wait");
     assert!(cursors[0].is_none() && cursors[1].is_some() && cursors[3].is_some());

@@ -112,9 +112,14 @@ def _():
 @check("histories are paged by cursor, newest first, with both ends")
 def _():
     stamps = [fake.say(general, mio, f"line {number}") for number in range(7)]
-    pages = [page["messages"] for page in web.conversations_history(channel=general, limit=3, oldest=stamps[0])]
+    after = {"channel": general, "limit": 3, "oldest": stamps[0]}
+    pages = [page["messages"] for page in web.conversations_history(**after, latest="9999999999.000000")]
     got = [message["ts"] for page in pages for message in page]
     assert got == list(reversed(stamps[1:])) and len(pages) == 2
+    # Without `latest`, the pages go forward.
+    pages = [page["messages"] for page in web.conversations_history(**after)]
+    got = [[message["ts"] for message in page] for page in pages]
+    assert got == [list(reversed(stamps[1:4])), list(reversed(stamps[4:]))]
     span = {"channel": general, "oldest": stamps[1], "latest": stamps[3]}
     assert len(web.conversations_history(**span)["messages"]) == 1
     assert len(web.conversations_history(**span, inclusive=True)["messages"]) == 3

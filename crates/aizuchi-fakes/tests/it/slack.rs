@@ -316,9 +316,16 @@ async fn history_is_paged_newest_first_without_replies() {
     let arguments = json!({ "channel": harness.tea, "ts": parent });
     let thread = harness.call("conversations.replies", arguments).await;
     assert_eq!(texts(&thread["messages"]), ["1", "1a", "1b", "1c"]);
-    let arguments = json!({ "channel": harness.tea, "oldest": parent, "inclusive": true });
-    let after = harness.call("conversations.history", arguments).await;
+    let mut arguments = json!({ "channel": harness.tea, "oldest": parent, "inclusive": true });
+    let after = harness.call("conversations.history", arguments.clone()).await;
     assert_eq!(texts(&after["messages"]), ["2", "1b", "1"]);
+    // Without `latest`, the pages go forward.
+    arguments["limit"] = json!(2);
+    let first = harness.call("conversations.history", arguments.clone()).await;
+    assert_eq!((texts(&first["messages"]), &first["has_more"]), (vec!["1b", "1"], &json!(true)));
+    arguments["cursor"] = first["response_metadata"]["next_cursor"].clone();
+    let second = harness.call("conversations.history", arguments).await;
+    assert_eq!((texts(&second["messages"]), &second["has_more"]), (vec!["2"], &json!(false)));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use crate::SlackPlatform;
 use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{
-    SlackMessage, is_tombstone, non_empty_str, parse_history_message, parse_ts,
+    BECAME_PRIVATE, SlackMessage, is_tombstone, non_empty_str, parse_history_message, parse_ts,
 };
 use crate::ingest::IngestError;
 use aizuchi_core::chat::{ChannelId, MessageId};
@@ -30,6 +30,8 @@ pub(super) struct HistoryPage {
     pub shown: HashSet<MessageId>,
     /// Whether an entry is unreadable, including its id.
     pub has_unnamed: bool,
+    /// Whether a notice says that the channel became private.
+    pub became_private: bool,
     /// Whether Slack hides older messages, as in a free workspace.
     pub is_limited: bool,
     pub next: Option<String>,
@@ -42,6 +44,7 @@ impl HistoryPage {
             messages: Vec::new(),
             shown: HashSet::new(),
             has_unnamed: false,
+            became_private: false,
             is_limited,
             next,
         };
@@ -49,6 +52,7 @@ impl HistoryPage {
         for item in items {
             let id = non_empty_str(&item["ts"]).map(MessageId::new);
             let has_time = parse_ts(&item["ts"]).is_some();
+            parsed.became_private |= item["subtype"] == BECAME_PRIVATE;
             match parse_history_message(channel, item) {
                 // Not shown: what it stands for has been deleted.
                 Some(message) if is_tombstone(&message) => parsed.messages.push(message),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesOrdered, TryStreamExt};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::SlackPlatform;
@@ -22,6 +22,8 @@ use aizuchi_core::store::StoreError;
 
 /// How many messages are heard concurrently, so that one commit stores many of them.
 const MAX_CONCURRENT: usize = 64;
+/// How far Slack's clock may be ahead of ours.
+const MAX_CLOCK_LAG: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) struct BackfillPass {
     channel: ChannelId,
@@ -117,9 +119,14 @@ impl SlackPlatform {
         let mut parents = Vec::new();
         let mut cursor = None;
         loop {
-            let arguments = vec![("oldest", format_ts(pass.from))];
+            // Without `latest`, Slack would start with the page that follows `oldest`.
+            let latest = format_ts(pass.began + MAX_CLOCK_LAG);
+            let arguments = vec![("oldest", format_ts(pass.from)), ("latest", latest)];
             let page =
                 self.read_page("conversations.history", &pass.channel, arguments, cursor).await?;
+            if page.became_private {
+                self.confirm_private(&pass.channel).await?;
+            }
             pass.record_oldest_visible(&page);
             pass.seen.extend(page.shown);
             let messages = page.messages;

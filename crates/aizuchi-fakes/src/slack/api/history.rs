@@ -36,7 +36,8 @@ impl TsRange {
     }
 }
 
-/// Returns a channel's top level, newest first.
+/// Returns a page of a channel's top level, newest first. The first page has the newest messages, unless the call gives
+/// `oldest` and not `latest`: then Slack pages forward from `oldest`.
 pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.history", now)?;
@@ -44,14 +45,22 @@ pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Valu
     let channel = workspace.joined_channel(arguments.required("channel", "channel_not_found")?)?;
     let (range, limit) = (TsRange::from_arguments(arguments)?, page_limit(arguments, 100).min(cap));
     let from = parse_cursor_ts(arguments)?;
+    let is_forward = range.oldest.is_some() && range.latest.is_none();
+    let is_ahead = |ts: Ts, from: Ts| if is_forward { from <= ts } else { ts <= from };
     let matches = |message: &&FakeMessage| {
         message.is_top_level()
             && range.contains(message.ts)
-            && from.is_none_or(|from| message.ts <= from)
+            && from.is_none_or(|from| is_ahead(message.ts, from))
     };
-    let mut rest = channel.messages.values().rev().filter(matches);
-    let messages: Vec<&FakeMessage> = rest.by_ref().take(limit).collect();
-    let next = rest.next().map(|message| message.ts);
+    let mut messages: Vec<&FakeMessage> = channel.messages.values().filter(matches).collect();
+    if !is_forward {
+        messages.reverse();
+    }
+    let next = messages.get(limit).map(|message| message.ts);
+    messages.truncate(limit);
+    if is_forward {
+        messages.reverse();
+    }
     let mut response = messages_response(workspace, channel, arguments, &messages, next);
     let extra_fields = json!({
         "pin_count": 0,
