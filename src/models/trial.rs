@@ -9,7 +9,7 @@ use tracing::warn;
 use crate::models::ModelsInUse;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{Attempt, AttemptResult, Price, Usage};
-use aizuchi_core::event::planned_call::UnclaimedCall;
+use aizuchi_core::event::planned_call::{CallCost, UnclaimedCall};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::platform::local;
@@ -67,7 +67,8 @@ impl ModelsInUse {
     }
 
     async fn book(&self, call: &UnclaimedCall) {
-        if call.cost().tokens == 0 {
+        // A call without an answer has no tokens, but may have been charged.
+        if call.cost() == CallCost::default() {
             return;
         }
         if let Err(error) = self.store.book(call).await {

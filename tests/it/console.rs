@@ -22,3 +22,4 @@ mod shadow;
 pub mod walk;
 pub mod what_if;
 mod what_if_orders;
+mod abandoned_what_if;
