@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
-use crate::web::deciders::{require_decider, visibilities};
+use crate::web::deciders::{hide_decider, require_decider, visibilities};
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::{self, FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views};
@@ -53,7 +53,7 @@ pub struct CallView {
     ts: f64,
     /// When the call can no longer be allowed.
     expires: f64,
-    /// Who decided; empty: somebody on this machine.
+    /// Who decided; empty: somebody on this machine. Null for viewers.
     by: Option<Arc<str>>,
     decided: Option<f64>,
 }
@@ -82,6 +82,10 @@ pub async fn list(
 ) -> ApiResult<CallsAnswer> {
     let workspace = workspaces::only(&web, filter).await?;
     let calls = read(&web, &visitor.access, workspace).await?;
+    let view = |consent| match visitor.access.may_order() {
+        true => view(consent),
+        false => CallView { by: None, ..view(consent) },
+    };
     Ok(Json(CallsAnswer { calls: calls.into_iter().map(view).collect() }))
 }
 
@@ -157,6 +161,7 @@ pub async fn read(
     let mut shown: BTreeMap<WorkspaceId, Vec<Consent>> = BTreeMap::new();
     for consent in &mut consents {
         consent.answer = None;
+        hide_decider(access, &mut consent.decided);
         let ConversationId { workspace, channel, .. } = &consent.conversation;
         if !known.contains_key(workspace) {
             known.insert(workspace.clone(), visibilities(web, workspace).await?);

@@ -1,6 +1,9 @@
 //! Who may decide on proposals, tool calls and offers: visitors who may give orders and read the channel.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::web::access::Access;
 use crate::web::refusal::Refusal;
@@ -27,6 +30,13 @@ pub async fn require_decider(
         Access::ThisMachine => Refusal::SignInToRead.into(),
         Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
     })
+}
+
+/// Removes the name of who decided for visitors who may not decide: viewers learn no names of people.
+pub fn hide_decider(access: &Access, decided: &mut Option<(Arc<str>, Timestamp)>) {
+    if let Some((by, _)) = decided.as_mut().filter(|_| !access.may_order()) {
+        *by = Arc::default();
+    }
 }
 
 /// Returns the visibility of each known channel of a workspace.

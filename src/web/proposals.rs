@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
-use crate::web::deciders::{require_decider, visibilities};
+use crate::web::deciders::{hide_decider, require_decider, visibilities};
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::trust::TrustOfferView;
@@ -62,7 +62,7 @@ pub struct ProposalView {
     ts: f64,
     /// When the proposal can no longer be approved.
     expires: f64,
-    /// Who decided; empty: somebody on this machine.
+    /// Who decided; empty: somebody on this machine. Null for viewers.
     by: Option<Arc<str>>,
     decided: Option<f64>,
 }
@@ -121,6 +121,10 @@ pub async fn list(
     };
     let learned = labels(&web, &known).await?.into_iter().map(learned).collect();
     let offers = trust::open(&web, &visitor.access, &known).await?;
+    let view = |proposal| match visitor.access.may_order() {
+        true => view(proposal),
+        false => ProposalView { by: None, ..view(proposal) },
+    };
     Ok(Json(ProposalsAnswer {
         proposals: proposals.into_iter().map(view).collect(),
         learned,
@@ -174,6 +178,7 @@ pub async fn read(
     let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
     let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
     for proposal in &mut proposals {
+        hide_decider(access, &mut proposal.decided);
         let ConversationId { workspace, channel, .. } = &proposal.conversation;
         if !known.contains_key(workspace) {
             known.insert(workspace.clone(), visibilities(web, workspace).await?);

@@ -23,3 +23,4 @@ pub mod walk;
 pub mod what_if;
 mod what_if_orders;
 mod abandoned_what_if;
+mod deciders;
