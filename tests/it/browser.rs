@@ -21,6 +21,7 @@ mod narrow;
 mod operator;
 mod process;
 mod reactions;
+mod signed_out;
 mod stand_in;
 mod tab;
 mod threads;

@@ -71,6 +71,8 @@ function connect() {
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
     source = null;
+    // The visitor may be signed out. An event source does not say why it failed; a request for the page does.
+    scheduleRefresh();
     setTimeout(connect, RETRY_MS);
   });
 }
