@@ -115,6 +115,8 @@ impl ModelsInUse {
         let chosen = config.with_variables(&changes).map_err(ChoiceError::NotSaved)?;
         load_prompts(&chosen).map_err(ChoiceError::NotSaved)?;
         self.try_out(&chosen).await?;
+        // The config may have been reloaded during the trial.
+        let chosen = self.config.read().with_variables(&changes).map_err(ChoiceError::NotSaved)?;
         chosen.save_variables(&changes).map_err(ChoiceError::NotSaved)?;
         self.adopt(chosen).map_err(ChoiceError::NotSaved)
     }

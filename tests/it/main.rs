@@ -45,6 +45,7 @@ mod memory_not_made;
 mod mcp_servers;
 mod metrics;
 mod persistence;
+mod model_choice_reload;
 mod model_settings;
 mod models;
 mod openapi;
