@@ -160,8 +160,9 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum size of a request body from a sender who is not authenticated yet.
 const MAX_WEBHOOK_BYTES: usize = 1024 * 1024;
 const MAX_FORM_BYTES: usize = 4 * 1024;
-/// The maximum size of a form with free text.
-const MAX_TEXT_BYTES: usize = 128 * 1024;
+/// The maximum size of a form with free text: the longest is a persona's prompt, and a form needs nine bytes for most
+/// Japanese characters, and twelve for an emoji.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// Recomputes outdated reports that are being viewed, until the shutdown.
 pub async fn renew_reports(web: Arc<Web>, shutdown: CancellationToken) {

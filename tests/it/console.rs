@@ -24,3 +24,4 @@ pub mod what_if;
 mod what_if_orders;
 mod abandoned_what_if;
 mod deciders;
+mod long_forms;
