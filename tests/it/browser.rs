@@ -13,6 +13,7 @@ mod hostile;
 mod keyboard;
 mod languages;
 mod long_history;
+mod lost_answers;
 mod many_rows;
 mod messages;
 mod models;

@@ -23,7 +23,8 @@ export class Composer {
   /**
    * @param {HTMLFormElement} form
    * @param {{members: () => {persona: string, users: string[], me: string}, onSent: (message: Object) => void,
-   *   editLast: () => boolean}} callbacks `editLast` returns whether the user has a message
+   *   editLast: () => boolean, isStored: (id: string) => boolean}} callbacks `editLast` returns whether the user has a
+   *   message, `isStored` whether the server is known to have one
    */
   constructor(form, callbacks) {
     this.#form = form;
@@ -50,6 +51,14 @@ export class Composer {
   /** The members of the room have changed. */
   refreshSuggestions() {
     this.#autocomplete.refresh();
+  }
+
+  /**
+   * The server has this message, whether or not it could say so.
+   * @param {string} id
+   */
+  onStored(id) {
+    for (const draft of this.#drafts.values()) if (draft.onStored(id) && this.#draft === draft) this.#showDraft();
   }
 
   /**
@@ -119,6 +128,8 @@ export class Composer {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       draft.onFailed(error.draftMessage);
+      // It may have come as an event before its response was lost.
+      if (this.#callbacks.isStored(message.id)) draft.onStored(message.id);
     }
   }
 

@@ -79,6 +79,7 @@ export class Conversation {
         onSent(message);
       },
       editLast: () => this.#editLast(),
+      isStored: (id) => this.#state.message(id) !== undefined,
     });
     this.#scroll.addEventListener("scroll", () => {
       const { scrollTop, scrollHeight, clientHeight } = this.#scroll;

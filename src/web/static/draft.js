@@ -74,6 +74,24 @@ export class Draft {
     this.type(text);
   }
 
+  /**
+   * The server has a message whose response was lost. Its text and files leave the draft again, unless its text was
+   * changed since: otherwise they would be sent twice, as the beginning of the next message.
+   * @param {string} id
+   * @returns {boolean} whether the draft has changed
+   */
+  onStored(id) {
+    if (this.#failed?.id !== id || this.queue.length > 0) return false;
+    const { text, files } = this.#failed;
+    const rest = textAfter(this.typed, text);
+    if (rest === null) return false;
+    this.#failed = null;
+    this.files = this.files.filter((file) => !files.includes(file.id));
+    if (rest === "" && this.files.length === 0) this.problem = "";
+    this.type(rest);
+    return true;
+  }
+
   #text() {
     const parts = [...this.queue.map((message) => message.text), this.typed];
     return parts.filter((part) => part !== "").join("\n");
@@ -84,6 +102,13 @@ export class Draft {
     if (text === "") sessionStorage.removeItem(this.#key);
     else sessionStorage.setItem(this.#key, text);
   }
+}
+
+/** What follows the text of a message at the beginning of a draft; null if the draft does not begin with it. */
+function textAfter(draft, text) {
+  if (text === "") return draft;
+  if (draft === text) return "";
+  return draft.startsWith(`${text}\n`) ? draft.slice(text.length + 1) : null;
 }
 
 function randomId() {

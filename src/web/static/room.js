@@ -170,6 +170,7 @@ async function loadAll() {
 function onMessage(message) {
   const change = state.applyMessage(message);
   if (change === "known") return;
+  for (const pane of [channelPane, threadPane]) pane.composer.onStored(message.id);
   if (message.deleted || message.edited) retract(message.id);
   draw();
   const isNew = change === "new" && !message.deleted && !message.edited && message.user !== currentUser();
