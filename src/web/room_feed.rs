@@ -18,7 +18,8 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// The number of changes that are read at a time, which is far more than one revision can contain.
+/// The number of changes that are read at a time. It is only exceeded by a revision that has more, like one that erases
+/// the reasons of many decisions.
 const BATCH: usize = 50;
 /// The maximum number of cached changes. A page that is further behind reads from the store.
 const MAX_KEPT: usize = 500;
@@ -151,14 +152,23 @@ impl RoomFeed {
         after: u64,
         newest: u64,
     ) -> Result<(Vec<FeedChange>, u64), StoreError> {
-        let messages = self.archive.messages_since(&workspace_id(), after, BATCH).await?;
-        let decisions = self.archive.decisions_since(&workspace_id(), after, BATCH).await?;
-        // A change that was committed between the two reads may be in only one of them, and a full batch may lack the
-        // rest of its last revision. Only revisions that both reads cover completely count.
-        let messages_end = messages.get(BATCH - 1).map_or(newest, |message| message.revision - 1);
-        let decisions_end =
-            decisions.get(BATCH - 1).map_or(newest, |decision| decision.revision - 1);
-        let end = newest.min(messages_end).min(decisions_end);
+        let mut batch = BATCH;
+        let (messages, decisions, end) = loop {
+            let messages = self.archive.messages_since(&workspace_id(), after, batch).await?;
+            let decisions = self.archive.decisions_since(&workspace_id(), after, batch).await?;
+            // A change that was committed between the two reads may be in only one of them, and a full batch may lack
+            // the rest of its last revision. Only revisions that both reads cover completely count.
+            let messages_end =
+                messages.get(batch - 1).map_or(newest, |message| message.revision - 1);
+            let decisions_end =
+                decisions.get(batch - 1).map_or(newest, |decision| decision.revision - 1);
+            let end = newest.min(messages_end).min(decisions_end);
+            if end > after || newest <= after {
+                break (messages, decisions, end);
+            }
+            // The next revision does not fit. Without all of it, the feed would never move on.
+            batch *= 2;
+        };
         let messages = messages.iter().map(RoomChange::Message);
         let mut changes: Vec<RoomChange<'_>> =
             messages.chain(decisions.iter().map(RoomChange::Decision)).collect();

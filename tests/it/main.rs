@@ -38,6 +38,7 @@ mod generated;
 mod golden_reports;
 mod import;
 mod language;
+mod large_revision;
 mod last_backup;
 mod log;
 mod mcp;
