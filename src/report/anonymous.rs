@@ -188,7 +188,10 @@ impl Replacements {
             let tag = format!("#{}", name.trim_start_matches('#'));
             patterns.push(Pattern::new(&tag, &format!("#{neutral}"), true));
         }
-        patterns.retain(|pattern| pattern.stands_alone || !is_one_character(&pattern.name));
+        // An empty name, which a recording may have, is found everywhere.
+        patterns.retain(|pattern| {
+            !pattern.name.is_empty() && (pattern.stands_alone || !is_one_character(&pattern.name))
+        });
         patterns.sort_by(|one, other| {
             let key =
                 |pattern: &Pattern| (std::cmp::Reverse(pattern.name.len()), pattern.name.clone());
@@ -369,5 +372,13 @@ mod tests {
             assert_eq!(replacements.text(text), expected);
         }
         assert_eq!([0, 25, 26, 27, 702].map(characters), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+
+    #[test]
+    fn an_empty_name_is_not_searched_for() {
+        let authors = [("", ""), ("U1", ""), ("U2", "Ann")];
+        let authors = authors.map(|(id, name)| (id.to_owned(), name.to_owned()));
+        let replacements = Replacements::new(&authors, HashMap::new(), Language::En);
+        assert_eq!(replacements.text("is Ann there?"), "is Person C there?");
     }
 }
