@@ -149,39 +149,16 @@ fn neutral_channels(report: &Report, language: Language) -> HashMap<String, Stri
 
 impl Replacements {
     fn new(
-        authors: &[(String, String)],
+        authors: &[(String, Vec<String>)],
         channels: HashMap<String, String>,
         language: Language,
     ) -> Self {
         let mut users = HashMap::new();
         let mut patterns = Vec::new();
-        for (number, (id, name)) in authors.iter().enumerate() {
+        for (number, (id, names)) in authors.iter().enumerate() {
             let neutral = texts::person(language, &characters(number));
-            for known in [name, id] {
-                patterns.push(Pattern::new(known, &neutral, true));
-            }
-            let parts = name
-                .split(|character: char| character.is_whitespace() || "._-".contains(character));
-            let is_part =
-                |part: &&str| part.chars().count() >= MIN_PART_CHARACTERS && *part != name;
-            let is_word = |part: &str| WORDS_AND_NAMES.contains(&&*part.to_lowercase());
-            for part in parts.filter(is_part) {
-                match is_word(part) {
-                    true => patterns.extend(patterns_of_word(part, &neutral)),
-                    false => patterns.push(Pattern::new(part, &neutral, true)),
-                }
-            }
-            if is_one_character(name) {
-                patterns.extend(NAME_ENDINGS.map(|ending| {
-                    Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
-                }));
-                patterns.push(Pattern::new(&format!("@{name}"), &format!("@{neutral}"), true));
-                // In Latin letters it is an ordinary word even so: "a".
-                if !name.is_ascii() {
-                    let alone = Pattern::new(name, &neutral, false);
-                    patterns.push(Pattern { stands_alone: true, ..alone });
-                }
-            }
+            patterns.push(Pattern::new(id, &neutral, true));
+            patterns.extend(names.iter().flat_map(|name| patterns_of_name(name, &neutral)));
             users.insert(id.clone(), neutral);
         }
         for (name, neutral) in &channels {
@@ -289,6 +266,33 @@ impl Pattern {
     }
 }
 
+/// Returns the forms in which a person's name may stand in a text.
+fn patterns_of_name(name: &str, neutral: &str) -> Vec<Pattern> {
+    let mut patterns = vec![Pattern::new(name, neutral, true)];
+    let parts =
+        name.split(|character: char| character.is_whitespace() || "._-".contains(character));
+    let is_part = |part: &&str| part.chars().count() >= MIN_PART_CHARACTERS && *part != name;
+    let is_word = |part: &str| WORDS_AND_NAMES.contains(&&*part.to_lowercase());
+    for part in parts.filter(is_part) {
+        match is_word(part) {
+            true => patterns.extend(patterns_of_word(part, neutral)),
+            false => patterns.push(Pattern::new(part, neutral, true)),
+        }
+    }
+    if is_one_character(name) {
+        patterns.extend(NAME_ENDINGS.map(|ending| {
+            Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
+        }));
+        patterns.push(Pattern::new(&format!("@{name}"), &format!("@{neutral}"), true));
+        // In Latin letters it is an ordinary word even so: "a".
+        if !name.is_ascii() {
+            let alone = Pattern::new(name, neutral, false);
+            patterns.push(Pattern { stands_alone: true, ..alone });
+        }
+    }
+    patterns
+}
+
 /// Returns the forms in which an ordinary word counts as a name.
 fn patterns_of_word(word: &str, neutral: &str) -> [Pattern; 3] {
     let mut characters = word.chars();
@@ -340,7 +344,7 @@ mod tests {
 
     #[test]
     fn names_are_replaced_wherever_they_stand() {
-        let author = |id: &str, name: &str| (id.to_owned(), name.to_owned());
+        let author = |id: &str, name: &str| (id.to_owned(), vec![name.to_owned()]);
         let authors = [
             author("U1", "Ann Meyer"),
             author("U2", "健"),
@@ -377,7 +381,7 @@ mod tests {
     #[test]
     fn an_empty_name_is_not_searched_for() {
         let authors = [("", ""), ("U1", ""), ("U2", "Ann")];
-        let authors = authors.map(|(id, name)| (id.to_owned(), name.to_owned()));
+        let authors = authors.map(|(id, name)| (id.to_owned(), vec![name.to_owned()]));
         let replacements = Replacements::new(&authors, HashMap::new(), Language::En);
         assert_eq!(replacements.text("is Ann there?"), "is Person C there?");
     }

@@ -1,7 +1,7 @@
 //! Builds a report, policy by policy and channel by channel. Of a channel, only the figures and the best moments stay
 //! in memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -78,6 +78,8 @@ impl ReportOptions {
 pub struct ReportBuilder {
     options: ReportOptions,
     names: Names,
+    /// All names under which each author wrote, except the id.
+    all_names: HashMap<String, BTreeSet<String>>,
     /// The authors, in the order of their first messages.
     authors: Vec<String>,
     first: Option<Timestamp>,
@@ -131,8 +133,9 @@ struct PolicySums {
 /// A finished report and its authors in the order of their first messages, which the replacement of names needs.
 pub struct BuiltReport {
     pub report: Report,
-    /// The people who wrote, by id and name. Bots are left out, so that they keep their names.
-    pub authors: Vec<(String, String)>,
+    /// The people who wrote: their ids, and the names under which they wrote, or the id if there are none. Bots are
+    /// left out, so that they keep their names.
+    pub authors: Vec<(String, Vec<String>)>,
 }
 
 impl ReportBuilder {
@@ -140,6 +143,7 @@ impl ReportBuilder {
         Self {
             options,
             names: Names::new(),
+            all_names: HashMap::new(),
             authors: Vec::new(),
             first: None,
             last: None,
@@ -218,6 +222,9 @@ impl ReportBuilder {
             let name = author.name.as_deref().unwrap_or(&id).to_owned();
             self.names.insert(id, name);
         }
+        for (author, name) in channel.rows.names().filter(|(author, name)| author != name) {
+            self.all_names.entry(author.to_string()).or_default().insert(name.to_string());
+        }
     }
 
     pub fn finish(self, left_out: LeftOut) -> BuiltReport {
@@ -255,10 +262,11 @@ impl ReportBuilder {
             command: None,
             names_model: options.names_model,
         };
-        let names = self.names;
+        let mut all_names = self.all_names;
         let named = |id: String| {
-            let name = names.get(&id).cloned().unwrap_or_else(|| id.clone());
-            (id, name)
+            let names = all_names.remove(&id).unwrap_or_else(|| BTreeSet::from([id.clone()]));
+            let names: Vec<String> = names.into_iter().collect();
+            (id, names)
         };
         let authors = self.authors.into_iter().map(named).collect();
         BuiltReport { report, authors }

@@ -79,6 +79,7 @@ mod replay_judge;
 mod replay_prefix;
 mod replay_tolerance;
 mod report;
+mod report_anonymous;
 mod report_beside;
 mod report_examples;
 mod report_moments;
