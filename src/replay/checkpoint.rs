@@ -75,7 +75,8 @@ impl Checkpoint {
         let mut first = String::new();
         let read = input.read_line(&mut first).with_context(|| format!("cannot read {shown}"))?;
         let header = format!("{replayed}\n");
-        if read == 0 || !first.ends_with('\n') {
+        // Nothing, or the beginning of the first line, which was cut off when the program ended.
+        if read < header.len() && header.starts_with(&first) {
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
             file.write_all(header.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
@@ -177,6 +178,21 @@ mod tests {
     fn moments(calls: u64) -> Moments {
         let judge_calls = CallCount { calls, usage: Usage::default() };
         Moments { judge_calls, ..Moments::default() }
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_kept_though_it_has_no_end_of_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes.json");
+        std::fs::write(&file, "{\"my\":\"notes\"}").unwrap();
+        let error = Checkpoint::open(&file, &json!({ "seed": 1 })).err().unwrap();
+        assert!(error.to_string().contains("is of another replay"), "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"my\":\"notes\"}");
+        for begun in ["", "{\"se", "{\"seed\":1}"] {
+            std::fs::write(&file, begun).unwrap();
+            Checkpoint::open(&file, &json!({ "seed": 1 })).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"seed\":1}\n");
+        }
     }
 
     #[test]
