@@ -197,22 +197,30 @@ fn next_box(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     Some((kind, bytes.get(head..size)?, &bytes[size..]))
 }
 
-/// The length of Opus or Vorbis in Ogg, from its packets.
+/// The length of Opus or Vorbis in Ogg, from its packets. The maximum if its pages overlap so much that they are not
+/// counted to the end.
 pub fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
-    let mut packets = OggPackets { rest: bytes, payload: &[], lacing: &[], is_continued: false };
+    let mut packets = OggPackets {
+        rest: bytes,
+        payload: &[],
+        lacing: &[],
+        is_continued: false,
+        // Each takes at least a byte, unless pages are hidden inside of others.
+        segments_left: bytes.len(),
+    };
     let first = packets.next()?;
     if first.starts_with(b"OpusHead") {
         // After the packet of tags.
-        let ticks: u64 = packets.skip(1).map(opus_ticks).sum();
-        return Some(ticks.div_ceil(OPUS_TICKS_PER_SECOND));
+        let ticks: u64 = packets.by_ref().skip(1).map(opus_ticks).sum();
+        return Some(packets.length_if_counted(ticks.div_ceil(OPUS_TICKS_PER_SECOND)));
     }
     if !first.starts_with(b"\x01vorbis") {
         return None;
     }
     let rate = u64::from(u32::from_le_bytes(array(first, 12)?));
     let longest = 1_u64.checked_shl(u32::from(first.get(28)? >> 4))?;
-    let samples = packets.skip(2).count() as u64 * (longest / 2);
-    (rate > 0).then(|| samples.div_ceil(rate))
+    let samples = packets.by_ref().skip(2).count() as u64 * (longest / 2);
+    (rate > 0).then(|| packets.length_if_counted(samples.div_ceil(rate)))
 }
 
 /// The end time that the last page states, which the file's author controls.
@@ -247,6 +255,8 @@ struct OggPackets<'b> {
     lacing: &'b [u8],
     /// Whether the next segment belongs to a packet that was already returned.
     is_continued: bool,
+    /// How many more segments are read. A file of pages inside of pages may have a hundred times as many as bytes.
+    segments_left: usize,
 }
 
 impl<'b> OggPackets<'b> {
@@ -269,11 +279,17 @@ impl<'b> OggPackets<'b> {
         while self.lacing.is_empty() {
             self.turn_page()?;
         }
+        self.segments_left = self.segments_left.checked_sub(1)?;
         let (length, lacing) = self.lacing.split_first()?;
         let size = usize::from(*length).min(self.payload.len());
         let (segment, payload) = self.payload.split_at(size);
         (self.payload, self.lacing) = (payload, lacing);
         Some((segment, *length))
+    }
+
+    /// Returns the length, or the maximum if there may be more packets than were counted.
+    fn length_if_counted(&self, seconds: u64) -> u64 {
+        if self.segments_left > 0 { seconds } else { u64::MAX }
     }
 }
 
@@ -341,6 +357,20 @@ mod tests {
         assert_eq!(ogg_seconds(&vorbis), Some(80 * 1_024 / 8_000 + 1));
         assert_eq!(ogg_seconds(b"OggS\0\x04"), None);
         assert_eq!(ogg_seconds(&page(2, &[b"fishead"])), None);
+    }
+
+    /// Each of these pages has 103 segments in 4 bytes.
+    #[test]
+    fn pages_inside_of_pages_are_not_counted_to_the_end() {
+        let hidden = OGG_PAGE.repeat(10_000);
+        let opus = [page(2, &[b"OpusHead"]), hidden.clone()].concat();
+        assert_eq!(ogg_seconds(&opus), Some(u64::MAX));
+        let mut head = [0; 30];
+        head[..7].copy_from_slice(b"\x01vorbis");
+        head[12..16].copy_from_slice(&8_000_u32.to_le_bytes());
+        head[28] = 0xb8;
+        let vorbis = [page(2, &[&head]), hidden].concat();
+        assert_eq!(ogg_seconds(&vorbis), Some(u64::MAX));
     }
 
     #[test]
