@@ -142,6 +142,8 @@ struct InputWriter<'a> {
     channel_names: ChannelNames,
     /// The private channels of JSON Lines that were left out.
     left_out_channels: HashSet<String>,
+    /// All private channels that were left out, by a name or an id that no other one has.
+    counted_private: HashSet<String>,
     /// Whether any line said who may read it.
     tells_audience: bool,
     progress: &'a dyn Fn(u64),
@@ -219,6 +221,7 @@ impl<'a> InputWriter<'a> {
             messages: 0,
             channel_names,
             left_out_channels: HashSet::new(),
+            counted_private: HashSet::new(),
             tells_audience: false,
             progress,
         })
@@ -245,10 +248,13 @@ impl<'a> InputWriter<'a> {
         lines.join("\n")
     }
 
-    /// Whether a channel is read. A channel that is not read is counted.
-    fn takes_channel(&mut self, is_private: bool) -> bool {
+    /// Whether a channel is read. A channel that is not read is counted once, however many files it has.
+    fn takes_channel(&mut self, key: &str, is_private: bool) -> bool {
         let takes = !is_private || self.options.private == PrivateChannels::Taken;
-        self.left_out.private_channels += u64::from(!takes);
+        if !takes && !self.counted_private.contains(key) {
+            self.counted_private.insert(key.to_owned());
+            self.left_out.private_channels += 1;
+        }
         takes
     }
 
@@ -262,7 +268,7 @@ impl<'a> InputWriter<'a> {
             Audience::Unknown => !self.left_out_channels.contains(&line.message.channel),
             Audience::Channel if self.left_out_channels.contains(&line.message.channel) => false,
             Audience::Channel => {
-                let takes = self.takes_channel(true);
+                let takes = self.takes_channel(&line.message.channel, true);
                 if !takes {
                     self.left_out_channels.insert(line.message.channel.clone());
                 }

@@ -133,6 +133,37 @@ fn a_zip_is_read_like_its_folder() {
     }
 }
 
+/// An exporter splits a long channel into several files.
+#[test]
+fn a_private_channel_in_several_files_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, file) in [
+        ("direct.json", "direct.json"),
+        ("direct.json", "direct [part 2].json"),
+        ("porch.json", "porch.json"),
+        ("porch - ladder.json", "porch - ladder.json"),
+    ] {
+        std::fs::copy(fixture("discord").join(name), folder.path().join(file)).unwrap();
+    }
+    let recording = open(folder.path(), &DEFAULT);
+    assert_eq!(transcript(&recording), CONVERSATION);
+    assert_eq!(recording.left_out.private_channels, 1);
+}
+
+/// A channel that an export does not describe may be private. It may have the name of one that is public.
+#[test]
+fn a_public_channel_is_read_whatever_else_has_its_name() {
+    let unknown = r#"{"type": "post", "post": {"team": "shop", "channel": "porch", "user": "mara", "message": "who knows?", "create_at": 1772441950000}}"#;
+    let text = std::fs::read_to_string(fixture("mattermost.jsonl")).unwrap();
+    let (head, posts) = text.split_once(r#"{"type": "post""#).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mattermost.jsonl");
+    std::fs::write(&file, format!("{head}{unknown}\n{{\"type\": \"post\"{posts}")).unwrap();
+    let recording = open(&file, &DEFAULT);
+    assert_eq!(transcript(&recording), CONVERSATION);
+    assert_eq!(recording.left_out.private_channels, 3);
+}
+
 #[test]
 fn private_channels_are_taken_on_request() {
     let options = InputOptions { private: PrivateChannels::Taken, ..DEFAULT };

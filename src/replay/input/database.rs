@@ -82,7 +82,7 @@ pub async fn read(
             Visibility::Public => false,
             Visibility::Private | Visibility::Direct => true,
         };
-        if writer.takes_channel(is_private) {
+        if writer.takes_channel(label, is_private) {
             writer.spool.begin_file(format!("{label}, message "));
             read_channel(&store, channel, label, &mut writer).await?;
         }

@@ -189,7 +189,7 @@ impl ExportReader for FileReader<'_, '_> {
             self.writer.add_bad(1, "the file does not name its channel before its messages");
             return Ok(ElementsWanted::No);
         };
-        if !self.writer.takes_channel(channel.is_private) {
+        if !self.writer.takes_channel(&channel.id, channel.is_private) {
             return Ok(ElementsWanted::No);
         }
         let channel_name = (self.channel_name)(&channel);

@@ -2,7 +2,7 @@
 //!
 //! <https://docs.mattermost.com/manage/bulk-export-tool.html>
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use serde_json::Value;
@@ -19,12 +19,7 @@ pub fn read(
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(format!("{label}line "));
-    let mut reader = BulkReader {
-        channels: HashMap::new(),
-        users: HashMap::new(),
-        left_out: HashSet::new(),
-        writer,
-    };
+    let mut reader = BulkReader { channels: HashMap::new(), users: HashMap::new(), writer };
     read_lines(input, &mut |number, line| reader.line(number, line))
 }
 
@@ -32,8 +27,6 @@ struct BulkReader<'a, 'w> {
     /// By team and name.
     channels: HashMap<(String, String), MattermostChannel>,
     users: HashMap<String, ExportUser>,
-    /// Channels that are not read, each counted once.
-    left_out: HashSet<String>,
     writer: &'a mut InputWriter<'w>,
 }
 
@@ -108,11 +101,7 @@ impl BulkReader<'_, '_> {
         channel: String,
         is_private: bool,
     ) -> anyhow::Result<()> {
-        if self.left_out.contains(&channel) {
-            return Ok(());
-        }
-        if !self.writer.takes_channel(is_private) {
-            self.left_out.insert(channel);
+        if !self.writer.takes_channel(&channel, is_private) {
             return Ok(());
         }
         // The export has no ids, so a message is identified by its line, and a reply by its position in that line.

@@ -39,7 +39,7 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
     }
     for (folder, days) in day_files(files) {
         let channel = directory.find_channel(&folder);
-        if !writer.takes_channel(channel.is_private) {
+        if !writer.takes_channel(channel.id.as_str(), channel.is_private) {
             continue;
         }
         for name in days {
