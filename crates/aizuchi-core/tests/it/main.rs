@@ -52,6 +52,7 @@ mod flow;
 mod forgetting;
 mod scrub_failures;
 mod erasures;
+mod turned_private;
 mod expiry;
 mod files;
 mod recordings;
