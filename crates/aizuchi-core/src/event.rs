@@ -166,7 +166,7 @@ pub enum DraftContent {
 /// What a finished post needs to know about its draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftMetadata {
-    /// The owed messages that it answers, and the persona's own join.
+    /// The owed messages that it settles without an answer, then those that it answers, and the persona's own join.
     pub owed: Vec<Owed>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,

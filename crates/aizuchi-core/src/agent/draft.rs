@@ -146,7 +146,9 @@ pub(super) fn with_due(result: StepResult, due: Timestamp) -> StepResult {
 pub(super) fn with_settled(result: StepResult, settled: Vec<Owed>) -> StepResult {
     match result {
         StepResult::Drafted { mut draft, due } => {
-            draft.metadata.owed.extend(settled);
+            // What it answers stays last: platforms put a post below the newest message that it answers.
+            let answered = std::mem::replace(&mut draft.metadata.owed, settled);
+            draft.metadata.owed.extend(answered);
             StepResult::Drafted { draft, due }
         }
         result => result,

@@ -74,8 +74,8 @@ impl Completion {
         self.outbox_items.first().filter(|_| self.proposal.is_none())
     }
 
-    /// Returns the completion without a model's reason for speaking. Used when a source message has changed, since the
-    /// reason may repeat it. A reason that only says that a user asked is kept.
+    /// Returns the completion without a model's reason for speaking, and without the text that could not be posted. Used
+    /// when a source message has changed, since both may repeat it. A reason that only says that a user asked is kept.
     pub fn without_text(mut self, claim: &Claim) -> Self {
         let is_model_reason = |closing: &&mut DecisionClosing| {
             !claim.is_owed
@@ -86,6 +86,9 @@ impl Completion {
         };
         if let Some(closing) = self.closed.as_mut().filter(is_model_reason) {
             closing.why.clear();
+        }
+        if let Some(letter) = &mut self.dead_letter {
+            letter.text = None;
         }
         self
     }

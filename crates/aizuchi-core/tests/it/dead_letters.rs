@@ -108,6 +108,34 @@ async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
     .await;
 }
 
+/// The change comes while the answer is being posted, before there is a letter that could lose its text.
+#[tokio::test]
+async fn a_letter_keeps_no_text_whose_source_changed_before_it_was_written() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok(&"the code is 4711. ".repeat(12)));
+        let secret = harness.says("bob", "the code is 4711").await;
+        let there = harness.clone();
+        harness.platform.meanwhile(|| async move { there.deletes(&secret).await });
+        harness.platform.fails(&[Fault::Refused]);
+        harness.says("alice", "@Aizuchi what is the code?").await;
+        harness.pass(100).await;
+        let letters = harness.store.archive.dead_letters(&Default::default()).await.unwrap();
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].text, None);
+        if let Some(database) = &harness.store.database {
+            let unsent = "SELECT count(*) AS n FROM outbox WHERE text <> ''";
+            assert_eq!(database.count(unsent).await, 0);
+        }
+        // Users have seen nothing of it, so it is written again.
+        let retry = Order::RetryDeadLetter { workspace: workspace(), id: letters[0].id };
+        harness.order(retry).await;
+        harness.pass(100).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
     on_every_store(async |store| {

@@ -117,6 +117,26 @@ async fn the_answer_limit_is_per_user() {
     .await;
 }
 
+/// Platforms put a post below the newest message that it answers.
+#[tokio::test]
+async fn an_answer_belongs_to_no_message_that_it_only_settles() {
+    let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
+    on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        harness.says("bob", "@Aizuchi where is the lamp?").await;
+        harness.pass(1).await;
+        let answered = harness.says("alice", "@Aizuchi where is the key?").await;
+        harness.says("bob", "@Aizuchi and its cable?").await;
+        harness.pass(10).await;
+        let posted = harness.platform.posted.lock().unwrap();
+        let placed: Vec<_> = posted.iter().map(|(item, _)| item.metadata.newest_owed()).collect();
+        assert_eq!(placed.len(), 2, "bob has reached his limit");
+        assert_eq!(placed[1], Some(&answered));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn unsolicited_posts_per_hour_are_limited_and_mentions_are_not() {
     let budget_limits = BudgetLimits { posts_per_hour: Some(2), ..BudgetLimits::default() };

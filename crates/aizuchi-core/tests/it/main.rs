@@ -55,6 +55,7 @@ mod forgetting;
 mod forgotten_imports;
 mod scrub_failures;
 mod erasures;
+mod turned_private;
 mod expiry;
 mod files;
 mod recordings;

@@ -88,8 +88,12 @@ pub async fn forget_prompts(
     let reasons = query(memory_sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
     let reasons = reasons.bind(counters.revision as i64);
     reasons.execute(&mut *connection).await?;
-    for statement in [memory_sql::FORGET_VERDICTS_OF_MEMORY, memory_sql::FORGET_EXCHANGES_OF_MEMORY]
-    {
+    for statement in [
+        memory_sql::FORGET_VERDICTS_OF_MEMORY,
+        memory_sql::FORGET_DEAD_LETTERS_OF_MEMORY,
+        memory_sql::FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY,
+        memory_sql::FORGET_EXCHANGES_OF_MEMORY,
+    ] {
         let forget = query(statement).bind(id.0).bind(since);
         forget.execute(&mut *connection).await?;
     }

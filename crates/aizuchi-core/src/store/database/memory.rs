@@ -395,7 +395,13 @@ async fn forget_prompts_of_channel(
     let reasons = query(sql::FORGET_REASONS_OF_CHANNEL).bind(workspace).bind(channel);
     let reasons = reasons.bind(counters.revision as i64);
     reasons.execute(&mut *connection).await?;
-    for statement in [sql::FORGET_VERDICTS_OF_CHANNEL, sql::FORGET_EXCHANGES_OF_CHANNEL] {
+    for statement in [
+        sql::FORGET_VERDICTS_OF_CHANNEL,
+        sql::FORGET_DEAD_LETTERS_OF_CHANNEL,
+        sql::FORGET_DEAD_OUTBOX_TEXT_OF_CHANNEL,
+        sql::FORGET_CONSENTS_OF_CHANNEL,
+        sql::FORGET_EXCHANGES_OF_CHANNEL,
+    ] {
         let forget = query(statement).bind(workspace).bind(channel);
         forget.execute(&mut *connection).await?;
     }

@@ -123,7 +123,12 @@ pub async fn complete(
     consents::settle_reported(connection, conversation, &answered, seen_revision).await?;
     let draft = completion.new_draft().cloned();
     let is_said = completion_context.is_posted && completion.closed.is_some();
+    let is_letter_stale = is_stale && completion.dead_letter.is_some();
     write_completion(connection, counters, claim, completion, seen_revision, now).await?;
+    if is_letter_stale {
+        let erase = query(sql::steps::ERASE_DEAD_OUTBOX_ITEMS).bind(claim.decision.0);
+        erase.execute(&mut *connection).await?;
+    }
     if let Some(draft) = draft {
         consents::put(connection, counters, claim, &draft, &outcome.wanted_calls).await?;
     }

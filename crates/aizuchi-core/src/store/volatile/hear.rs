@@ -218,6 +218,7 @@ impl VolatileState {
     /// about them.
     fn forget_prompts_of_channel(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         let revision = self.revision;
+        let mut forgotten = Vec::new();
         let elsewhere = self.decisions.iter_mut().filter(|(_, decision)| {
             let conversation = &decision.conversation;
             conversation.workspace == *workspace && conversation.channel != *channel
@@ -234,8 +235,14 @@ impl VolatileState {
             }
             if is_affected {
                 forget_reasons(decision, revision);
+                forgotten.push(*id);
             }
         }
+        self.erase_dead_letters(|letter| {
+            letter.decision.is_some_and(|decision| forgotten.contains(&decision))
+        });
+        self.erase_proposals(|decision| forgotten.contains(&decision));
+        self.erase_consents(|decision| forgotten.contains(&decision));
     }
 
     pub(super) fn hear_user(&mut self, user: User) -> HearReceipt {

@@ -119,7 +119,11 @@ impl VolatileState {
         self.settle_reported_consents(conversation, &answered, seen_revision);
         let draft = completion.new_draft().cloned();
         let is_said = completion_context.is_posted && completion.closed.is_some();
+        let is_letter_stale = is_stale && completion.dead_letter.is_some();
         self.write_completion(claim, completion, seen_revision, now);
+        if is_letter_stale {
+            self.erase_dead_letters(|letter| letter.decision == Some(claim.decision));
+        }
         if let Some(draft) = draft {
             self.put_consents(claim, &draft, wanted_calls);
         }

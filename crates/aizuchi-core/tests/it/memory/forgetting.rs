@@ -12,6 +12,7 @@ use aizuchi_core::store::order::Order;
 use crate::memory::{DAY, HOUR, MemoryExt, entries, garden, harness, scripted};
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::HarnessOptions;
+use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 #[tokio::test]
@@ -91,6 +92,30 @@ async fn prompts_made_from_a_dropped_memory_version_are_deleted_with_its_message
         };
         harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
         assert!(harness.store.archive.exchanges(reply).await.unwrap()[0].is_none());
+    })
+    .await;
+}
+
+/// The letter knows the message only by the memory that its answer was made from.
+#[tokio::test]
+async fn a_dead_letter_made_from_a_memory_loses_its_text_with_the_message() {
+    on_every_database(async |store| {
+        let (harness, memory) = scripted(store).await;
+        memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
+        let secret = harness.says("alice", "the locker code is 4711").await;
+        harness.pass(2 * HOUR).await;
+        harness.platform.fails(&[Fault::Refused]);
+        harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
+        harness.pass(60).await;
+        let text = async || {
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap()[0].text.clone()
+        };
+        assert!(text().await.is_some());
+        harness.deletes(&secret).await;
+        assert_eq!(text().await, None);
+        let database = harness.store.database.as_ref().unwrap();
+        let given_up = "SELECT count(*) AS n FROM outbox WHERE state = 'dead' AND text <> ''";
+        assert_eq!(database.count(given_up).await, 0);
     })
     .await;
 }

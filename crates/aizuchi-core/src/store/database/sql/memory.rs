@@ -32,6 +32,14 @@ macro_rules! decisions_elsewhere {
     };
 }
 
+/// The decisions with an attempt since ?2 whose prompt held the memory ?1.
+macro_rules! decisions_with_memory {
+    () => {
+        "SELECT a.decision FROM exchange_memories AS e CROSS JOIN attempts AS a ON a.id = e.attempt
+            WHERE e.memory = ?1 AND a.at_ms >= ?2"
+    };
+}
+
 statements! {
     /// Schedules memory jobs, or makes them due earlier. A job that is in flight is scheduled again. ?1 lists
     /// [workspace, scope, channel, thread, term, due].
@@ -218,15 +226,24 @@ statements! {
     FORGET_EXCHANGES_OF_MEMORY = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE at_ms >= ?2 AND attempt IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
-    FORGET_REASONS_OF_MEMORY = "
-        UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
-        WHERE judgment IS NOT NULL AND id IN (
-            SELECT a.decision FROM exchange_memories AS e CROSS JOIN attempts AS a ON a.id = e.attempt
-            WHERE e.memory = ?1 AND a.at_ms >= ?2)";
+    FORGET_REASONS_OF_MEMORY = concat!(
+        "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
+        WHERE judgment IS NOT NULL AND id IN (", decisions_with_memory!(), ")"
+    );
     FORGET_VERDICTS_OF_MEMORY = "
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND at_ms >= ?2
             AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
+    /// A dead letter may repeat the memory.
+    FORGET_DEAD_LETTERS_OF_MEMORY = concat!(
+        "UPDATE dead_letters SET text = NULL
+        WHERE text IS NOT NULL AND decision IN (", decisions_with_memory!(), ")"
+    );
+    /// So may a proposal, which cannot be approved after this.
+    FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY = concat!(
+        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_with_memory!(), ")"
+    );
     DROP_EXCHANGE_MEMORIES = "
         DELETE FROM exchange_memories
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
@@ -318,6 +335,18 @@ statements! {
     FORGET_VERDICTS_OF_CHANNEL = concat!(
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
+    );
+    FORGET_DEAD_LETTERS_OF_CHANNEL = concat!(
+        "UPDATE dead_letters SET text = NULL
+        WHERE text IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
+    );
+    FORGET_DEAD_OUTBOX_TEXT_OF_CHANNEL = concat!(
+        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_elsewhere!(), ")"
+    );
+    FORGET_CONSENTS_OF_CHANNEL = concat!(
+        "UPDATE consents SET arguments = '', answer = NULL
+        WHERE is_settled = 0 AND decision IN (", decisions_elsewhere!(), ")"
     );
     /// Only the workspace's memories are made from messages of several channels.
     FORGET_EXCHANGES_OF_CHANNEL = concat!(

@@ -159,6 +159,10 @@ statements! {
     DROP_DEAD_OUTBOX_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND decision = ?1";
+    /// The texts of a letter whose sources have changed. The parts stay, since they tell what users have seen.
+    ERASE_DEAD_OUTBOX_ITEMS = "
+        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'dead' AND decision = ?1";
     /// The failed parts of a draft, in order.
     DEAD_OUTBOX_ITEMS = "
         SELECT id, draft, workspace, channel, thread, key, text, notes, reaction_on, dispatched_ms
