@@ -247,7 +247,7 @@ impl RecordingStore {
             event.gate = closing.gate.map(|gate| gate.name());
         }
         if let Event::Post(item) = &claim.event {
-            let owed = || item.metadata.owed.first().map(Owed::stored_id);
+            let owed = || item.metadata.owed.last().map(Owed::stored_id);
             event.about = item.metadata.about.clone().or_else(owed);
         }
         if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
