@@ -127,6 +127,5 @@ mod web_access;
 mod web_pdf;
 mod web_server;
 mod web_tools;
-mod why_here;
 mod window_step;
 mod differential;
