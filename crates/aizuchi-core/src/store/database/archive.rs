@@ -26,7 +26,7 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
-use crate::store::database::forget::user_hash::is_forgotten_since;
+use crate::store::database::forget::user_hash;
 use crate::store::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
     order_journal, pending_memories, proposals, rows, sql, standing_orders, trust,
@@ -275,8 +275,13 @@ impl Archive for DatabaseStore {
         if !span.is_some_and(|span| span.from <= at && at <= span.until) {
             return Ok(false);
         }
-        let mut reader = self.readers.acquire().await?;
-        is_forgotten_since(&mut reader, workspace, user, at).await
+        let noted = query(sql::forget::FORGOTTEN_SINCE)
+            .bind(workspace.as_str())
+            .bind(at.as_millisecond())
+            .fetch_all(&self.readers)
+            .await?;
+        // A backfill asks this of many messages at once. Hashing is slow, so none of the few readers waits for it.
+        user_hash::is_among(&noted, workspace, user)
     }
 
     async fn answered_before_restore(

@@ -61,10 +61,14 @@ pub async fn is_forgotten_since(
     since: Timestamp,
 ) -> Result<bool, StoreError> {
     let noted = query(sql::FORGOTTEN_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
-    let noted = noted.fetch_all(connection).await?;
+    is_among(&noted.fetch_all(connection).await?, workspace, user)
+}
+
+/// Whether one of these rows is a user's.
+pub fn is_among(noted: &[Row], workspace: &WorkspaceId, user: &UserId) -> Result<bool, StoreError> {
     // Hashing is slow, and there is seldom more than one salt.
     let mut hashes: BTreeMap<String, String> = BTreeMap::new();
-    for row in &noted {
+    for row in noted {
         let salt: String = rows::column(row, "salt")?;
         let hash = hashes
             .entry(salt)
