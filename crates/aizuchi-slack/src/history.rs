@@ -78,8 +78,11 @@ impl ChannelHistory for SlackPlatform {
         let span = self.span_for(channel);
         match self.backfill_channel(channel, since).instrument(span.clone()).await {
             Ok(new) => {
-                // If another gap has ended in the meantime, the messages of that gap have not been read yet.
-                if self.connection.state().connected_since == Some(since) {
+                // If another gap has ended in the meantime, the messages of that gap have not been read yet. After one
+                // in which Slack refused the token, the connection is the same, and the channel is queued again.
+                if self.connection.state().connected_since == Some(since)
+                    && !self.backfill.is_queued(channel)
+                {
                     self.unbroken_channels.lock().insert(channel.clone());
                 }
                 Ok(new)

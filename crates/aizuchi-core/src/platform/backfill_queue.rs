@@ -110,6 +110,11 @@ impl BackfillQueue {
         self.added.notify_one();
     }
 
+    /// Whether a channel is to be read, besides a pass that is reading it now.
+    pub fn is_queued(&self, channel: &ChannelId) -> bool {
+        self.lock().channels.contains_key(channel)
+    }
+
     /// Takes the next channel to read; channels whose last read succeeded come first. It is not returned again until
     /// [`Self::finish`] or [`Self::fail`].
     pub fn pop(&self, now: Timestamp) -> Option<ChannelId> {
@@ -265,8 +270,10 @@ mod tests {
         queue.enqueue(&attic);
         assert_eq!(queue.pop(at(0)), Some(tea.clone()));
         assert_eq!(queue.pop(at(0)), Some(attic.clone()));
+        assert!(!queue.is_queued(&attic));
         // While it is being read, it may be queued and is not read twice at once.
         queue.enqueue(&attic);
+        assert!(queue.is_queued(&attic));
         assert_eq!((queue.pop(at(0)), queue.next_at()), (None, None));
         assert_eq!(queue.failing(), BTreeSet::from([attic.clone()]));
         queue.finish(&attic);
