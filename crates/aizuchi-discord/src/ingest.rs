@@ -242,6 +242,7 @@ impl DiscordPlatform {
         Ok(self.hear_edit(message, &location, at, cursor).await?)
     }
 
+    /// Hears the new text of a known message. If Discord withholds it, the stored text is the last one that is known.
     pub(super) async fn hear_edit(
         &self,
         message: &DiscordMessage,
@@ -249,6 +250,9 @@ impl DiscordPlatform {
         at: Timestamp,
         cursor: &mut PendingCursor,
     ) -> Result<(), StoreError> {
+        if message.is_content_missing {
+            return Ok(());
+        }
         let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message, location);
         let attachments = Some(attachments);
