@@ -33,6 +33,7 @@ mod voice_chats;
 mod unreadable;
 mod deletions;
 mod deleted_channels;
+mod private_threads;
 mod content;
 mod check;
 mod companions;

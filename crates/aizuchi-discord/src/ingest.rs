@@ -163,6 +163,15 @@ impl DiscordPlatform {
                 Ok(())
             }
             DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(thread).await,
+            DiscordEvent::ThreadMembersRemoved { guild, thread, users } => {
+                // Only a private thread is a channel of its own; a public one stays readable.
+                if users.contains(&self.identity.user) {
+                    // A sync that has read the list of threads before must not join it again.
+                    let _change = self.begin_guild_change(guild).await;
+                    self.leave_channel(&thread);
+                }
+                Ok(())
+            }
             DiscordEvent::Role(guild, role) => {
                 Ok(self.update_guild(guild, |guild| guild.put_role(role)).await?)
             }
