@@ -23,6 +23,7 @@ mod welcome;
 mod faults;
 mod gaps;
 mod late_commands;
+mod lost_answers;
 mod restored;
 mod timeouts;
 mod first_read;
