@@ -15,7 +15,7 @@ use twilight_model::id::marker::GuildMarker;
 use crate::from_discord::guild::{Guild, GuildChannel, GuildRole, GuildThread};
 use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_channel_ref};
 use crate::from_discord::user::{GuildMember, parse_member};
-use crate::json::{id_str, non_empty_str, parse_id};
+use crate::json::{array_at, id_str, non_empty_str, parse_id};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, UserId};
 
 /// A parsed event.
@@ -51,6 +51,12 @@ pub enum DiscordEvent {
     /// Active threads that the bot can now see.
     Threads(Vec<GuildThread>),
     ThreadDeleted(GuildThread),
+    /// Users left a thread or were removed from it.
+    ThreadMembersRemoved {
+        guild: Id<GuildMarker>,
+        thread: ChannelId,
+        users: Vec<UserId>,
+    },
     Role(Id<GuildMarker>, GuildRole),
     RoleDeleted(Id<GuildMarker>, Arc<str>),
     Member(GuildMember),
@@ -115,6 +121,7 @@ pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
         "THREAD_DELETE" => {
             or_malformed(guild::parse_thread(data, None).map(DiscordEvent::ThreadDeleted))
         }
+        "THREAD_MEMBERS_UPDATE" => or_malformed(parse_thread_members_removed(data)),
         "GUILD_ROLE_CREATE" | "GUILD_ROLE_UPDATE" => or_malformed(parse_role_event(data)),
         "GUILD_ROLE_DELETE" => or_malformed(parse_role_deletion(data)),
         "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" => or_malformed(
@@ -149,6 +156,12 @@ fn parse_thread_list(data: &Value) -> Option<DiscordEvent> {
     let threads = data["threads"].as_array()?.iter();
     let threads = threads.filter_map(|thread| guild::parse_thread(thread, Some(guild)));
     Some(DiscordEvent::Threads(threads.collect()))
+}
+
+fn parse_thread_members_removed(data: &Value) -> Option<DiscordEvent> {
+    let (guild, thread) = (parse_id(&data["guild_id"])?, ChannelId::new(id_str(&data["id"])?));
+    let users = array_at(data, "removed_member_ids").filter_map(id_str).map(UserId::new).collect();
+    Some(DiscordEvent::ThreadMembersRemoved { guild, thread, users })
 }
 
 fn parse_deletion(data: &Value, ids: &[Value]) -> Option<DiscordEvent> {

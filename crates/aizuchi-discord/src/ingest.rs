@@ -163,6 +163,15 @@ impl DiscordPlatform {
                 Ok(())
             }
             DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(thread).await,
+            DiscordEvent::ThreadMembersRemoved { guild, thread, users } => {
+                // Only a private thread is a channel of its own; a public one stays readable.
+                if users.contains(&self.identity.user) {
+                    // A sync that has read the list of threads before must not join it again.
+                    let _change = self.begin_guild_change(guild).await;
+                    self.leave_channel(&thread);
+                }
+                Ok(())
+            }
             DiscordEvent::Role(guild, role) => {
                 Ok(self.update_guild(guild, |guild| guild.put_role(role)).await?)
             }
@@ -242,6 +251,7 @@ impl DiscordPlatform {
         Ok(self.hear_edit(message, &location, at, cursor).await?)
     }
 
+    /// Hears the new text of a known message. If Discord withholds it, the stored text is the last one that is known.
     pub(super) async fn hear_edit(
         &self,
         message: &DiscordMessage,
@@ -249,6 +259,9 @@ impl DiscordPlatform {
         at: Timestamp,
         cursor: &mut PendingCursor,
     ) -> Result<(), StoreError> {
+        if message.is_content_missing {
+            return Ok(());
+        }
         let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message, location);
         let attachments = Some(attachments);

@@ -15,7 +15,7 @@ use crate::DiscordPlatform;
 use crate::api::ApiRequest;
 use crate::command::truncated;
 use crate::from_discord::message::QUESTION_PREFIX;
-use crate::identity::guild_workspace;
+use crate::identity::{direct_workspace, guild_workspace};
 use crate::json::{id_str, non_empty_str};
 use crate::post::{discord_channel, history_error, nonce, post_error};
 use crate::snowflake::id_timestamp;
@@ -128,10 +128,16 @@ impl KeeperChat for DiscordPlatform {
     }
 
     fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
-        let (_, guild) = conversation.workspace.as_str().split_once(':')?;
-        let channel = discord_channel(conversation, conversation.thread.as_ref());
-        Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
+        message_link(conversation, message)
     }
+}
+
+fn message_link(conversation: &ConversationId, message: &MessageId) -> Option<String> {
+    let (_, guild) = conversation.workspace.as_str().split_once(':')?;
+    let is_direct = conversation.workspace == direct_workspace();
+    let guild = if is_direct { "@me" } else { guild };
+    let channel = discord_channel(conversation, conversation.thread.as_ref());
+    Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
 }
 
 impl DiscordPlatform {
@@ -477,6 +483,19 @@ mod tests {
             let interaction = json!({ "user": { "id": "5" }, "data": found });
             assert_eq!(parse_form(&interaction), None, "{custom_id}");
         }
+    }
+
+    #[test]
+    fn a_link_leads_to_the_thread_or_the_direct_message() {
+        let link = |workspace: WorkspaceId, thread: Option<&str>| {
+            let thread = thread.map(MessageId::new);
+            let conversation = ConversationId { workspace, channel: ChannelId::new("2"), thread };
+            message_link(&conversation, &MessageId::new("5")).unwrap()
+        };
+        let guild = WorkspaceId::new("discord:1");
+        assert_eq!(link(guild.clone(), None), "https://discord.com/channels/1/2/5");
+        assert_eq!(link(guild, Some("3")), "https://discord.com/channels/1/3/5");
+        assert_eq!(link(direct_workspace(), None), "https://discord.com/channels/@me/2/5");
     }
 
     #[test]

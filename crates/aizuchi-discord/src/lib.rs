@@ -305,9 +305,8 @@ impl DiscordPlatform {
         path: &str,
         max_attempts: u32,
     ) -> Result<T, DiscordApiError> {
-        let mut attempt = 0;
+        let mut failures: u32 = 0;
         loop {
-            attempt += 1;
             let call = ApiRequest::get(path);
             let result = self.call(&call).await;
             let wait = match result {
@@ -323,17 +322,20 @@ impl DiscordPlatform {
                     error @ (DiscordApiError::Unreachable(_)
                     | DiscordApiError::OutcomeUnknown(_)
                     | DiscordApiError::Malformed(_)),
-                ) if attempt >= max_attempts => {
+                ) if failures + 1 >= max_attempts => {
                     return Err(error);
                 }
                 Err(
                     DiscordApiError::Unreachable(_)
                     | DiscordApiError::OutcomeUnknown(_)
                     | DiscordApiError::Malformed(_),
-                ) => SignedDuration::from_secs(1 << attempt.min(5)),
+                ) => {
+                    failures += 1;
+                    SignedDuration::from_secs(1 << failures.min(5))
+                }
             };
             if wait > SignedDuration::from_secs(10) {
-                info!(platform = "discord", path, ?wait, attempt, "rate limited; waiting");
+                info!(platform = "discord", path, ?wait, failures, "rate limited; waiting");
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
         }

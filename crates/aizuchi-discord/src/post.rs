@@ -22,7 +22,7 @@ use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::rhythm::typing::typing_time;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Discord's limit for a nonce.
@@ -258,8 +258,10 @@ impl DiscordPlatform {
                     "the history has no messages".to_owned(),
                 ));
             };
-            if let Some(found) = page.iter().find(|message| fingerprint.matches(message)) {
-                return Ok(self.to_posted(&found["id"], thread));
+            for message in &page {
+                if fingerprint.matches(message) && !self.is_recorded(item, message).await? {
+                    return Ok(self.to_posted(&message["id"], thread));
+                }
             }
             let newest =
                 page.iter().filter_map(|message| message["id"].as_str()?.parse::<u64>().ok());
@@ -268,6 +270,23 @@ impl DiscordPlatform {
             }
             after = next_id(newest.max(), after).map_err(history_error)?;
         }
+    }
+
+    /// Whether a message without a nonce is recorded as another post, which may have had the same text.
+    async fn is_recorded(&self, item: &OutboxItem, message: &Value) -> Result<bool, PlatformError> {
+        let Some(id) = message["id"].as_str().filter(|_| !message["nonce"].is_string()) else {
+            return Ok(false);
+        };
+        let id = MessageId::new(id);
+        let query = DecisionQuery::Messages {
+            workspace: item.conversation.workspace.clone(),
+            channel: item.conversation.channel.clone(),
+            messages: vec![id.clone()],
+        };
+        let decisions = self.archive.decisions(query).await;
+        let decisions =
+            decisions.map_err(|error| PlatformError::OutcomeUnknown(error.to_string()))?;
+        Ok(decisions.iter().any(|decision| decision.posted_messages.contains(&id)))
     }
 
     /// Checks that an empty page is conclusive. Without access to the history Discord returns an empty page as well.

@@ -16,6 +16,8 @@ pub struct RateLimiter(Mutex<RateLimiterState>);
 #[derive(Default)]
 struct RateLimiterState {
     global: Option<RateLimitBucket>,
+    /// No call at all is made before this time.
+    blocked_until: Timestamp,
     /// The bucket of each route, by Discord's name for it.
     names: HashMap<String, String>,
     buckets: HashMap<(String, String), RateLimitBucket>,
@@ -28,6 +30,14 @@ pub struct RateLimitRoute {
     pub template: String,
     /// The id of the channel or server. Each has buckets of its own.
     pub major_parameter: String,
+}
+
+impl RateLimitRoute {
+    /// Whether its calls count against the global limit. Discord exempts responses to interactions, which users wait
+    /// for and which must not wait for a backfill.
+    fn is_global(&self) -> bool {
+        !["/interactions/", "/webhooks/"].iter().any(|path| self.template.contains(path))
+    }
 }
 
 /// The number of calls left until the bucket refills.
@@ -67,19 +77,18 @@ impl RateLimiter {
             remaining: GLOBAL_LIMIT,
             resets_at: now + SECOND,
         };
-        let global = state.global.get_or_insert(full);
+        let global = Some(state.global.get_or_insert(full)).filter(|_| route.is_global());
         let own_bucket = state.buckets.get_mut(&bucket_key(&state.names, route));
-        let global_turn = [global.next_turn(now)];
-        let own_turn = own_bucket.map(|own_bucket| (own_bucket.next_turn(now), own_bucket));
-        let turn = own_turn.iter().map(|(turn, _)| *turn).chain(global_turn).max().unwrap_or(now);
+        let mut buckets: Vec<&mut RateLimitBucket> = global.into_iter().chain(own_bucket).collect();
+        let turns = buckets.iter_mut().map(|bucket| bucket.next_turn(now));
+        let turn = turns.fold(now.max(state.blocked_until), Timestamp::max);
         let wait = turn.duration_since(now);
         // Checked before the counts are reduced: a call that is not made must not use up a slot.
         if wait > longest {
             return Err(wait);
         }
-        global.remaining = global.remaining.saturating_sub(1);
-        if let Some((_, own_bucket)) = own_turn {
-            own_bucket.remaining = own_bucket.remaining.saturating_sub(1);
+        for bucket in buckets {
+            bucket.remaining = bucket.remaining.saturating_sub(1);
         }
         Ok(turn)
     }
@@ -114,8 +123,7 @@ impl RateLimiter {
 
     /// Blocks all calls until a time.
     pub fn block_all(&self, until: Timestamp) {
-        let empty = RateLimitBucket { limit: GLOBAL_LIMIT, remaining: 0, resets_at: until };
-        self.lock().global = Some(empty);
+        self.lock().blocked_until = until;
     }
 
     fn lock(&self) -> MutexGuard<'_, RateLimiterState> {
@@ -182,6 +190,32 @@ mod tests {
         limiter.update(&tea, "abc", RateLimitBucket { limit: 5, remaining: 1, resets_at: at(15) });
         let turn = limiter.reserve_turn(&tea, at(10), SignedDuration::ZERO);
         assert_eq!(turn, Err(SignedDuration::from_secs(5)));
+    }
+
+    #[test]
+    fn a_busy_bot_still_answers_interactions() {
+        let limiter = RateLimiter::default();
+        let turn = |route: &RateLimitRoute, second| {
+            limiter.reserve_turn(route, at(second), SignedDuration::ZERO)
+        };
+        for channel in 0..50 {
+            assert_eq!(turn(&route(&channel.to_string()), 10), Ok(at(10)));
+        }
+        let second = SignedDuration::from_secs(1);
+        assert_eq!(turn(&route("50"), 10), Err(second));
+        for template in ["POST /interactions/*", "PATCH /webhooks/*"] {
+            let interaction =
+                RateLimitRoute { template: template.to_owned(), major_parameter: "5".to_owned() };
+            assert_eq!(turn(&interaction, 10), Ok(at(10)), "{template}");
+        }
+        // They use up no slots, and honor what Discord asks of all calls.
+        assert_eq!(turn(&route("51"), 11), Ok(at(11)));
+        limiter.block_all(at(13));
+        let interaction = RateLimitRoute {
+            template: "POST /interactions/*".to_owned(),
+            major_parameter: "6".to_owned(),
+        };
+        assert_eq!(turn(&interaction, 12), Err(second));
     }
 
     #[test]

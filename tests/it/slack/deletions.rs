@@ -1,8 +1,8 @@
 //! Deletions during a gap, in any number.
 
 use aizuchi_fakes::alteration::Alteration;
-use aizuchi_fakes::fault::Fault;
 use aizuchi_fakes::slack::FakeSlackSettings;
+use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
@@ -74,5 +74,30 @@ async fn an_empty_history_is_checked_against_the_permalinks() {
     let program = harness.start().await;
     harness.until_kept(DELETED, 40).await;
     assert_eq!(harness.count(MESSAGES).await, 0);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Slack may fail to find a thread by mistake. Its few replies are gone only if they have no permalinks either.
+#[tokio::test]
+async fn a_thread_that_is_not_found_is_checked_against_the_permalinks() {
+    let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
+    let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
+    let parent = harness.post_series(3, 1, None)[0];
+    let replies = harness.post_series(0, 2, Some(parent));
+    let program = harness.start().await;
+    harness.until_kept(MESSAGES, 3).await;
+    assert_eq!(program.stop(), Some(0));
+    let not_found = Fault::error("thread_not_found");
+    harness.slack.inject_fault_times("conversations.replies", &not_found, 10);
+    let program = harness.start().await;
+    harness.home.until_log("kept them").await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.count(DELETED).await, 0);
+    harness.slack.clear_faults();
+    for purged in replies.into_iter().chain([parent]) {
+        harness.slack.delete_message(&harness.tea, purged).unwrap();
+    }
+    let program = harness.start().await;
+    harness.until_kept(DELETED, 3).await;
     assert_eq!(program.stop(), Some(0));
 }

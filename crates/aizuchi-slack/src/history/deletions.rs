@@ -13,7 +13,7 @@ use crate::ingest::IngestError;
 use aizuchi_core::chat::{Message, MessageId};
 
 /// If the history lacks all of at least this many messages, a second method is consulted, because an empty response may
-/// be wrong.
+/// be wrong. It is consulted about any number of messages of a thread that Slack does not find.
 const MIN_SUSPICIOUS: usize = 3;
 
 impl SlackPlatform {
@@ -37,8 +37,9 @@ impl SlackPlatform {
         };
         let gone: Vec<Arc<Message>> =
             messages.iter().filter(is_gone).map(|message| Arc::clone(message)).collect();
-        let is_everything_gone = gone.len() == messages.len() && gone.len() >= MIN_SUSPICIOUS;
-        if is_everything_gone && self.is_any_still_there(&gone).await? {
+        let is_everything_gone = gone.len() == messages.len();
+        let is_suspicious = shown.is_thread_lost || gone.len() >= MIN_SUSPICIOUS;
+        if is_everything_gone && is_suspicious && self.is_any_still_there(&gone).await? {
             warn!(
                 platform = "slack",
                 channel = %first.conversation.channel,
@@ -81,7 +82,11 @@ impl SlackPlatform {
             }
             None => "conversations.history",
         };
-        let mut shown = ShownMessages { since: Timestamp::MIN, messages: HashSet::new() };
+        let mut shown = ShownMessages {
+            since: Timestamp::MIN,
+            messages: HashSet::new(),
+            is_thread_lost: false,
+        };
         let mut cursor = None;
         loop {
             let channel = &conversation.channel;
@@ -90,7 +95,7 @@ impl SlackPlatform {
                 Err(IngestError::Slack(SlackApiError::Refused(code)))
                     if code == "thread_not_found" =>
                 {
-                    return Ok(Some(shown));
+                    return Ok(Some(ShownMessages { is_thread_lost: true, ..shown }));
                 }
                 Err(IngestError::Slack(SlackApiError::Refused(_))) => return Ok(None),
                 page => page?,
@@ -117,6 +122,8 @@ struct ShownMessages {
     /// Slack may hide messages older than this.
     since: Timestamp,
     messages: HashSet<MessageId>,
+    /// Whether Slack says that there is no such thread.
+    is_thread_lost: bool,
 }
 
 /// Whether this is the id of a message in Slack's history. An ephemeral answer has an id that we generated.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream, StreamExt};
-use futures_util::{FutureExt, SinkExt};
+use futures_util::{FutureExt, Sink, SinkExt};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -107,17 +107,9 @@ impl<'a> SocketConnection<'a> {
         if self.is_open {
             self.slack.connection.record_closed();
         }
-        let finished = async {
-            while let Some(ack) = self.in_flight.next().await {
-                acknowledge(&mut self.writer, ack).await?;
-            }
-            self.writer
-                .close()
-                .await
-                .map_err(|_| SlackDisconnect::retryable("it could not be closed"))
-        };
+        let drained = drain(&mut self.writer, &mut self.in_flight);
         // An unacknowledged event is redelivered, or the backfill finds it.
-        if timeout(DRAIN_TIMEOUT, finished).await.is_err() {
+        if timeout(DRAIN_TIMEOUT, drained).await.is_err() {
             self.slack.backfill_all_later();
         }
         ended
@@ -259,8 +251,24 @@ fn is_end_of_stream(frame: &Option<Result<Message, Error>>) -> bool {
     matches!(frame, None | Some(Err(_)) | Some(Ok(Message::Close(_))))
 }
 
-async fn acknowledge(
-    writer: &mut SplitSink<SlackSocket, Message>,
+/// Finishes the envelopes in flight and closes the socket. Slack repeats neither commands nor clicks, so those are
+/// carried out even if the socket broke and can take no acknowledgement.
+async fn drain<W: Sink<Message> + Unpin>(
+    writer: &mut W,
+    in_flight: &mut FuturesUnordered<BoxFuture<'_, Option<Value>>>,
+) {
+    let mut is_writable = true;
+    while let Some(ack) = in_flight.next().await {
+        is_writable = is_writable && acknowledge(writer, ack).await.is_ok();
+    }
+    if is_writable {
+        // The connection has ended either way.
+        let _ = writer.close().await;
+    }
+}
+
+async fn acknowledge<W: Sink<Message> + Unpin>(
+    writer: &mut W,
     ack: Option<Value>,
 ) -> Result<(), SlackDisconnect> {
     match ack {
@@ -269,8 +277,8 @@ async fn acknowledge(
     }
 }
 
-async fn send(
-    writer: &mut SplitSink<SlackSocket, Message>,
+async fn send<W: Sink<Message> + Unpin>(
+    writer: &mut W,
     message: Message,
 ) -> Result<(), SlackDisconnect> {
     match timeout(SEND_TIMEOUT, writer.send(message)).await {
@@ -310,7 +318,29 @@ fn parse_frame(frame: &str) -> SocketFrame {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::sink;
+    use tokio::task::yield_now;
+
     use super::*;
+
+    #[tokio::test]
+    async fn envelopes_in_flight_finish_though_the_socket_broke() {
+        let broken = |(), _: Message| async { Err::<(), ()>(()) };
+        let mut writer = Box::pin(sink::unfold((), broken));
+        let is_finished = AtomicBool::new(false);
+        let mut in_flight = FuturesUnordered::new();
+        in_flight.push(async { Some(json!({ "envelope_id": "e" })) }.boxed());
+        let click = async {
+            yield_now().await;
+            is_finished.store(true, Ordering::Relaxed);
+            Some(json!({ "envelope_id": "f" }))
+        };
+        in_flight.push(click.boxed());
+        drain(&mut writer, &mut in_flight).await;
+        assert!(is_finished.load(Ordering::Relaxed));
+    }
 
     #[test]
     fn only_envelopes_of_known_kinds_are_acknowledged() {
