@@ -33,6 +33,7 @@ use crate::demo::Demo;
 use crate::mcp_servers::McpServers;
 use crate::models::ModelsInUse;
 use crate::shadow::chat_trial::{ChatTrial, PageOf};
+use crate::shadow::recent_answers::RecentAnswers;
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
@@ -42,7 +43,6 @@ use crate::web::peer::TrustedProxies;
 use crate::web::report_cache::ReportCache;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
-use crate::web::shadow::RecentAnswers;
 use crate::web::sign_in_link::random_hex;
 use crate::web::{self, Web};
 use aizuchi_core::allowed_calls::AllowedCalls;
@@ -163,8 +163,10 @@ impl App {
         // The second half is random; the first is mostly the time.
         let seed = Uuid::now_v7().as_u64_pair().1;
         let pages = (page_address(address), web::channel_page as PageOf);
+        let shadow_answers = Arc::new(RecentAnswers::new(clock.clone()));
+        let trial_parts = (clock.clone(), shadow_answers.clone());
         let standing_order_trial =
-            Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone(), pages));
+            Arc::new(ChatTrial::new(store.clone(), store.clone(), trial_parts, pages));
         let trial: Option<Arc<dyn StandingOrderTrial>> = Some(standing_order_trial.clone());
         let command_replies = build_answers_with(config, store.clone(), store.clone(), trial);
         let rulebook = command_replies.rulebook.clone();
@@ -318,7 +320,7 @@ impl App {
         let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
             computations,
-            shadow_answers: RecentAnswers::default(),
+            shadow_answers,
             report_cache: report_cache.clone(),
             learned_gates: learner.gates.clone(),
             day_cache: DayCache::default(),

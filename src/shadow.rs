@@ -5,6 +5,7 @@ pub mod prompts;
 pub mod judge_again;
 pub mod persona_trial;
 pub mod standing_order_trial;
+pub mod recent_answers;
 pub mod chat_trial;
 
 use jiff::SignedDuration;

@@ -70,6 +70,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::demo::Demo;
 use crate::models::ModelsInUse;
+use crate::shadow::recent_answers::RecentAnswers;
 use crate::web::auth::Authenticator;
 use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
@@ -79,7 +80,6 @@ use crate::web::refusal::Refusal;
 use crate::web::report_cache::ReportCache;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
-use crate::web::shadow::RecentAnswers;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::learned::LearnedGates;
@@ -132,7 +132,8 @@ pub struct Web {
     pub database: String,
     /// Runs long computations.
     pub computations: Computations,
-    pub shadow_answers: RecentAnswers,
+    /// The recent answers of models that were asked in shadow.
+    pub shadow_answers: Arc<RecentAnswers>,
     /// The most recently computed reports.
     pub report_cache: Arc<ReportCache>,
     /// The gates that were learned from the ledger.

@@ -81,6 +81,12 @@ impl App {
             computing.run(&handle);
             ("computing".to_owned(), Ok(()))
         });
+        let (answers, answers_stop) = (web.shadow_answers.clone(), shutdown.clone());
+        let erasures_of_answers = erasures.clone();
+        tasks.spawn(async move {
+            answers.drop_outdated(erasures_of_answers, answers_stop).await;
+            ("recent answers".to_owned(), Ok(()))
+        });
         let reports_stop = shutdown.clone();
         tasks.spawn(async move {
             report_cache.drop_outdated(erasures, reports_stop).await;

@@ -161,18 +161,23 @@ fn is_reloadable(key: &str) -> bool {
 impl Config {
     /// Takes over the settings of a newer version of the file that need no restart.
     pub fn reloaded_from(&self, newer: &Self) -> Self {
-        let channels = newer.channels.iter().map(|(key, channel)| {
-            let running = self.channels.get(key);
-            let threads = running.and_then(|channel| channel.threads);
-            let language = running.and_then(|channel| channel.language);
-            // The models that channels name are only prepared at the start.
-            let model = running.and_then(|channel| channel.model.clone());
-            // The settings of a thread may name a model, too.
-            let thread_settings =
-                running.map(|channel| channel.thread_settings.clone()).unwrap_or_default();
-            let kept =
-                ChannelConfig { threads, language, model, thread_settings, ..channel.clone() };
-            (key.clone(), kept)
+        let absent = ChannelConfig::default();
+        let keys = self.channels.keys().chain(newer.channels.keys());
+        let channels = keys.filter_map(|key| {
+            let running = self.channels.get(key).unwrap_or(&absent);
+            let channel = newer.channels.get(key).unwrap_or(&absent);
+            let kept = ChannelConfig {
+                threads: running.threads,
+                language: running.language,
+                // The models that channels name are only prepared at the start.
+                model: running.model.clone(),
+                // The settings of a thread may name a model, too.
+                thread_settings: running.thread_settings.clone(),
+                ..channel.clone()
+            };
+            // A channel that was removed keeps what needs a restart.
+            let is_listed = newer.channels.contains_key(key) || kept != absent;
+            is_listed.then(|| (key.clone(), kept))
         });
         let slack = self.slack.as_ref();
         let discord = self.discord.as_ref();
@@ -285,6 +290,33 @@ mod tests {
             let changed = compare(&older, &newer).with_restart_for(&kept);
             assert_eq!(changed.need_restart.is_empty(), kept.is_empty(), "{older} -> {newer}");
             assert_eq!(changed.reloaded.is_empty(), !kept.is_empty(), "{older} -> {newer}");
+        }
+    }
+
+    /// What the log says needs a restart stays in effect until then.
+    #[test]
+    fn a_removed_channel_keeps_what_needs_a_restart() {
+        let parse = |text: &str| Config::parse(&format!("language: en\n{text}")).unwrap();
+        for (older, kept) in [
+            ("channels: {\"#x\": {mode: observe, threads: auto, language: ja}}", true),
+            (
+                "channels: {\"#x\": {thread_settings: {\"1700000000.000100\": {memory: \"off\"}}}}",
+                true,
+            ),
+            ("channels: {\"#x\": {mode: observe}}", false),
+        ] {
+            let (running, removed) = (parse(older), parse(""));
+            let reloaded = running.reloaded_from(&removed);
+            let expected: Vec<ChannelConfig> = running
+                .channels
+                .values()
+                .filter(|_| kept)
+                .map(|channel| ChannelConfig { mode: None, ..channel.clone() })
+                .collect();
+            let found: Vec<ChannelConfig> = reloaded.channels.values().cloned().collect();
+            assert_eq!(found, expected, "{older}");
+            // Once it is listed again, nothing was lost.
+            assert!(reloaded.reloaded_from(&running) == running, "{older}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallBudget;
 use crate::shadow::prompts::unknown_channel;
+use crate::shadow::recent_answers::RecentAnswers;
 use crate::shadow::standing_order_trial::{
     DAYS, MOST_CALLS, MomentSource, StandingOrderTrialResult, StandingOrderTrialRun,
     TriedStandingOrder,
@@ -32,9 +33,6 @@ use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::{Store, StoreError};
 
-/// Answers may quote chat, so they are dropped after this time.
-const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
-
 /// Returns the path of a channel's page.
 pub type PageOf = fn(&WorkspaceId, &ChannelId) -> String;
 
@@ -49,13 +47,14 @@ pub struct ChatTrial {
     pages: String,
     page_of: PageOf,
     tried: TriedDrafts,
+    answers: Arc<RecentAnswers>,
 }
 
-/// The amounts spent on drafts. The step that answers for a draft is repeated if a new message supersedes it or its
-/// result cannot be stored. A repetition costs nothing, and no draft costs more than its cap. The amounts are kept
-/// until the program ends.
+/// The amounts spent on drafts, in millionths, including what a running trial may still spend. The step that answers
+/// for a draft is repeated if a new message supersedes it or its result cannot be stored. A repetition costs nothing,
+/// and no draft costs more than its cap. The amounts are kept until the program ends.
 #[derive(Default)]
-struct TriedDrafts(Mutex<HashMap<DraftKey, TriedDraft>>);
+struct TriedDrafts(Mutex<HashMap<DraftKey, u64>>);
 
 /// Identifies a draft. Drafts with the same number differ in when they were given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,23 +65,15 @@ struct DraftKey {
     given: Timestamp,
 }
 
-struct TriedDraft {
-    /// In millionths, including what a running trial may still spend.
-    spent_micros: u64,
-    answers: Arc<AnswerCache>,
-    /// When the first of the answers may have been given.
-    since: Timestamp,
-}
-
 impl ChatTrial {
     pub fn new(
         archive: Arc<dyn Archive>,
         store: Arc<dyn Store>,
-        clock: Clock,
+        (clock, answers): (Clock, Arc<RecentAnswers>),
         (pages, page_of): (String, PageOf),
     ) -> Self {
         let (models, tried) = (OnceLock::new(), TriedDrafts::default());
-        Self { archive, store, clock, models, pages, page_of, tried }
+        Self { archive, store, clock, models, pages, page_of, tried, answers }
     }
 
     /// Tries drafts with these models from now on.
@@ -128,6 +119,7 @@ impl StandingOrderTrial for ChatTrial {
         let (archive, store, rulebook) = (&*self.archive, &*self.store, models.rulebook());
         let source = MomentSource { archive, store, config: &config, rulebook };
         let order = TriedStandingOrder::from(draft);
+        let cache = self.answers.current();
         let moments = match source.read(&channel, &order, self.clock.now()).await? {
             Ok(moments) => moments,
             Err(error) => {
@@ -140,7 +132,7 @@ impl StandingOrderTrial for ChatTrial {
         }
         let budgeted = models.within_budget(llm, &channel);
         let key = DraftKey::new(conversation, draft);
-        let (cache, left_micros) = self.tried.begin(&key, max_cost_micros, self.clock.now());
+        let left_micros = self.tried.begin(&key, max_cost_micros, self.clock.now());
         let judge = shadow_model(&config, &budgeted, parameters, (cache, left_micros));
         let run = StandingOrderTrialRun { moments, judge, secrets: models.secrets().clone() };
         let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
@@ -165,36 +157,22 @@ impl DraftKey {
 }
 
 impl TriedDrafts {
-    /// Returns the recent answers about a draft, and the rest of its cap. The rest counts as spent until the trial
-    /// ends, so that a trial that is dropped in the middle is not paid for again.
-    fn begin(
-        &self,
-        key: &DraftKey,
-        max_cost_micros: u64,
-        now: Timestamp,
-    ) -> (Arc<AnswerCache>, u64) {
+    /// Returns the rest of the cap of a draft. It counts as spent until the trial ends, so that a trial that is dropped
+    /// in the middle is not paid for again.
+    fn begin(&self, key: &DraftKey, max_cost_micros: u64, now: Timestamp) -> u64 {
         let mut drafts = self.0.lock();
         // A draft that has expired is not tried again.
         drafts.retain(|key, _| now.duration_since(key.given) <= DRAFT_LIFETIME);
-        for tried in drafts.values_mut() {
-            if now.duration_since(tried.since) >= MOST_AGE {
-                (tried.answers, tried.since) = (Arc::default(), now);
-            }
-        }
-        let tried = drafts.entry(key.clone()).or_insert_with(|| TriedDraft {
-            spent_micros: 0,
-            answers: Arc::default(),
-            since: now,
-        });
-        let left = max_cost_micros.saturating_sub(tried.spent_micros);
-        tried.spent_micros += left;
-        (tried.answers.clone(), left)
+        let total_micros = drafts.entry(key.clone()).or_default();
+        let left = max_cost_micros.saturating_sub(*total_micros);
+        *total_micros += left;
+        left
     }
 
     /// Records how much of the rest of the cap a trial has spent.
     fn end(&self, key: &DraftKey, left_micros: u64, spent_micros: u64) {
-        if let Some(tried) = self.0.lock().get_mut(key) {
-            tried.spent_micros = tried.spent_micros.saturating_sub(left_micros) + spent_micros;
+        if let Some(total_micros) = self.0.lock().get_mut(key) {
+            *total_micros = total_micros.saturating_sub(left_micros) + spent_micros;
         }
     }
 }
@@ -235,8 +213,9 @@ fn outcome(
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
-    use crate::replay::judge::answer_cache::CachedAnswer;
     use aizuchi_core::context::Context;
     use aizuchi_core::context::channel_messages::ChannelMessages;
     use aizuchi_core::llm::price::{ModelPrice, Prices};
@@ -263,7 +242,7 @@ mod tests {
     #[test]
     fn a_draft_costs_no_more_than_its_cap_however_often_it_is_tried() {
         let (tried, one, two) = (TriedDrafts::default(), draft(1, at(0)), draft(2, at(0)));
-        let left = |key: &DraftKey, now: Timestamp| tried.begin(key, 100, now).1;
+        let left = |key: &DraftKey, now: Timestamp| tried.begin(key, 100, now);
         assert_eq!(left(&one, at(0)), 100);
         // While it runs, and after it was dropped in the middle, nothing is left.
         assert_eq!(left(&one, at(1)), 0);
@@ -304,15 +283,5 @@ mod tests {
         assert_eq!(counts(1_000_000, -1).await, (true, false));
         assert_eq!(counts(0, -1).await, (true, false));
         assert_eq!(counts(0, 60).await, (false, true));
-    }
-
-    #[test]
-    fn answers_are_found_again_and_do_not_stay() {
-        let (tried, one) = (TriedDrafts::default(), draft(1, at(0)));
-        let answers = |now: Timestamp| tried.begin(&one, 100, now).0;
-        let answer = CachedAnswer { answer: "{}".to_owned(), usage: Usage::default() };
-        answers(at(0)).insert("key", &prompt(), answer.clone()).unwrap();
-        assert_eq!(answers(at(60)).find("key"), Some(answer));
-        assert_eq!(answers(at(0) + MOST_AGE).find("key"), None);
     }
 }

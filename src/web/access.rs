@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::Method;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::http::AccessRole;
 use crate::web::sessions::Session;
@@ -18,6 +19,8 @@ pub struct Visitor {
     /// Whether they may learn why the program is not ready.
     pub is_trusted: bool,
     pub session: Option<Session>,
+    /// Cancelled when the token with which the request came is no longer accepted. `None` if it came without one.
+    pub token_ended: Option<CancellationToken>,
     /// The store's revision when the request came: what it reads is at least as new.
     pub revision: u64,
 }

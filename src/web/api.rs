@@ -331,7 +331,13 @@ pub async fn decisions(
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DecisionId);
     let (decisions, older) = match (query.message, query.channel) {
-        (Some(message), _) => {
+        (Some(message), Some(channel)) => {
+            let channel = known_channel(&web, &workspace, channel).await?.id;
+            let messages = vec![MessageId::new(message)];
+            let query = DecisionQuery::Messages { workspace: workspace.clone(), channel, messages };
+            (web.archive.decisions(query).await?, None)
+        }
+        (Some(message), None) => {
             let message = MessageId::new(message);
             let query = DecisionQuery::Message { workspace: workspace.clone(), message };
             (web.archive.decisions(query).await?, None)

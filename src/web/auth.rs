@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use crate::config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
 use crate::web::access::{Access, Visitor};
@@ -36,6 +37,8 @@ const TOKEN_HOLDER: &str = "http.token";
 /// The tokens that give other machines access, and the sessions that they opened.
 pub struct Authenticator {
     credentials: Reloadable<Vec<Credential>>,
+    /// Cancelled when the credentials are replaced.
+    credentials_ended: Reloadable<CancellationToken>,
     /// This process's part of the key that signs links. `None` disables sign-in links.
     link_secret: Option<String>,
     proxy_sign_in: Option<ProxySignIn>,
@@ -65,6 +68,7 @@ impl Authenticator {
         let link_key = link_secret.as_ref().map(|secret| LinkKey::new(secret, http));
         Self {
             credentials: credentials(http).into(),
+            credentials_ended: CancellationToken::new().into(),
             link_secret,
             proxy_sign_in: http.proxy_sign_in.clone(),
             sessions: Sessions::default(),
@@ -82,9 +86,17 @@ impl Authenticator {
         }
         self.credentials.replace(credentials);
         self.links.replace_key(self.link_secret.as_ref().map(|secret| LinkKey::new(secret, http)));
-        // Last, so that no session opened with a former token in the meantime survives.
+        // Last, so that no session or stream opened with a former token in the meantime survives.
         self.sessions.end_all();
+        let ended = self.credentials_ended.read();
+        self.credentials_ended.replace(CancellationToken::new());
+        ended.cancel();
         tracing::info!("the tokens of the pages are new: everybody has to sign in again");
+    }
+
+    /// Returns what is cancelled once a token that is checked from now on is no longer accepted.
+    fn token_ended(&self) -> CancellationToken {
+        CancellationToken::clone(&self.credentials_ended.read())
     }
 
     /// Whether only visitors who sign in have access.
@@ -243,17 +255,17 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
             Some(session) => Access::SignedIn(session.holder.clone()),
             None => Access::ThisMachine,
         };
-        return permit(request, Visitor { access, is_trusted: true, session, revision });
+        let visitor = Visitor { access, is_trusted: true, session, token_ended: None, revision };
+        return permit(request, visitor);
     }
     if is_foreign {
         return Err(refuse(Refusal::OtherSite));
     }
     if let Some(session) = authenticator.session(headers, now) {
         let access = Access::SignedIn(session.holder.clone());
-        return permit(
-            request,
-            Visitor { access, is_trusted: true, session: Some(session), revision },
-        );
+        let session = Some(session);
+        let visitor = Visitor { access, is_trusted: true, session, token_ended: None, revision };
+        return permit(request, visitor);
     }
     let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
     // The scheme's name is case-insensitive (RFC 9110, 11.1).
@@ -261,9 +273,13 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let bearer = bearer.map(|(_, token)| token);
     if let Some(holder) = bearer.and_then(|code| authenticator.status_reader(request, code, now)) {
         let access = Access::SignedIn(holder);
-        return permit(request, Visitor { access, is_trusted: true, session: None, revision });
+        let (session, token_ended) = (None, None);
+        let visitor = Visitor { access, is_trusted: true, session, token_ended, revision };
+        return permit(request, visitor);
     }
     let client = request.extensions().get::<Client>();
+    // Before the check, so that a replacement after it is not missed.
+    let token_ended = bearer.map(|_| authenticator.token_ended());
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
     let proxied = authenticator.proxied(client, headers);
@@ -273,12 +289,14 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         (Some(TokenCheck::Wrong | TokenCheck::TooSoon(_)) | None, _) => None,
     };
     if let Some(holder) = signed_in {
-        let access = Access::SignedIn(holder);
-        return permit(request, Visitor { access, is_trusted: true, session: None, revision });
+        let (access, session) = (Access::SignedIn(holder), None);
+        let visitor = Visitor { access, is_trusted: true, session, token_ended, revision };
+        return permit(request, visitor);
     }
     if is_public_path(request.uri().path()) {
         let is_trusted = is_from_here(request);
-        return Ok(Visitor { access: Access::Public, is_trusted, session: None, revision });
+        let (access, session, token_ended) = (Access::Public, None, None);
+        return Ok(Visitor { access, is_trusted, session, token_ended, revision });
     }
     if proxied == Some(Err(())) {
         return Err(refuse(Refusal::UnknownToProxy));
@@ -459,6 +477,17 @@ mod tests {
         assert_eq!(check("fedcba9876543210"), TokenCheck::Right(tom));
         assert_eq!(check("0123456789abcdef"), TokenCheck::Right(admin()));
         assert_eq!(check("0123456789abcde"), TokenCheck::Wrong);
+    }
+
+    #[test]
+    fn new_tokens_end_what_the_old_ones_opened() {
+        let authenticator = authenticator(&closed());
+        let ended = authenticator.token_ended();
+        authenticator.renew_tokens(&closed());
+        assert!(!ended.is_cancelled(), "they are the same");
+        let token = Some(HttpToken(Secret::new("fedcba9876543210")));
+        authenticator.renew_tokens(&HttpConfig { token, ..closed() });
+        assert!(ended.is_cancelled() && !authenticator.token_ended().is_cancelled());
     }
 
     #[test]

@@ -91,7 +91,13 @@ async fn end_of_rights(visitor: Visitor, now: Timestamp) {
                 () = sleep(left) => {}
             }
         }
-        (None, Access::SignedIn(_)) => sleep(MAX_AGE).await,
+        (None, Access::SignedIn(_)) => {
+            let token_ended = visitor.token_ended.unwrap_or_default();
+            tokio::select! {
+                () = token_ended.cancelled() => {}
+                () = sleep(MAX_AGE) => {}
+            }
+        }
         (None, Access::Public | Access::ThisMachine) => std::future::pending().await,
     }
 }
@@ -99,6 +105,7 @@ async fn end_of_rights(visitor: Visitor, now: Timestamp) {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::config::http::AccessRole;
@@ -126,13 +133,19 @@ mod tests {
         let begin = Timestamp::UNIX_EPOCH;
         let holder = || SignedInUser { name: "mia".into(), role: AccessRole::Operator };
         let open = || sessions.find(&sessions.open(holder(), begin).unwrap(), begin).unwrap();
-        let lasts = async |session, now| {
+        let ends = async |session, token_ended, now| {
             let started = tokio::time::Instant::now();
             let access = Access::SignedIn(holder());
-            end_of_rights(Visitor { access, is_trusted: true, session, revision: 0 }, now).await;
+            let visitor = Visitor { access, is_trusted: true, session, token_ended, revision: 0 };
+            end_of_rights(visitor, now).await;
             started.elapsed().as_secs()
         };
+        let lasts = async |session, now| ends(session, None, now).await;
         assert_eq!(lasts(None, begin).await, 600);
+        let token_ended = CancellationToken::new();
+        assert_eq!(ends(None, Some(token_ended.clone()), begin).await, 600);
+        token_ended.cancel();
+        assert_eq!(ends(None, Some(token_ended), begin).await, 0);
         let late = begin + SESSION_AGE - SignedDuration::from_secs(2000);
         assert_eq!(lasts(Some(open()), late).await, 2000);
         let ended = open();

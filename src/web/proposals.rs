@@ -166,15 +166,24 @@ impl ProposalAction {
     }
 }
 
-/// Returns the newest proposals, newest first, without the text that the visitor may not read. Reads of private ones
+/// Returns the newest proposals, and older ones that can still be decided, newest first, without the text that the visitor may not read. Reads of private ones
 /// are recorded.
 pub async fn read(
     web: &Web,
     access: &Access,
     workspace: Option<WorkspaceId>,
 ) -> Result<Vec<Proposal>, ApiProblem> {
+    let now = web.clock.now();
     let query = ProposalQuery { workspace, decision: None, before: None, limit: PAGE };
-    let mut proposals = web.archive.proposals(&query, web.clock.now()).await?;
+    let mut proposals = web.archive.proposals(&query, now).await?;
+    // An open proposal must stay decidable, however many newer ones there are.
+    if let Some(oldest) = proposals.last().map(|proposal| proposal.id) {
+        let older = web.archive.open_proposals(now).await?.into_iter();
+        proposals.extend(older.filter(|proposal| {
+            let workspace = &proposal.conversation.workspace;
+            proposal.id < oldest && query.workspace.as_ref().is_none_or(|only| only == workspace)
+        }));
+    }
     let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
     let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
     for proposal in &mut proposals {

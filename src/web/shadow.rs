@@ -1,16 +1,12 @@
-//! Asks models in shadow: the limits of what may be asked and for how much, the cost, and a short-lived cache of the
-//! answers, so that a setting that is moved back and forth is not paid for twice.
+//! Asks models in shadow: the limits of what may be asked and for how much, and the cost.
 
 use std::sync::Arc;
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
-use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::models::budgeted::BudgetedModel;
-use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallBudget;
 use crate::shadow::LONGEST_CALL;
 use crate::web::access::Access;
@@ -24,9 +20,6 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// Answers may quote chat, so they are not kept longer.
-const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
-const MOST_ANSWERS: usize = 2000;
 /// The maximum number of calls, however high the cap is.
 pub const MOST_CALLS: u64 = 200;
 /// The maximum cap, in the currency of the prices.
@@ -71,7 +64,8 @@ pub(super) fn require_orders(access: &Access) -> Result<(), ApiProblem> {
     }
 }
 
-/// Returns a model with the parameters of its requests, to be asked up to a cap. Without a cap, it is not asked.
+/// Returns a model with the parameters of its requests, to be asked up to a cap. Without a cap, it is not asked. Call
+/// this before the chat is read that the model is asked about, so that no answer about erased chat is kept.
 pub(super) fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
@@ -86,7 +80,7 @@ pub(super) fn model(
     let model = ShadowModel {
         llm,
         parameters,
-        cache: web.shadow_answers.at(web.clock.now()),
+        cache: web.shadow_answers.current(),
         limits: CallBudget {
             prices: config.prices(),
             max_cost_micros: cap.map_or(0, |cap| cap.0),
@@ -158,38 +152,5 @@ impl CostText<'_> {
             true => texts::shadow::about_cost(self.language, &self.amount(micros)),
             false => texts::shadow::price_unknown(self.language).to_owned(),
         }
-    }
-}
-
-/// The answers of the last minutes, in memory only. The key is the whole request, so a request with changed or
-/// forgotten messages finds no old answer.
-#[derive(Default)]
-pub struct RecentAnswers(Mutex<Option<(Timestamp, Arc<AnswerCache>)>>);
-
-impl RecentAnswers {
-    pub fn at(&self, now: Timestamp) -> Arc<AnswerCache> {
-        let mut recent = self.0.lock();
-        if let Some((since, answers)) = &*recent
-            && now.duration_since(*since) < MOST_AGE
-            && answers.count() < MOST_ANSWERS
-        {
-            return answers.clone();
-        }
-        let answers = Arc::<AnswerCache>::default();
-        *recent = Some((now, answers.clone()));
-        answers
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_do_not_stay() {
-        let (recent, now) = (RecentAnswers::default(), Timestamp::UNIX_EPOCH);
-        let first = recent.at(now);
-        assert!(Arc::ptr_eq(&first, &recent.at(now + SignedDuration::from_mins(9))));
-        assert!(!Arc::ptr_eq(&first, &recent.at(now + MOST_AGE)));
     }
 }

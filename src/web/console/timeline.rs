@@ -77,6 +77,8 @@ struct TimelinePage<'a> {
     /// The users with the requested name, if there are several.
     namesakes: Vec<NamesakeView>,
     rows: Vec<TimelineRow>,
+    /// The store's count of erasures from before the rows were read.
+    erasures: u64,
     /// The address of the next older page, if there is one.
     older: Option<String>,
     is_newest: bool,
@@ -129,6 +131,7 @@ pub async fn page(
     let access = &visitor.access;
     let can_read = access.may_read(&workspace, channel.visibility);
     let filter = Filter::parse(&web, &channel, &query, access).await?;
+    let erasures = *web.erasures.borrow();
     let found = Rows::read(&web, access, &channel, &filter, language).await?;
     let address = channel_address(&workspace, &channel.id);
     let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
@@ -207,6 +210,7 @@ pub async fn page(
             OmittedRows::Nothing | OmittedRows::Older(_) => None,
         },
         rows: found.rows,
+        erasures,
         filter: query,
         address,
     })?;

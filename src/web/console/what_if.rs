@@ -132,8 +132,8 @@ async fn result(
     (fields, tried, cap): (&WhatIfFields, TriedSettings, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
-    let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
     let model = shadow::model(web, web.models.shadow_judge(channel), cap)?;
+    let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
     let patch = tried.patch();
     let patch_note = overriding_order(web, channel, &tried, language);
     let labels = labels(web, channel, &tried).await?;

@@ -14,6 +14,8 @@ let timer = null;
 let isRefreshing = false;
 let isStale = false;
 let source = null;
+/** The addresses of the older pages that were loaded, the newest first. */
+const olderPages = [];
 /** Some pages show the result of a request and are not updated. */
 const isStatic = document.getElementById("content").hasAttribute("data-still");
 
@@ -26,6 +28,37 @@ function isAtEnd() {
 function scrollToNewest() {
   if (document.querySelector(".timeline") === null || new URLSearchParams(location.search).has("before")) return;
   document.querySelector(".timeline > li:last-child")?.scrollIntoView({ block: "end" });
+}
+
+async function fetchPage(address) {
+  const response = await fetch(address, { headers: { accept: "text/html" } });
+  if (!response.ok || response.redirected) throw new Error(response.statusText);
+  return new DOMParser().parseFromString(await response.text(), "text/html");
+}
+
+/** Prepends the rows of an older page that the list does not have. */
+function prependRows(list, page) {
+  const known = new Set([...list.children].map((row) => row.dataset.key));
+  list.prepend(...[...page.querySelectorAll(".timeline > li")].filter((row) => !known.has(row.dataset.key)));
+}
+
+/** Loads the older rows again if text of theirs may have been erased, or drops them if rows are missing in between. */
+async function renewOlderRows(list, fresh) {
+  if (olderPages.length === 0) return;
+  const first = fresh.firstElementChild?.dataset.key;
+  const isContinued = [...list.children].some((row) => row.dataset.key === first);
+  if (isContinued && list.dataset.erasures === fresh.dataset.erasures) return;
+  try {
+    if (!isContinued) throw new Error("the rows are not adjacent");
+    const pages = [];
+    for (const address of olderPages) pages.push(await fetchPage(address));
+    pages.forEach((page) => prependRows(fresh, page));
+  } catch {
+    olderPages.length = 0;
+    document.querySelector(".older")?.removeAttribute("data-kept");
+  }
+  // The fresh list has all rows that are to be shown.
+  fresh.removeAttribute("data-append");
 }
 
 async function refresh() {
@@ -42,6 +75,8 @@ async function refresh() {
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("content");
+    const lists = [document, page].map((shown) => shown.querySelector(".timeline"));
+    if (!lists.includes(null)) await renewOlderRows(...lists);
     const wasAtEnd = isAtEnd();
     if (fresh !== null) morph(document.getElementById("content"), fresh);
     showTimes();
@@ -88,13 +123,16 @@ async function loadOlder(link) {
   link.dataset.busy = "yes";
   const list = document.querySelector(".timeline");
   try {
-    const response = await fetch(link.href, { headers: { accept: "text/html" } });
-    if (!response.ok || response.redirected) throw new Error(response.statusText);
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const known = new Set([...list.children].map((row) => row.dataset.key));
-    const rows = [...page.querySelectorAll(".timeline > li")].filter((row) => !known.has(row.dataset.key));
+    const address = link.href;
+    const page = await fetchPage(address);
     const height = document.documentElement.scrollHeight;
-    list.prepend(...rows);
+    prependRows(list, page);
+    olderPages.push(address);
+    if (page.querySelector(".timeline")?.dataset.erasures !== list.dataset.erasures) {
+      // The page or the list is outdated.
+      list.dataset.erasures = "";
+      scheduleRefresh();
+    }
     window.scrollBy(0, document.documentElement.scrollHeight - height);
     const next = page.querySelector("[data-older]");
     const container = link.closest(".older");

@@ -53,6 +53,13 @@ async fn a_decision_shows_its_gates_and_what_happened_next() {
     let rows = program.get(&format!("/api/decisions?message={remark}")).await;
     let next = &rows["decisions"][0]["next"]["answered"];
     assert_eq!(next["message"], json!(answer));
+    // Another channel may have a message with the same id.
+    let garden = json!({ "name": "garden" });
+    assert_eq!(program.send("POST", "/api/channels", Some(&garden)).await.0, 201);
+    for (channel, found) in [("general", 1), ("garden", 0)] {
+        let path = format!("/api/decisions?message={remark}&channel={channel}");
+        assert_eq!(program.get(&path).await["decisions"].as_array().unwrap().len(), found);
+    }
     assert!(next["seconds"].as_f64().is_some_and(|seconds| (0.0..60.0).contains(&seconds)));
 
     let said = program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;

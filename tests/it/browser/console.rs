@@ -145,9 +145,10 @@ async fn a_long_history_is_read_page_by_page_and_filtered() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
     // These messages are read as history.
+    let mut steps = Vec::new();
     for number in 0..230 {
         let user = if number % 50 == 0 { &harness.ren } else { &harness.mio };
-        harness.post_message(&harness.tea, user, &format!("step {number}"));
+        steps.push(harness.post_message(&harness.tea, user, &format!("step {number}")));
     }
     let program = harness.start().await;
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'step %'", 230).await;
@@ -169,6 +170,11 @@ async fn a_long_history_is_read_page_by_page_and_filtered() {
         "return [...document.querySelectorAll('[data-testid=row] .text')].at(-1).textContent";
     tab.expect_result(last, json!("the last step")).await;
     tab.expect_result(first, json!("step 0")).await;
+    // What is deleted leaves the rows that were loaded before, too.
+    harness.slack.delete_message(&harness.tea, steps[5]).unwrap();
+    let left = "const texts = [...document.querySelectorAll('[data-testid=row] .text')].map((it) => it.textContent);
+        return ['step 4', 'step 5', 'step 6', 'step 120', 'the last step'].filter((it) => texts.includes(it))";
+    tab.expect_result(left, json!(["step 4", "step 6", "step 120", "the last step"])).await;
     tab.open_page(&format!("{channel}?person=Ren")).await;
     let expected = ["step 0", "step 50", "step 100", "step 150", "step 200"];
     tab.expect_result(TEXTS, json!(expected)).await;

@@ -80,3 +80,43 @@ async fn every_row_of_a_list_is_reached_from_the_newest() {
     assert_eq!(drop(&format!("?workspace={workspace}")).await, StatusCode::NO_CONTENT);
     assert_eq!(program.stop(), Some(0));
 }
+
+#[tokio::test]
+async fn an_open_proposal_stays_listed_however_many_come_later() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let mut database = harness.lock_database().await;
+    // The first one is open until the year 2100.
+    for put in [
+        "INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_addressed, ended, revision)
+        SELECT 100000 + n, ?1, ?2, '', 1000 * n, 1000 * n, 0, 'proposed', 0 FROM n",
+        "INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
+        SELECT 100000 + n, 100000 + n, ?1, ?2, '', 100000 + n, 'k' || n, 'words ' || n,
+            json_object('owed', json('[]'), 'about', 'm', 'considered', 1, 'ends', 'spoke', 'why', 'w'), 'proposed'
+        FROM n WHERE n = 1",
+        "INSERT INTO proposals (id, workspace, channel, thread, decision, made_ms, expires_ms, state)
+        SELECT 100000 + n, ?1, ?2, '', 100000 + n, 1000 * n, 4102444800000,
+            CASE n WHEN 1 THEN 'open' ELSE 'lapsed' END FROM n",
+    ] {
+        let numbers =
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)";
+        let put = sqlx::query(AssertSqlSafe(format!("{numbers} {put}")));
+        put.bind(&workspace).bind(&harness.tea).execute(&mut database).await.unwrap();
+    }
+    sqlx::query("COMMIT").execute(&mut database).await.unwrap();
+    drop(database);
+    let listed = async |workspace: &str| {
+        let path = format!("/api/proposals?workspace={workspace}");
+        let page = json_of(get(&program, Some(ADMIN), &path).await).await;
+        let rows = page["proposals"].as_array().unwrap().iter();
+        rows.map(|row| row["id"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    let newest = (100_051..=100_150).rev();
+    assert_eq!(listed(&workspace).await, newest.chain([100_001]).collect::<Vec<_>>());
+    assert_eq!(listed("local").await, Vec::<i64>::new());
+    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
+    assert!(queue.contains("words 1"), "{queue}");
+    assert_eq!(program.stop(), Some(0));
+}

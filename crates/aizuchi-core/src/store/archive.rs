@@ -168,6 +168,9 @@ pub trait Archive: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError>;
 
+    /// The proposals of all workspaces that may still be decided at `now`, newest first.
+    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError>;
+
     /// The newest `limit` proposals of a workspace that a user has decided, newest first, with their channels.
     async fn proposal_labels(
         &self,

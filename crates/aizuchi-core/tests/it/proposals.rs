@@ -31,6 +31,10 @@ async fn proposals(harness: &Harness) -> Vec<Proposal> {
     harness.store.archive.proposals(&query, harness.clock.now()).await.unwrap()
 }
 
+async fn still_open(harness: &Harness) -> Vec<Proposal> {
+    harness.store.archive.open_proposals(harness.clock.now()).await.unwrap()
+}
+
 /// The only proposal.
 async fn proposal(harness: &Harness) -> Proposal {
     let mut all = proposals(harness).await;
@@ -68,6 +72,7 @@ async fn words_are_said_once_somebody_has_approved_them() {
         assert!(harness.platform.posted_texts().is_empty());
         let open = proposal(&harness).await;
         assert_eq!(open.state, ProposalState::Open);
+        assert_eq!(still_open(&harness).await, [open.clone()]);
         assert_eq!(open.text.as_deref(), Some("Here I am."));
         assert_eq!(open.about, Some(MessageId::new("m000")));
         assert_eq!((open.why.as_deref(), open.confidence), (Some("nobody answers"), Some(0.9)));
@@ -76,6 +81,7 @@ async fn words_are_said_once_somebody_has_approved_them() {
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         let said = proposal(&harness).await;
+        assert_eq!(still_open(&harness).await, []);
         assert_eq!((said.state, &said.text), (ProposalState::Approved, &None));
         assert_eq!(&*said.decided.as_ref().unwrap().0, "olga");
         assert_eq!(marks(&harness).await, [Mark::Right]);
@@ -160,6 +166,7 @@ async fn a_proposal_lapses_with_its_time() {
         harness.pass(4000).await;
         let lapsed = proposal(&harness).await;
         assert_eq!((lapsed.state, lapsed.text), (ProposalState::Lapsed, None));
+        assert_eq!(still_open(&harness).await, []);
         let late = decide(&harness, lapsed.id, ProposalChoice::SayIt).await;
         assert_eq!(refusal(late), RefusalReason::ProposalLapsed);
         assert_eq!(marks(&harness).await, []);

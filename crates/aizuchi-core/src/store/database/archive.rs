@@ -14,7 +14,7 @@ use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
-use crate::decision::proposal::{Proposal, ProposalLabel};
+use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
 use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
@@ -178,6 +178,16 @@ impl Archive for DatabaseStore {
             .bind(wanted.decision.map(|decision| decision.0));
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(|row| proposals::from_row(row, now)).collect()
+    }
+
+    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError> {
+        let open = query(sql::proposals::OPEN_PROPOSALS).bind(now.as_millisecond());
+        let rows = open.fetch_all(&self.readers).await?;
+        let mut proposals: Vec<Proposal> =
+            rows.iter().map(|row| proposals::from_row(row, now)).collect::<Result<_, _>>()?;
+        // One whose text was erased has lapsed.
+        proposals.retain(|proposal| proposal.state == ProposalState::Open);
+        Ok(proposals)
     }
 
     async fn consents(

@@ -12,7 +12,7 @@ use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
-use crate::decision::proposal::{Proposal, ProposalLabel};
+use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
 use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::DeadLetter;
@@ -85,6 +85,14 @@ impl Archive for VolatileStore {
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError> {
         Ok(self.lock().current_proposals(query, now))
+    }
+
+    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError> {
+        let all =
+            ProposalQuery { workspace: None, decision: None, before: None, limit: usize::MAX };
+        let mut proposals = self.lock().current_proposals(&all, now);
+        proposals.retain(|proposal| proposal.state == ProposalState::Open);
+        Ok(proposals)
     }
 
     async fn consents(

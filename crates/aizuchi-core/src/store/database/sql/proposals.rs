@@ -1,5 +1,21 @@
 //! The statements on proposals, which need approval before they are posted.
 
+macro_rules! proposals {
+    ($which:expr) => {
+        concat!(
+            "SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
+                p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
+                (SELECT json_group_array(text) FROM
+                    (SELECT text FROM outbox WHERE draft = p.id AND state IN ('proposed', 'original') ORDER BY id)
+                    AS part) AS texts,
+                (SELECT notes FROM outbox WHERE id = p.id) AS notes
+            FROM proposals AS p
+            JOIN decisions AS d ON d.id = p.decision ",
+            $which
+        )
+    };
+}
+
 statements! {
     /// The judge's confidence is part of its verdict.
     VERDICT = "SELECT judgment FROM decisions WHERE id = ?1";
@@ -49,19 +65,13 @@ statements! {
     LAPSE_PROPOSALS = "
         UPDATE proposals SET state = 'lapsed' WHERE state = 'open' AND expires_ms <= ?1";
     /// The newest proposals before ?2 of the workspace ?1 and the decision ?4; null means all.
-    PROPOSALS = "
-        SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
-            p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
-            (SELECT json_group_array(text) FROM
-                (SELECT text FROM outbox WHERE draft = p.id AND state IN ('proposed', 'original') ORDER BY id)
-                AS part) AS texts,
-            (SELECT notes FROM outbox WHERE id = p.id) AS notes
-        FROM proposals AS p
-        JOIN decisions AS d ON d.id = p.decision
+    PROPOSALS = proposals!("
         WHERE p.id < ?2 AND (CAST(?1 AS TEXT) IS NULL OR p.workspace = CAST(?1 AS TEXT))
             AND (CAST(?4 AS BIGINT) IS NULL OR p.decision = CAST(?4 AS BIGINT))
         ORDER BY p.id DESC
-        LIMIT +?3";
+        LIMIT +?3");
+    /// The proposals that may still be decided at ?1.
+    OPEN_PROPOSALS = proposals!("WHERE p.state = 'open' AND p.expires_ms > ?1 ORDER BY p.id DESC");
     /// The newest decided proposals of the workspace ?1.
     PROPOSAL_LABELS = "
         SELECT channel, confidence, state, decided_ms FROM proposals
