@@ -12,7 +12,7 @@ use tracing::warn;
 use crate::agent::Agent;
 use crate::chat::ConversationId;
 use crate::clock::duration_from_seconds;
-use crate::decision::DecisionResult;
+use crate::decision::{DecisionId, DecisionResult};
 use crate::event::{Claim, DecisionClosing, Event, StepResult};
 use crate::platform::BackfillState;
 use crate::texts;
@@ -33,7 +33,9 @@ pub struct Deferrals(Arc<Mutex<HashMap<ConversationId, Deferral>>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Deferral {
-    /// When the step was originally due.
+    /// The decision and the generation of the deferred work.
+    work: (DecisionId, u64),
+    /// When that work was originally due.
     due: Timestamp,
     /// When a step was first deferred after the newest gap.
     since: Timestamp,
@@ -45,8 +47,13 @@ impl Deferrals {
     /// Records a deferred step, and returns since when it has waited for this state.
     fn begin(&self, claim: &Claim, gap_ended: Option<Timestamp>, now: Timestamp) -> Timestamp {
         let mut deferrals = self.0.lock();
-        let deferral = Deferral { due: claim.due, since: now, gap_ended };
+        let work = work(claim);
+        let deferral = Deferral { work, due: claim.due, since: now, gap_ended };
         let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        // Other work has a due time of its own, but does not wait again for the same backfill.
+        if known.work != work {
+            (known.work, known.due) = (work, claim.due);
+        }
         // A new gap has a backfill of its own, so the wait starts again.
         if known.gap_ended != gap_ended {
             *known = Deferral { due: known.due, ..deferral };
@@ -56,9 +63,15 @@ impl Deferrals {
 
     /// Removes a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let mut deferrals = self.0.lock();
-        deferrals.remove(claim.event.conversation()).map_or(claim.due, |deferral| deferral.due)
+        let deferral = self.0.lock().remove(claim.event.conversation());
+        // An owed answer that went on, or work that was replaced, may have left its deferral behind.
+        let deferral = deferral.filter(|deferral| deferral.work == work(claim));
+        deferral.map_or(claim.due, |deferral| deferral.due)
     }
+}
+
+fn work(claim: &Claim) -> (DecisionId, u64) {
+    (claim.decision, claim.generation)
 }
 
 impl Agent {

@@ -82,6 +82,7 @@ mod kept_prompts;
 mod store_commands;
 mod superseded;
 mod proposals;
+mod deferred_approvals;
 mod keepers;
 mod asked_once;
 mod keeper_language;
