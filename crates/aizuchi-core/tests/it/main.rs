@@ -30,6 +30,7 @@ mod late_changes;
 mod consents;
 mod consent_crash;
 mod consent_told;
+mod consent_outage;
 mod consent_askers;
 mod consent_many;
 mod consent_shares;
