@@ -64,6 +64,7 @@ mod memory;
 mod memory_changes;
 mod pending_memories;
 mod memos;
+mod memo_askers;
 mod models;
 mod model_limits;
 mod model_failures;
