@@ -45,7 +45,8 @@ impl Keepers {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
         };
-        if record.asked.is_empty() && !self.has_keepers() {
+        let is_paused = record.is_paused(self.inbox.clock.now());
+        if is_paused || (record.asked.is_empty() && !self.has_keepers()) {
             return Ok(());
         }
         let requests = self.requests(place, &record.asked).await?;
@@ -235,6 +236,7 @@ impl Keepers {
             }
             Err(error) => {
                 warn!(platform = workspace.platform(), %workspace, channel = %about, %error, "a keeper could not be asked");
+                record.pause_after(&error, clock.now());
                 asked.sending = match error {
                     // A response that is lost after a long time says no more than one that is lost at once.
                     PlatformError::OutcomeUnknown(_) => sending(Some(clock.now())),
