@@ -30,6 +30,9 @@ pub(super) struct AskedQuestion {
     pub(super) id: i64,
     /// The channel that it is about.
     pub(super) about: ChannelId,
+    /// The user who was asked. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) keeper: Option<UserId>,
     /// `None` if the platform refuses to ask, or the place is not yet known.
     pub(super) place: Option<QuestionPlace>,
     /// The state that the question's text shows.
@@ -94,6 +97,7 @@ mod tests {
         let asked = AskedQuestion {
             id: 7,
             about: ChannelId::new("c1"),
+            keeper: None,
             place: Some(QuestionPlace {
                 channel: ChannelId::new("d1"),
                 message: MessageId::new("m1"),
