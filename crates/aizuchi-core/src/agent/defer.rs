@@ -77,7 +77,7 @@ fn work(claim: &Claim) -> (DecisionId, u64) {
 impl Agent {
     /// Returns the result for a step that must not be handled now: it waits for the backfill, or it has waited so long
     /// that an unsolicited post would be stale.
-    pub(super) fn deferral(&self, claim: &Claim) -> Option<StepResult> {
+    pub(super) async fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
         let gap_ended = match platform.backfill_state(conversation) {
@@ -92,6 +92,11 @@ impl Agent {
         platform.prioritize_backfill(conversation);
         let waited = self.now().duration_since(self.deferrals.begin(claim, gap_ended, self.now()));
         let wait = if waited < RECHECK_INTERVAL { FIRST_RECHECK } else { RECHECK_INTERVAL };
+        let has_waited = gap_ended.is_some() && waited >= MAX_OWED_WAIT;
+        if has_waited && self.is_before_an_owed_answer(claim).await {
+            // The answer waits no longer, so the post makes way for it.
+            return Some(StepResult::RetryUnsent { due: self.now() });
+        }
         if !claim.is_owed || gap_ended.is_none() {
             return Some(StepResult::Deferred { due: self.now() + wait });
         }
@@ -111,6 +116,16 @@ impl Agent {
             );
         }
         None
+    }
+
+    /// Whether an approved post that nobody has seen yet keeps a user waiting who mentioned the persona after it.
+    async fn is_before_an_owed_answer(&self, claim: &Claim) -> bool {
+        let Event::Post(item) = &claim.event else { return false };
+        if !item.metadata.is_approved || item.is_published() {
+            return false;
+        }
+        let context = self.load_context(&item.conversation).await;
+        context.is_ok_and(|context| !context.owed.is_empty())
     }
 
     /// Whether the step is stale. A judgment never is, since it reads the context again; nor is an owed answer or a

@@ -58,3 +58,42 @@ async fn approved_words_are_as_late_as_their_approval() {
     })
     .await;
 }
+
+/// A user who mentions the persona in the meantime is answered, too.
+#[tokio::test]
+async fn approved_words_outlast_a_mention_during_an_outage() {
+    on_every_store(async |store| {
+        let (harness, id) = proposed(store).await;
+        harness.platform.set_backfill_state(BackfillState::Disconnected);
+        approve(&harness, id).await;
+        harness.pass(30).await;
+        harness.says("bob", "eve: it rains again, I told @Aizuchi").await;
+        harness.pass(30).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok("It does."));
+        harness.platform.set_backfill_state(BackfillState::Complete);
+        harness.pass(30).await;
+        let transcript = harness.transcript().await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am.", "It does."], "{transcript}");
+        assert_eq!(newest(&harness).await, (id, ProposalState::Approved), "{transcript}");
+    })
+    .await;
+}
+
+/// The history cannot be read, and the user waits no longer than without the proposal.
+#[tokio::test]
+async fn approved_words_make_way_for_an_answer_that_waits_for_a_backfill() {
+    on_every_store(async |store| {
+        let (harness, id) = proposed(store).await;
+        let gap_ended = harness.clock.now();
+        harness.platform.set_backfill_state(BackfillState::Pending { gap_ended });
+        approve(&harness, id).await;
+        harness.pass(5).await;
+        harness.says("bob", "eve: it rains again, I told @Aizuchi").await;
+        harness.mind.script.push(PromptVerb::Reply, Ok("It does."));
+        harness.pass(30).await;
+        let transcript = harness.transcript().await;
+        assert_eq!(harness.platform.posted_texts(), ["It does."], "{transcript}");
+        assert_eq!(newest(&harness).await, (id, ProposalState::Lapsed), "{transcript}");
+    })
+    .await;
+}
