@@ -305,7 +305,7 @@ impl Agent {
             let error = format!("it did not come to an end in {MAX_ATTEMPTS} attempts");
             return Outcome::new(self.give_up(claim, error, None));
         }
-        if let Some(result) = self.deferral(claim) {
+        if let Some(result) = self.deferral(claim).await {
             return Outcome::new(result);
         }
         let mut trace = StepTrace {

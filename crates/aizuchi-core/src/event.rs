@@ -190,6 +190,9 @@ pub struct DraftMetadata {
     /// Whether a user has approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_approved: bool,
+    /// How many of the first owed messages it only settles.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub only_settled: usize,
 }
 
 impl DraftMetadata {
@@ -205,9 +208,14 @@ impl DraftMetadata {
 
     /// Returns the stored messages of its channel that it answers, with the one that stands for a join.
     pub fn answered_message_refs(&self, channel: &ChannelId) -> Vec<MessageRef> {
-        let answered = self.owed.iter().map(Owed::stored_id).chain(self.about.clone());
+        let answered = self.owed.iter().skip(self.only_settled).map(Owed::stored_id);
+        let answered = answered.chain(self.about.clone());
         answered.map(|id| MessageRef(channel.clone(), id)).collect()
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What a heard event leads to.

@@ -202,6 +202,7 @@ impl PostHarness {
                 only_for: None,
                 is_public: false,
                 is_approved: false,
+                only_settled: 0,
             }),
             dispatched_at: None,
         }

@@ -148,6 +148,7 @@ impl AdapterHarness {
                 only_for: None,
                 is_public: false,
                 is_approved: false,
+                only_settled: 0,
             }),
             dispatched_at: Some(Timestamp::now()),
         }

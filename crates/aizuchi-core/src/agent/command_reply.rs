@@ -107,6 +107,7 @@ impl Agent {
             only_for: user,
             is_public,
             is_approved: false,
+            only_settled: 0,
         };
         let text = DraftContent::Text(posts);
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })

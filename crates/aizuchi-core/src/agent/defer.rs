@@ -12,7 +12,7 @@ use tracing::warn;
 use crate::agent::Agent;
 use crate::chat::ConversationId;
 use crate::clock::duration_from_seconds;
-use crate::decision::DecisionResult;
+use crate::decision::{DecisionId, DecisionResult};
 use crate::event::{Claim, DecisionClosing, Event, StepResult};
 use crate::platform::BackfillState;
 use crate::texts;
@@ -33,7 +33,9 @@ pub struct Deferrals(Arc<Mutex<HashMap<ConversationId, Deferral>>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Deferral {
-    /// When the step was originally due.
+    /// The decision and the generation of the deferred work.
+    work: (DecisionId, u64),
+    /// When that work was originally due.
     due: Timestamp,
     /// When a step was first deferred after the newest gap.
     since: Timestamp,
@@ -45,8 +47,13 @@ impl Deferrals {
     /// Records a deferred step, and returns since when it has waited for this state.
     fn begin(&self, claim: &Claim, gap_ended: Option<Timestamp>, now: Timestamp) -> Timestamp {
         let mut deferrals = self.0.lock();
-        let deferral = Deferral { due: claim.due, since: now, gap_ended };
+        let work = work(claim);
+        let deferral = Deferral { work, due: claim.due, since: now, gap_ended };
         let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        // Other work has a due time of its own, but does not wait again for the same backfill.
+        if known.work != work {
+            (known.work, known.due) = (work, claim.due);
+        }
         // A new gap has a backfill of its own, so the wait starts again.
         if known.gap_ended != gap_ended {
             *known = Deferral { due: known.due, ..deferral };
@@ -56,15 +63,21 @@ impl Deferrals {
 
     /// Removes a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let mut deferrals = self.0.lock();
-        deferrals.remove(claim.event.conversation()).map_or(claim.due, |deferral| deferral.due)
+        let deferral = self.0.lock().remove(claim.event.conversation());
+        // An owed answer that went on, or work that was replaced, may have left its deferral behind.
+        let deferral = deferral.filter(|deferral| deferral.work == work(claim));
+        deferral.map_or(claim.due, |deferral| deferral.due)
     }
+}
+
+fn work(claim: &Claim) -> (DecisionId, u64) {
+    (claim.decision, claim.generation)
 }
 
 impl Agent {
     /// Returns the result for a step that must not be handled now: it waits for the backfill, or it has waited so long
     /// that an unsolicited post would be stale.
-    pub(super) fn deferral(&self, claim: &Claim) -> Option<StepResult> {
+    pub(super) async fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
         let gap_ended = match platform.backfill_state(conversation) {
@@ -79,6 +92,11 @@ impl Agent {
         platform.prioritize_backfill(conversation);
         let waited = self.now().duration_since(self.deferrals.begin(claim, gap_ended, self.now()));
         let wait = if waited < RECHECK_INTERVAL { FIRST_RECHECK } else { RECHECK_INTERVAL };
+        let has_waited = gap_ended.is_some() && waited >= MAX_OWED_WAIT;
+        if has_waited && self.is_before_an_owed_answer(claim).await {
+            // The answer waits no longer, so the post makes way for it.
+            return Some(StepResult::RetryUnsent { due: self.now() });
+        }
         if !claim.is_owed || gap_ended.is_none() {
             return Some(StepResult::Deferred { due: self.now() + wait });
         }
@@ -98,6 +116,16 @@ impl Agent {
             );
         }
         None
+    }
+
+    /// Whether an approved post that nobody has seen yet keeps a user waiting who mentioned the persona after it.
+    async fn is_before_an_owed_answer(&self, claim: &Claim) -> bool {
+        let Event::Post(item) = &claim.event else { return false };
+        if !item.metadata.is_approved || item.is_published() {
+            return false;
+        }
+        let context = self.load_context(&item.conversation).await;
+        context.is_ok_and(|context| !context.owed.is_empty())
     }
 
     /// Whether the step is stale. A judgment never is, since it reads the context again; nor is an owed answer or a

@@ -60,6 +60,7 @@ impl Agent {
             only_for: None,
             is_public: false,
             is_approved: false,
+            only_settled: 0,
         };
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
@@ -147,6 +148,7 @@ pub(super) fn with_settled(result: StepResult, settled: Vec<Owed>) -> StepResult
     match result {
         StepResult::Drafted { mut draft, due } => {
             // What it answers stays last: platforms put a post below the newest message that it answers.
+            draft.metadata.only_settled = settled.len();
             let answered = std::mem::replace(&mut draft.metadata.owed, settled);
             draft.metadata.owed.extend(answered);
             StepResult::Drafted { draft, due }

@@ -431,6 +431,7 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
         only_for: None,
         is_public: false,
         is_approved: false,
+        only_settled: 0,
     };
     Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }

@@ -1,6 +1,8 @@
 //! Commands that were heard but not carried out, because they arrived too late. The journal of orders lists those that
 //! were carried out.
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
 use crate::memory::asker::sign;
@@ -8,8 +10,10 @@ use crate::store::StoreError;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::texts;
 
-/// The maximum number of a workspace's newest orders that are searched for a command's order.
-const MAX_ORDERS: usize = 100;
+/// How many orders are read at once.
+const ORDERS_PAGE: usize = 100;
+/// How much earlier than its message a command may have been recorded, since clocks differ.
+const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_hours(1);
 
 impl CommandReplies {
     /// Puts a notice before the answer if the command was not carried out. Answers about standing orders and settings
@@ -48,8 +52,18 @@ impl CommandReplies {
     ) -> Result<Vec<GivenOrder>, StoreError> {
         let by = sign(&request.user, request.at);
         let workspace = Some(request.conversation.workspace.clone());
-        let query = OrderJournalQuery { workspace, before: None, limit: MAX_ORDERS };
-        let orders = self.archive.order_journal(&query).await?;
-        Ok(orders.into_iter().filter(|given| *given.by == *by).collect())
+        let since = request.at.checked_sub(CLOCK_DIFFERENCE).unwrap_or(Timestamp::MIN);
+        let mut query = OrderJournalQuery { workspace, before: None, limit: ORDERS_PAGE };
+        // However many orders were given since.
+        loop {
+            let orders = self.archive.order_journal(&query).await?;
+            let last = orders.last().filter(|last| orders.len() >= ORDERS_PAGE && last.at >= since);
+            query.before = last.map(|last| last.number);
+            let own: Vec<GivenOrder> =
+                orders.into_iter().filter(|given| *given.by == *by).collect();
+            if !own.is_empty() || query.before.is_none() {
+                return Ok(own);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ use crate::chat::{ConversationId, MessageId, is_invisible};
 use crate::context::seen_revision::SeenRevision;
 use crate::decision::DecisionId;
 use crate::memory::Lineage;
+
+/// How much longer than it can be decided a call may wait for the post that announces it. Then that post was dropped.
+const MAX_DRAFTED_WAIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The number of a consent.
 #[derive(
@@ -100,7 +103,7 @@ pub struct NewConsent {
     /// The arguments as written by [`shown_arguments`].
     pub arguments: Arc<str>,
     pub made: Timestamp,
-    /// When it can no longer be allowed.
+    /// When it can no longer be allowed, if it is announced at once. A later announcement moves it.
     pub expires: Timestamp,
 }
 
@@ -197,9 +200,11 @@ impl Consent {
     /// Returns the consent as of `now`: one that was not called lapses when it expires or its arguments are gone.
     pub fn at(self, now: Timestamp) -> Self {
         let has_lapsed = match self.state {
-            ConsentState::Drafted | ConsentState::Open | ConsentState::Allowed => {
-                !self.is_timely(now)
+            // Its time has not begun, since the announcement may wait for the end of an outage.
+            ConsentState::Drafted => {
+                self.arguments.is_none() || now.duration_since(self.expires) >= MAX_DRAFTED_WAIT
             }
+            ConsentState::Open | ConsentState::Allowed => !self.is_timely(now),
             ConsentState::Calling
             | ConsentState::Answered
             | ConsentState::Unknown
@@ -419,10 +424,16 @@ mod tests {
 
     #[test]
     fn what_is_undecided_lapses_with_its_time_and_its_arguments() {
-        use ConsentState::{Allowed, Calling, Lapsed, Open};
-        for (state, second, expected) in
-            [(Open, 59, Open), (Open, 60, Lapsed), (Allowed, 60, Lapsed), (Calling, 60, Calling)]
-        {
+        use ConsentState::{Allowed, Calling, Drafted, Lapsed, Open};
+        let week = 7 * 24 * 3600;
+        for (state, second, expected) in [
+            (Open, 59, Open),
+            (Open, 60, Lapsed),
+            (Allowed, 60, Lapsed),
+            (Calling, 60, Calling),
+            (Drafted, week + 59, Drafted),
+            (Drafted, week + 60, Lapsed),
+        ] {
             assert_eq!(consent(state, true).at(at(second)).state, expected);
         }
         let erased = Consent { arguments: None, ..consent(Open, true) };

@@ -93,6 +93,7 @@ mod tests {
             only_for: None,
             is_public: false,
             is_approved: false,
+            only_settled: 0,
         };
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
         let numbers = NewNumbers { last_id, installation: "0a1b" };

@@ -259,6 +259,9 @@ impl PendingState {
             step.attempts = step.attempts.saturating_sub(1);
         }
         match &claim.event {
+            Event::Post(item) if !item.is_sending() && item.metadata.is_approved => {
+                self.keep_draft(due)
+            }
             Event::Post(item) if !item.is_sending() => self.return_to_draft(due, now),
             Event::Post(_) | Event::Judge(_) | Event::Reply(_) => {
                 self.retry(due);
@@ -282,6 +285,14 @@ impl PendingState {
                 retired: Some(AttemptResult::Superseded),
                 ..Completion::default()
             };
+        }
+        self.keep_draft(due)
+    }
+
+    /// Turns the claim's item back into a draft, whoever mentioned the persona in the meantime.
+    fn keep_draft(&mut self, due: Timestamp) -> Completion {
+        if let Some(Step { event: Event::Post(item), .. }) = &mut self.step {
+            item.dispatched_at = None;
         }
         self.retry(due);
         Completion { unsent: Some(UnsentOutcome::Draft), ..Completion::default() }

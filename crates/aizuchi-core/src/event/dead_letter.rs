@@ -76,6 +76,7 @@ mod tests {
             only_for: None,
             is_public: false,
             is_approved: false,
+            only_settled: 0,
             seen_revision: SeenRevision::Nothing,
             lineage: Lineage::default(),
         };

@@ -86,6 +86,11 @@ impl Step {
         self.follow_up_due = Some(judge_due(debounce, self.waiting_since));
     }
 
+    /// Whether it is a proposal that a keeper has approved. It comes before later mentions, or its text would be lost.
+    fn is_approved(&self) -> bool {
+        matches!(&self.event, Event::Post(item) if item.metadata.is_approved)
+    }
+
     /// Whether users may have seen a part of it, so that nothing may replace it (invariant 6).
     fn is_published(&self) -> bool {
         matches!(&self.event, Event::Post(item) if item.is_published())
@@ -268,7 +273,7 @@ impl PendingState {
             has_opened_decision: false,
             has_superseded: false,
         };
-        if step.is_published() {
+        if step.is_published() || step.is_approved() {
             // The post closes the owed messages that its context contained; the others schedule a reply again.
             return unchanged;
         }
@@ -336,11 +341,13 @@ impl PendingState {
 
     /// Applies a new message, edit or deletion at `at` to unsolicited work, if there is any.
     fn restart_or_continue(&mut self, at: Timestamp, debounce: Debounce) -> Option<HearEffect> {
+        // Behind an approved post, which nothing replaces.
+        let has_owed = !self.owed.is_empty();
         let step = self.step.as_mut().filter(|step| !step.is_owed && !step.is_published())?;
         let (decision, has_work) = (step.decision, step.has_work());
         let (attempts, retry_at) = (step.attempts, step.due);
         let conversation = step.event.conversation().clone();
-        if has_work && debounce.on_new_message == OnNewMessage::Continue {
+        if has_work && (has_owed || debounce.on_new_message == OnNewMessage::Continue) {
             step.queue_behind(at, debounce);
             return Some(HearEffect {
                 decision,

@@ -36,6 +36,8 @@ pub struct ConversationCache {
 struct CachedConversations {
     conversations: HashMap<ConversationId, Arc<Mutex<CachedConversation>>>,
     tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
+    /// How often conversations were evicted.
+    evictions: u64,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +45,8 @@ struct CachedConversation {
     /// `None` if it has to be read from the store.
     talk: Option<MessageStructure>,
     timer: Option<JudgeTimer>,
-    /// How often `talk` was dropped from the cache.
+    /// How often `talk` was dropped from the cache, counted from a number that no evicted conversation has reached, so
+    /// that a message pushed to an evicted one does not count as part of its successor.
     drops: u64,
     /// Held while `talk` is read from the store.
     reading: Arc<AsyncMutex<()>>,
@@ -263,10 +266,14 @@ impl ConversationCache {
 
     fn conversation(&self, conversation: &ConversationId) -> Arc<Mutex<CachedConversation>> {
         let mut state = self.state.lock();
-        match state.conversations.get(conversation) {
-            Some(cached) => cached.clone(),
-            None => state.conversations.entry(conversation.clone()).or_default().clone(),
+        if let Some(cached) = state.conversations.get(conversation) {
+            return cached.clone();
         }
+        let drops = state.evictions << 32;
+        let cached = CachedConversation { drops, ..CachedConversation::default() };
+        let cached = Arc::new(Mutex::new(cached));
+        state.conversations.insert(conversation.clone(), cached.clone());
+        cached
     }
 }
 
@@ -294,6 +301,7 @@ impl CachedConversations {
         if self.conversations.len() < MAX_CONVERSATIONS {
             return;
         }
+        self.evictions += 1;
         self.conversations.retain(|_, cached| {
             let is_judged = |cached: &CachedConversation| {
                 cached.timer.as_ref().is_none_or(|timer| timer.is_judged(now))
@@ -395,7 +403,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::chat::{Author, AuthorKind, Role, User};
+    use crate::chat::{Author, AuthorKind, Mention, Role, User};
     use crate::context::channel_messages::ChannelMessages;
     use crate::inbox::channel_cache::ChannelCache;
 
@@ -433,6 +441,37 @@ mod tests {
         drop(cache.lock_for_reading(&there).await);
         drop(turn);
         drop(next.await);
+    }
+
+    #[test]
+    fn a_conversation_that_was_evicted_while_a_message_was_stored_is_read_again() {
+        let cache = ConversationCache::default();
+        let here = conversation(None);
+        let wait = SignedDuration::from_secs(60);
+        let bounds = WaitBounds { min_rest: wait, max_rest: wait, max_wait: wait };
+        let read = |missing| {
+            let empty = ChannelMessages::new(ChannelId::new("c"), "c".into());
+            cache.restore(missing, &Context::new(here.clone(), empty), &[], &bounds);
+        };
+        read(cache.missing(&here, at(0)).unwrap());
+        let message = Message {
+            conversation: here.clone(),
+            id: MessageId::new("1"),
+            at: at(0),
+            author: Author { id: UserId::new("u-Ann"), kind: AuthorKind::Human },
+            text: "are you there?".into(),
+            mentions: vec![Mention::Persona],
+            attachments: Vec::new(),
+            edits: 0,
+        };
+        let heard = cache.push(&message, &[], None).unwrap();
+        assert!(cache.is_current(&here, &heard, true));
+        for number in 0..MAX_CONVERSATIONS {
+            let _ = cache.missing(&conversation(Some(&number.to_string())), at(0));
+        }
+        // Another message causes a read before the first one is stored.
+        read(cache.missing(&here, at(1)).unwrap());
+        assert!(!cache.is_current(&here, &heard, true));
     }
 
     /// Returns the wait in seconds after the last of these messages, which are 30 seconds apart.

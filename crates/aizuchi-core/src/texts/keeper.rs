@@ -7,6 +7,11 @@ texts! {
     /// `what` is a word for the decision, as on the console.
     decided(channel: &str, what: &str): "In {channel}: {what}." / "{channel}：{what}。";
 
+    /// In place of the question, once the channel has another keeper.
+    handed_over(channel: &str):
+        "In {channel}: somebody else looks after it now, and is asked instead."
+        / "{channel}：担当が替わったので、この件は新しい担当の人に尋ねます。";
+
     already_decided:
         "Somebody has already decided about this."
         / "これについてはもう決まっています。";

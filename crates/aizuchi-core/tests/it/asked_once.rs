@@ -76,6 +76,8 @@ struct TestChat {
     asked: Mutex<Vec<Asked>>,
     /// The faults that the next questions meet.
     faults: Mutex<Vec<ChatFault>>,
+    /// How long a busy platform asks to be left alone.
+    retry_after: Mutex<Option<SignedDuration>>,
     points: Arc<Points>,
 }
 
@@ -108,7 +110,8 @@ impl KeeperChat for TestChat {
         let why = || "it is a test".to_owned();
         match fault {
             Some(ChatFault::Busy) => {
-                return Err(PlatformError::Busy { why: why(), retry_after: None });
+                let retry_after = *self.retry_after.lock().unwrap();
+                return Err(PlatformError::Busy { why: why(), retry_after });
             }
             Some(ChatFault::Lost) => return Err(PlatformError::OutcomeUnknown(why())),
             Some(ChatFault::Refused) => return Err(PlatformError::Refused(why())),
@@ -414,6 +417,27 @@ async fn a_busy_platform_is_tried_once_at_each_look() {
         for subject in subjects {
             assert_eq!(story.chat.about(subject), [None]);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_busy_platform_is_left_alone_for_as_long_as_it_asks() {
+    on_every_store(async |store| {
+        let story = Story::new(store).await;
+        let subject = story.proposes().await;
+        *story.chat.retry_after.lock().unwrap() = Some(SignedDuration::from_mins(2));
+        story.chat.faults.lock().unwrap().extend([ChatFault::Busy; 10]);
+        let mut records = QuestionRecords::default();
+        for _ in 0..4 {
+            assert!(story.keepers.look(&story.chat, &mut records).await);
+            assert_eq!(story.chat.faults.lock().unwrap().len(), 9);
+            story.harness.pass(25).await;
+        }
+        story.chat.faults.lock().unwrap().clear();
+        story.harness.pass(30).await;
+        assert!(story.keepers.look(&story.chat, &mut records).await);
+        assert_eq!(story.chat.about(subject), [None]);
     })
     .await;
 }

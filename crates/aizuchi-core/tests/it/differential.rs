@@ -529,6 +529,7 @@ async fn outcome(
                 only_for: None,
                 is_public: false,
                 is_approved: false,
+                only_settled: 0,
             };
             let (judgment, state) = (Judgment::default(), context.state_hash());
             StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
@@ -564,6 +565,7 @@ async fn outcome(
                 only_for: None,
                 is_public: false,
                 is_approved: false,
+                only_settled: 0,
             };
             let texts =
                 (0..=kind % 3).map(|item| format!("piece {item} of act {number}")).collect();

@@ -214,6 +214,37 @@ async fn a_question_stays_open_however_many_proposals_come_later() {
 }
 
 #[tokio::test]
+async fn a_new_keeper_is_asked_what_the_earlier_one_has_not_decided() {
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        look(&keepers, &chat).await;
+        let subject = chat.questions.lock().unwrap()[0].subject;
+        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        let of_mia =
+            |book: &Rulebook| Rulebook { keeper: Some(UserId::new("mia")), ..book.clone() };
+        harness.options.settings.rulebook.update(of_mia);
+        for _ in 0..2 {
+            look(&keepers, &chat).await;
+            let texts = chat.texts();
+            assert_eq!(texts.len(), 2, "{texts:?}");
+            assert!(texts[0].ends_with("and is asked instead."), "{texts:?}");
+            assert!(texts[1].starts_with("mia: In "), "{texts:?}");
+        }
+        let told = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        assert_eq!(told, ClickAnswer::Tell("You don’t look after that channel."));
+        let answer = keepers.answer(click(id, "mia", KeeperButton::Say)).await;
+        assert_eq!(answer, ClickAnswer::Settles);
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 2 && texts[1].ends_with(": approved."), "{texts:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_keeper_who_is_forgotten_is_not_named() {
     on_every_store(async |store| {
         let (harness, keepers) = kept(store).await;

@@ -205,3 +205,19 @@ async fn what_is_read_too_late_is_said_not_to_hold_in_both_languages() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_command_that_was_carried_out_is_found_behind_many_orders() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.hear(said(&harness, "m1", MUTE)).await;
+        for _ in 0..120 {
+            let channel = Some(top_level("cellar").channel);
+            let order = Order::Unmute { workspace: workspace(), channel, by: Role::Admin };
+            harness.order(order.signed("olga")).await;
+        }
+        let told = last_post(&harness).await;
+        assert!(told.starts_with("I’ll stay silent here until"), "{told}");
+    })
+    .await;
+}

@@ -515,6 +515,7 @@ impl PromisesExt for TestStore {
             only_for: None,
             is_public: false,
             is_approved: false,
+            only_settled: 0,
         };
         let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {

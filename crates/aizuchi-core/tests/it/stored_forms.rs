@@ -35,3 +35,13 @@ fn an_outbox_row_keeps_what_is_owed_as_ids() {
         assert_eq!(metadata.answered_message_refs(&garden), answered);
     }
 }
+
+#[test]
+fn an_outbox_row_keeps_what_it_only_settles() {
+    let stored = r#"{"owed":["3","4"],"about":null,"made_from":{"lines":[],"memories":[]},"considered":12,"ends":"spoke","why":"asked","only_settled":1}"#;
+    let metadata: DraftMetadata = serde_json::from_str(stored).unwrap();
+    assert_eq!(serde_json::to_string(&metadata).unwrap(), stored);
+    let garden = ChannelId::new("garden");
+    let answered = [MessageRef(garden.clone(), MessageId::new("4"))];
+    assert_eq!(metadata.answered_message_refs(&garden), answered);
+}

@@ -45,16 +45,19 @@ impl Keepers {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
         };
-        if record.asked.is_empty() && !self.has_keepers() {
+        let is_paused = record.is_paused(self.inbox.clock.now());
+        if is_paused || (record.asked.is_empty() && !self.has_keepers()) {
             return Ok(());
         }
         let requests = self.requests(place, &record.asked).await?;
         let attempt = self.find_sent(chat, place, record, &requests).await?;
         self.settle(chat, place, record, &requests).await?;
-        match attempt {
-            QuestionAttempt::Done => self.ask(chat, place, record, &requests).await,
-            QuestionAttempt::Failed => Ok(()),
+        if attempt == QuestionAttempt::Done
+            && self.hand_over(chat, place, record, &requests).await? == QuestionAttempt::Done
+        {
+            self.ask(chat, place, record, &requests).await?;
         }
+        Ok(())
     }
 
     /// Looks for the questions of which it is unknown whether they were asked. One that certainly was not is asked
@@ -171,6 +174,47 @@ impl Keepers {
         Ok(())
     }
 
+    /// Asks the present keeper what an earlier keeper of the channel has not decided. The earlier one is told first, so
+    /// that after a crash in between the question is handed over again.
+    async fn hand_over(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, KeeperRequestKind),
+        record: &mut QuestionRecord,
+        requests: &[KeeperRequest],
+    ) -> Result<QuestionAttempt, StoreError> {
+        for asked in record.asked.clone() {
+            let request = requests.iter().find(|request| request.id == asked.id);
+            let Some(request) = request.filter(|_| asked.sending.is_none()) else { continue };
+            let (Some(before), Some(keeper)) = (&asked.keeper, self.keeper_of(workspace, request))
+            else {
+                continue;
+            };
+            if *before == keeper {
+                continue;
+            }
+            if let Some(place) = &asked.place {
+                let language = self.language_in(workspace, &asked.about);
+                let about = self.place_name(workspace, &asked.about);
+                let text = texts::keeper::handed_over(language, &about);
+                match chat.settle(place, &text).await {
+                    Ok(()) | Err(PlatformError::Refused(_)) => {}
+                    Err(error) => {
+                        warn!(platform = workspace.platform(), %workspace, %error, "what a keeper was asked could not be replaced");
+                        record.pause_after(&error, self.inbox.clock.now());
+                        return Ok(QuestionAttempt::Failed);
+                    }
+                }
+            }
+            let asking = (request, &keeper);
+            if self.send(chat, (workspace, kind), record, asking).await? == QuestionAttempt::Failed
+            {
+                return Ok(QuestionAttempt::Failed);
+            }
+        }
+        Ok(QuestionAttempt::Done)
+    }
+
     /// Asks about new requests.
     async fn ask(
         &self,
@@ -217,6 +261,7 @@ impl Keepers {
         let mut asked = AskedQuestion {
             id: request.id,
             about: about.clone(),
+            keeper: Some(keeper.clone()),
             place: None,
             told: request.state.to_owned(),
             sending: sending(Some(clock.now())),
@@ -235,6 +280,7 @@ impl Keepers {
             }
             Err(error) => {
                 warn!(platform = workspace.platform(), %workspace, channel = %about, %error, "a keeper could not be asked");
+                record.pause_after(&error, clock.now());
                 asked.sending = match error {
                     // A response that is lost after a long time says no more than one that is lost at once.
                     PlatformError::OutcomeUnknown(_) => sending(Some(clock.now())),

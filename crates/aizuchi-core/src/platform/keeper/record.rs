@@ -1,11 +1,15 @@
 //! The record of the questions that keepers have been asked, stored like the platform's cursors. A question is recorded
 //! before it is asked, so that after a crash it is looked for, and not asked twice.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId};
+use crate::platform::PlatformError;
 use crate::platform::keeper::QuestionPlace;
+
+/// The longest pause that a platform may ask for.
+const MAX_PAUSE: SignedDuration = SignedDuration::from_mins(30);
 
 /// What has been asked in a workspace about matters of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +18,9 @@ pub(super) struct QuestionRecord {
     pub(super) newest: i64,
     /// The questions that are not settled.
     pub(super) asked: Vec<AskedQuestion>,
+    /// Until when the platform asked to be left alone. Not stored: a restart may try again.
+    #[serde(skip)]
+    pub(super) paused_until: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +30,9 @@ pub(super) struct AskedQuestion {
     pub(super) id: i64,
     /// The channel that it is about.
     pub(super) about: ChannelId,
+    /// The user who was asked. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) keeper: Option<UserId>,
     /// `None` if the platform refuses to ask, or the place is not yet known.
     pub(super) place: Option<QuestionPlace>,
     /// The state that the question's text shows.
@@ -45,6 +55,17 @@ impl QuestionRecord {
     /// Whether it is unknown of any question if it was asked.
     pub(super) fn is_sending(&self) -> bool {
         self.asked.iter().any(|asked| asked.sending.is_some())
+    }
+
+    pub(super) fn is_paused(&self, now: Timestamp) -> bool {
+        self.paused_until.is_some_and(|until| now < until)
+    }
+
+    /// Pauses for as long as a busy platform asks for.
+    pub(super) fn pause_after(&mut self, error: &PlatformError, now: Timestamp) {
+        if let PlatformError::Busy { retry_after: Some(wait), .. } = error {
+            self.paused_until = Some(now + (*wait).min(MAX_PAUSE));
+        }
     }
 
     /// Records a question, or replaces its record.
@@ -76,6 +97,7 @@ mod tests {
         let asked = AskedQuestion {
             id: 7,
             about: ChannelId::new("c1"),
+            keeper: None,
             place: Some(QuestionPlace {
                 channel: ChannelId::new("d1"),
                 message: MessageId::new("m1"),
@@ -83,7 +105,8 @@ mod tests {
             told: "open".to_owned(),
             sending: None,
         };
-        let record = QuestionRecord { newest: 7, asked: vec![asked.clone()] };
+        let record =
+            QuestionRecord { newest: 7, asked: vec![asked.clone()], ..QuestionRecord::default() };
         let stored = json!(record).to_string();
         let place = json!({ "channel": "d1", "message": "m1" });
         let expected = json!({ "newest": 7, "asked": [
@@ -96,6 +119,7 @@ mod tests {
         let record = QuestionRecord {
             newest: 7,
             asked: vec![AskedQuestion { place: None, sending, ..asked }],
+            ..QuestionRecord::default()
         };
         assert!(record.is_sending());
         let stored = json!(record).to_string();

@@ -49,14 +49,18 @@ pub async fn put(
     Ok(())
 }
 
-/// Opens the consents of a posted draft: users may decide them now.
+/// Opens the consents of a draft that is posted at `now`: users may decide them from now on.
 pub async fn open(
     connection: &mut Connection,
     counters: &Counters,
     item: &OutboxItem,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
-    let open = query(sql::consents::OPEN_CONSENTS).bind(item.first_in_draft.0);
-    open.bind(counters.revision as i64).execute(connection).await?;
+    let open = query(sql::consents::OPEN_CONSENTS)
+        .bind(item.first_in_draft.0)
+        .bind(counters.revision as i64)
+        .bind(now.as_millisecond());
+    open.execute(connection).await?;
     Ok(())
 }
 

@@ -135,7 +135,7 @@ pub async fn complete(
     if let Event::Post(item) = &claim.event
         && is_said
     {
-        consents::open(connection, counters, item).await?;
+        consents::open(connection, counters, item, now).await?;
     }
     let touch =
         query(sql::decisions::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);

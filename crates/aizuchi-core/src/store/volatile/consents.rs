@@ -55,13 +55,15 @@ impl VolatileState {
         }
     }
 
-    /// Opens the consents of a posted draft: users may decide them now.
-    pub(super) fn open_consents(&mut self, item: &OutboxItem) {
-        let revision = self.revision;
-        for record in self.consents.values_mut() {
-            if record.draft == item.first_in_draft && record.consent.state == ConsentState::Drafted
-            {
-                (record.consent.state, record.consent.revision) = (ConsentState::Open, revision);
+    /// Opens the consents of a draft that is posted at `now`: users may decide them from now on.
+    pub(super) fn open_consents(&mut self, item: &OutboxItem, now: Timestamp) {
+        let (revision, now) = (self.revision, truncate_to_milliseconds(now));
+        let of_draft = self.consents.values_mut().filter(|it| it.draft == item.first_in_draft);
+        for ConsentRecord { consent, .. } in of_draft {
+            if consent.state == ConsentState::Drafted {
+                let expires = now + consent.expires.duration_since(consent.made);
+                (consent.state, consent.expires) = (ConsentState::Open, expires);
+                consent.revision = revision;
             }
         }
     }

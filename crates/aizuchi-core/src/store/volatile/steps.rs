@@ -130,7 +130,7 @@ impl VolatileState {
         if let Event::Post(item) = &claim.event
             && is_said
         {
-            self.open_consents(item);
+            self.open_consents(item, now);
         }
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);

@@ -17,9 +17,10 @@ statements! {
             (id, workspace, channel, thread, messages, is_addressed, decision, draft, tool, arguments, lineage, seen,
              made_ms, expires_ms, state, revision)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'drafted', ?15)";
-    /// The draft that announces them is posted.
+    /// The draft that announces them is posted at ?3. Only now can they be decided, so their time begins now.
     OPEN_CONSENTS = "
-        UPDATE consents SET state = 'open', revision = ?2 WHERE draft = ?1 AND state = 'drafted'";
+        UPDATE consents SET state = 'open', revision = ?2, expires_ms = expires_ms - made_ms + ?3
+        WHERE draft = ?1 AND state = 'drafted'";
     CONSENT = consents!("WHERE workspace = ?1 AND id = ?2");
     CHANGE_CONSENT = "
         UPDATE consents SET state = ?2, arguments = ?3, answer = ?4, decided_by = ?5, decided_ms = ?6, until_ms = ?7,
