@@ -48,6 +48,7 @@ mod facts;
 mod fence;
 mod builtin_conversations;
 mod last_backup;
+mod left_backups;
 mod learned_gate;
 mod links;
 mod flow;
