@@ -120,6 +120,7 @@ mod timing;
 mod tool_calls;
 mod tools;
 mod transfer;
+mod transfer_session;
 mod unasked_quotes;
 mod uploads;
 mod uptake;
