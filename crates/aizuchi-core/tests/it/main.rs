@@ -98,6 +98,7 @@ mod reset_of_bots;
 mod restored_forgettings;
 mod restored_numbers;
 mod restored_resets;
+mod restored_standing_orders;
 mod channel_rules;
 mod place_settings;
 mod places;
