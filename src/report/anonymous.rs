@@ -16,6 +16,7 @@ use aizuchi_core::texts::report as texts;
 /// Which names are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anonymity {
+    /// People, and channels with the names of people.
     People,
     /// The names of channels, too.
     All,
@@ -117,10 +118,10 @@ struct Pattern {
 /// The report with neutral names.
 pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -> Report {
     let BuiltReport { mut report, authors } = built;
-    let channels = match anonymity {
-        Anonymity::People => HashMap::new(),
-        Anonymity::All => neutral_channels(&report, language),
-    };
+    let channels = neutral_channels(&report, language, |name| match anonymity {
+        Anonymity::People => is_named_after_people(name, &authors),
+        Anonymity::All => true,
+    });
     let replacements = Replacements::new(&authors, channels, language);
     report.is_anonymous = true;
     for policy in &mut report.policies {
@@ -139,12 +140,35 @@ pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -
     report
 }
 
-fn neutral_channels(report: &Report, language: Language) -> HashMap<String, String> {
+fn neutral_channels(
+    report: &Report,
+    language: Language,
+    is_replaced: impl Fn(&str) -> bool,
+) -> HashMap<String, String> {
     let channels = report.policies.first().map_or(&[][..], |policy| &policy.by_channel);
     let neutral = |(number, name): (usize, &String)| {
         (name.clone(), texts::room(language, &characters(number)))
     };
-    channels.iter().map(|channel| &channel.name).enumerate().map(neutral).collect()
+    let names = channels.iter().map(|channel| &channel.name).enumerate();
+    names.filter(|(_, name)| is_replaced(name)).map(neutral).collect()
+}
+
+/// Whether a channel has the names of people, as direct messages have in exports.
+fn is_named_after_people(channel: &str, authors: &[(String, Vec<String>)]) -> bool {
+    let name = channel.trim_start_matches('#');
+    // Without the id and the workspace that tell channels with the same name apart.
+    let short = name.split_once(" (").map_or(name, |(short, _)| short);
+    let short = short.rsplit_once('/').map_or(short, |(_, short)| short);
+    // Slack's name for direct messages among several people: their handles.
+    if short.starts_with("mpdm-") {
+        return true;
+    }
+    let is_name = |part: &str| {
+        let part = part.trim().to_lowercase();
+        let mut names = authors.iter().flat_map(|(id, names)| names.iter().chain([id]));
+        !part.is_empty() && names.any(|known| known.to_lowercase() == part)
+    };
+    name.split(", ").chain(short.split(", ")).any(is_name)
 }
 
 impl Replacements {
@@ -376,6 +400,25 @@ mod tests {
             assert_eq!(replacements.text(text), expected);
         }
         assert_eq!([0, 25, 26, 27, 702].map(characters), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+
+    #[test]
+    fn a_channel_with_the_names_of_people_is_recognized() {
+        let authors = [("U1", "Ann Meyer"), ("U2", "Bo (he/him)"), ("U3", "")];
+        let authors = authors.map(|(id, name)| (id.to_owned(), vec![name.to_owned()]));
+        for (channel, expected) in [
+            ("Ann Meyer", true),
+            ("#ann meyer", true),
+            ("bo (he/him)", true),
+            ("T1/Ann Meyer (D123)", true),
+            ("Kim, Ann Meyer", true),
+            ("mpdm-kim--lee-1", true),
+            ("ann-meyer-onboarding", false),
+            ("garden", false),
+            ("", false),
+        ] {
+            assert_eq!(is_named_after_people(channel, &authors), expected, "{channel}");
+        }
     }
 
     #[test]

@@ -263,6 +263,30 @@ fn who_was_forgotten_is_not_imported() {
     assert!(!exported.iter().any(|line| line.to_string().contains("the garden has a can")));
 }
 
+/// What another installation remembers of somebody who has opted out here stays there.
+#[test]
+fn what_is_remembered_of_who_opted_out_here_is_not_imported() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    let line = |number: usize| EXPORT.lines().nth(number).unwrap();
+    let opt_out = line(19).replace("U7", "U1");
+    std::fs::write(&file, format!("{}\n{}\n{opt_out}\n", line(1), line(4))).unwrap();
+    installation.import(&file, &[], 0);
+    std::fs::write(&file, EXPORT).unwrap();
+    let report = installation.import(&file, &["--workspace", "T1"], 0);
+    for expected in [
+        "left out  memos: 1; the people whom they come from have opted out",
+        "left out  entries of memories: 3; the people whom they come from have opted out",
+    ] {
+        assert!(report.contains(expected), "{report}");
+    }
+    let exported = installation.export();
+    let remembered = exported.iter().filter(|line| line["kind"] == "memory");
+    let texts = remembered.flat_map(|line| line["entries"].as_array().unwrap());
+    let texts: Vec<&Value> = texts.map(|entry| &entry["text"]).collect();
+    assert_eq!(texts, ["the can is in the shed"]);
+}
+
 /// A row that changes while an export is written is in it twice.
 #[test]
 fn the_later_line_of_a_message_counts() {

@@ -28,3 +28,27 @@ fn a_later_name_is_replaced_like_the_first_one() {
         assert!(!shown.to_lowercase().contains("marigold"), "{shown}");
     }
 }
+
+/// In an export, direct messages have the name of a person.
+#[test]
+fn a_channel_with_the_name_of_a_person_gets_a_neutral_one() {
+    let lines = [
+        (0, "help", "ida", "Good morning!"),
+        (3600, "ludmila", "ludmila", "Does anyone know where the key is?"),
+        (7200, "ludmila", "ida", "Behind the door."),
+    ];
+    let line = |(after, room, name, text): (i64, &str, &str, &str)| {
+        let author = if name == "ida" { "U-1" } else { "U-2" };
+        let line = json!({
+            "room": room, "id": format!("m{after}"), "ts": BEGIN + after, "author": author, "name": name, "text": text,
+        });
+        format!("{line}\n")
+    };
+    let (_folder, history) = folder_with(&lines.map(line).concat());
+    let (page, json) = page_and_json(&history, &["--judge", "speak", "--anonymous"]);
+    let report = json["report"].to_string();
+    assert!(report.contains("help"), "{report}");
+    for shown in [seen(&page), report] {
+        assert!(!shown.to_lowercase().contains("ludmila"), "{shown}");
+    }
+}

@@ -22,7 +22,7 @@ use tracing::{Instrument, Span, field, info_span};
 use crate::chat::owed::Owed;
 use crate::chat::{
     Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Mention, Message,
-    MessageId, Reaction, UserId, WorkspaceId,
+    MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
 use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
@@ -279,15 +279,24 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// Whether the platform's history holds a message that a restore has lost and whose author was forgotten since.
+    /// Whether the platform's history holds a message or a reaction that a restore has lost and whose author was
+    /// forgotten since. A reaction in a history has the time of its message, if the platform does not tell its own.
     async fn is_forgotten(&self, heard: &Heard) -> Result<bool, StoreError> {
-        let Heard::Message(message, Arrival::Backfilled | Arrival::BackfilledAnswered) = heard
-        else {
-            return Ok(false);
+        let (workspace, user, at) = match heard {
+            Heard::Message(message, Arrival::Backfilled | Arrival::BackfilledAnswered) => {
+                (&message.conversation.workspace, &message.author.id, message.at)
+            }
+            Heard::Reaction(reaction) if reaction.change == ReactionChange::Added => {
+                (&reaction.workspace, &reaction.user, reaction.at)
+            }
+            Heard::Message(..)
+            | Heard::Edit(_)
+            | Heard::Deletion(_)
+            | Heard::Channel(_)
+            | Heard::User(_)
+            | Heard::Reaction(_) => return Ok(false),
         };
-        let Message { conversation, author, at, .. } = message;
-        let workspace = &conversation.workspace;
-        self.archive.was_forgotten_before_restore(workspace, &author.id, *at).await
+        self.archive.was_forgotten_before_restore(workspace, user, at).await
     }
 
     /// Announces once per channel what the persona hears and stores, after it may have joined the channel. `persona` is

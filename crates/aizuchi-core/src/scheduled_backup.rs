@@ -18,6 +18,8 @@ use crate::store::transfer;
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
 /// The value of the metric if a backup is due but none was ever written.
 const NEVER: SignedDuration = SignedDuration::from_secs(1);
+/// The age at which an unfinished backup that was not scheduled counts as left behind.
+const ABANDONED: SignedDuration = SignedDuration::from_hours(24);
 const PREFIX: &str = "aizuchi-";
 const SUFFIX: &str = ".db";
 const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
@@ -85,13 +87,16 @@ impl ScheduledBackup {
         Ok(file)
     }
 
-    /// Removes the files of backups that an earlier process did not finish.
+    /// Removes the files of backups that an earlier process did not finish. A user may be writing a backup with another
+    /// name here, even in another container, so such a file is removed only if nothing has been written to it for long.
     fn remove_unfinished(&self) {
+        let now = self.clock.now();
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let unfinished = files.map(|file| file.path()).filter(|file| {
-            let name = file.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(".part"))
-        });
+        let unfinished =
+            files.map(|file| file.path()).filter(|file| match unfinished_backup(file) {
+                Some(backup) => made_at(&backup).is_some() || is_abandoned(file, now),
+                None => false,
+            });
         for file in unfinished {
             if let Err(problem) = std::fs::remove_file(&file) {
                 error!(file = %file.display(), error = %problem, "an unfinished backup cannot be removed");
@@ -116,6 +121,20 @@ impl ScheduledBackup {
         backups.sort();
         backups
     }
+}
+
+/// Returns the name that an unfinished backup would have got. Until then, the id of its process and `.part` follow it.
+fn unfinished_backup(file: &Path) -> Option<PathBuf> {
+    let name = file.file_name()?.to_str()?.strip_suffix(".part")?;
+    let (backup, _process) = name.rsplit_once('.')?;
+    backup.starts_with(PREFIX).then(|| PathBuf::from(backup))
+}
+
+/// Whether nothing was written to a file for a long time.
+fn is_abandoned(file: &Path, now: Timestamp) -> bool {
+    let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
+    let written = written.and_then(|at| Timestamp::try_from(at).ok());
+    written.is_some_and(|at| now.duration_since(at) >= ABANDONED)
 }
 
 /// Returns when a backup was made, by its name.

@@ -8,6 +8,7 @@ mod existing;
 mod opening;
 mod restrict;
 mod forgotten;
+mod opted_out;
 pub mod kotonoha;
 pub mod myao2;
 
@@ -22,6 +23,7 @@ use crate::existing::HistoryCheck;
 use crate::kotonoha::threads::SeparateThreads;
 use crate::message_ids::MessageIds;
 use crate::opening::OpeningChannels;
+use crate::opted_out::WithheldSources;
 use crate::restrict::restrict;
 use crate::streamed::{BatchLimits, StreamedAuthors, StreamedMessage, next_batch};
 use aizuchi_core::chat::{
@@ -193,6 +195,8 @@ pub async fn import_stream_within(
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;
     }
+    data.leave_out_opted_out(&inbox.channel_cache);
+    let mut sources = WithheldSources::cited_by(&data.memories);
     let separate = SeparateThreads::find(&mut data, &known, archive).await?;
     let streamed = streamed.map(|next| next.map(|streamed| separate.moved(streamed)));
     let mut streamed = pin!(streamed.peekable());
@@ -202,7 +206,7 @@ pub async fn import_stream_within(
         users,
         streamed: _,
         ids,
-        memories,
+        mut memories,
         memos,
         knows_visibility: _,
         unsorted_conversations: _,
@@ -235,6 +239,7 @@ pub async fn import_stream_within(
         if messages.is_empty() {
             break;
         }
+        sources.note(&messages, &inbox.channel_cache);
         private.hear(messages, inbox, archive, &mut report).await?;
         hear_reactions(reactions, inbox, &mut report).await?;
     }
@@ -254,6 +259,7 @@ pub async fn import_stream_within(
         if messages.is_empty() {
             break;
         }
+        sources.note(&messages, &inbox.channel_cache);
         let messages = history.keep(messages, &mut report.messages).await?;
         hear_all(messages, inbox, &mut report).await?;
         hear_reactions(reactions, inbox, &mut report).await?;
@@ -262,6 +268,7 @@ pub async fn import_stream_within(
     let next = streamed.as_mut().peek().await;
     anyhow::ensure!(next.is_none(), "messages that were private come after others");
     report.skipped.extend(history.skipped());
+    report.skipped.extend(sources.leave_out(&mut memories));
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories

@@ -21,6 +21,8 @@ use crate::store::{Store, StoreError};
 
 /// The maximum number of messages between the persona's post and the command.
 const MAX_MESSAGES: usize = 20;
+/// The maximum number of messages among which they are looked for, since a channel's threads are in between.
+const MAX_SCANNED: usize = 500;
 /// The maximum number of newest changes that are searched for those of a command.
 const MAX_CHANGES: usize = 500;
 /// The minimum length in characters of a quoted part of an entry; characters of a script without spaces count twice.
@@ -229,13 +231,13 @@ async fn post_before(
         channel: channel.clone(),
         thread: thread.clone(),
         range: MessageRange::BeforeTime(request.at),
-        limit: MAX_MESSAGES,
+        limit: if thread.is_some() { MAX_MESSAGES } else { MAX_SCANNED },
     };
     let mut earlier = archive.messages(query).await?;
     earlier
         .retain(|stored| stored.message.conversation == request.conversation && !stored.is_deleted);
     let is_post = |stored: &&StoredMessage| stored.message.author.kind == AuthorKind::Persona;
-    let newest_first = earlier.iter().rev();
+    let newest_first = earlier.iter().rev().take(MAX_MESSAGES);
     let posts = newest_first.skip_while(|stored| !is_post(stored)).take_while(is_post);
     let mut texts: Vec<&str> = posts.map(|stored| &*stored.message.text).collect();
     texts.reverse();

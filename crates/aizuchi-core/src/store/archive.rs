@@ -52,8 +52,8 @@ pub trait Archive: Send + Sync {
         None
     }
 
-    /// Whether a user's message is from the time lost by a restore, and the user was forgotten after it: nothing else
-    /// here tells that it must stay forgotten.
+    /// Whether a user's message or reaction is from the time lost by a restore, and the user was forgotten after it:
+    /// nothing else here tells that it must stay forgotten.
     async fn was_forgotten_before_restore(
         &self,
         _workspace: &WorkspaceId,

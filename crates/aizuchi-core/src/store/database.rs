@@ -37,7 +37,7 @@ pub mod redaction;
 mod expiry;
 mod dead_letters;
 mod marks;
-mod standing_orders;
+pub(in crate::store) mod standing_orders;
 mod standing_order_drafts;
 mod weekly_notes;
 mod uploads;

@@ -127,11 +127,13 @@ async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreErro
     }
 }
 
-/// Returns a connection that prevents every other process from becoming active.
+/// Returns a connection that prevents every other process from becoming active, however long it is silent: a whole
+/// database is copied through it, without heartbeats. If its machine is gone, the server ends it.
 pub async fn connect_exclusive(server: &PostgresUrl) -> Result<Connection, StoreError> {
     // The server ends the session of an exited process only after a short delay.
     for _ in 0..ENDING_SESSION_POLLS {
-        if let Some(connection) = take_over(server).await? {
+        if let Some(mut connection) = take_over(server).await? {
+            query(sql::NAME_TRANSFER).execute(&mut connection).await?;
             return Ok(connection);
         }
         tokio::time::sleep(ENDING_SESSION_POLL).await;

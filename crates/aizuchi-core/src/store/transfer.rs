@@ -6,6 +6,7 @@
 pub mod tables;
 pub mod target;
 mod forgotten;
+mod former_standing_orders;
 
 use futures_util::future::BoxFuture;
 use std::fs::File;

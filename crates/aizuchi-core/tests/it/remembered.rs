@@ -290,6 +290,27 @@ async fn what_was_just_said_is_forgotten() {
 }
 
 #[tokio::test]
+async fn what_was_just_said_is_found_however_busy_the_threads_are() {
+    on_every_database(async |store| {
+        let harness = harness(store, Language::En).await;
+        talk(&harness, ENGLISH).await;
+        let kitchen = top_level("kitchen");
+        let said = "The repair of the oven costs ninety, and Dan pays half of it.";
+        harness.mind.script.push(PromptVerb::Reply, Ok(said));
+        let asked = answer(&harness, &kitchen, "bob", "@Aizuchi what about the oven?").await;
+        assert_eq!(asked, said);
+        for number in 0..30 {
+            let step = format!("step {number} of the recipe");
+            harness.says_in(thread("kitchen", "recipe"), "alice", &step).await;
+        }
+        harness.pass(1).await;
+        answer(&harness, &kitchen, "bob", "@Aizuchi forget that").await;
+        assert_eq!(holding(&harness, "oven").await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn of_several_one_has_to_be_quoted() {
     let told = on_every_database(async |store| {
         let harness = harness(store, Language::En).await;

@@ -1,6 +1,8 @@
 //! After an older backup is restored, the platform's history still holds what a forgotten user had written since.
 
-use aizuchi_core::chat::{Arrival, Heard, UserId};
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
+};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
 use aizuchi_harness::fixtures::{message, top_level, workspace};
@@ -44,7 +46,30 @@ async fn what_a_forgotten_user_wrote_in_the_lost_time_is_not_backfilled() {
             let backfilled = message(top_level("garden"), id, at, name, &text);
             harness.inbox.hear(Heard::Message(backfilled, Arrival::Backfilled)).await.unwrap();
         }
-        let texts = harness.messages("garden").await.into_iter();
+        // The history names who reacted, with the time of the message.
+        for (user, emoji, at) in [
+            ("u-alice", "🌱", forgotten - minute),
+            ("u-bob", "👍", forgotten - minute),
+            ("u-dora", "🎉", forgotten - minute),
+            ("u-alice", "🙏", forgotten + minute),
+        ] {
+            let reaction = Reaction {
+                workspace: workspace(),
+                channel: ChannelId::new("garden"),
+                message: MessageId::new("h2"),
+                user: UserId::new(user),
+                kind: AuthorKind::Human,
+                emoji: emoji.into(),
+                at,
+                change: ReactionChange::Added,
+            };
+            harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
+        }
+        let stored = harness.messages("garden").await;
+        let reactions = stored.iter().flat_map(|stored| &stored.reactions);
+        let reactions: Vec<&str> = reactions.map(|group| &*group.emoji).collect();
+        assert_eq!(reactions, ["👍", "🙏"]);
+        let texts = stored.into_iter();
         let texts = texts.map(|stored| stored.message.text.to_string());
         let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
         assert_eq!(texts, ["h2 of bob", "h4 of alice"]);

@@ -128,8 +128,26 @@ impl DiscordPlatform {
         // Only the first page is read, so a user who is missing from a longer list may still have reacted.
         removed.retain(|user, _| is_complete && !current.contains_key(user));
         current.retain(|user, _| !before.contains_key(user));
-        self.hear_each_reactor(post, &current_emoji.emoji, current, ReactionChange::Added).await?;
+        let added = self.leave_out_forgotten(post, current).await?;
+        self.hear_each_reactor(post, &current_emoji.emoji, added, ReactionChange::Added).await?;
         self.hear_each_reactor(post, &current_emoji.emoji, removed, ReactionChange::Removed).await
+    }
+
+    /// Leaves out those who were forgotten in the time lost by a restore. Discord does not say when they reacted, so
+    /// the time of the post counts.
+    async fn leave_out_forgotten(
+        &self,
+        post: &DiscordMessage,
+        reactors: Reactors,
+    ) -> Result<Reactors, IngestError> {
+        let workspace = self.locate(&post.channel_ref, None).await?.conversation.workspace;
+        let mut left = Reactors::new();
+        for (user, is_bot) in reactors {
+            if !self.archive.was_forgotten_before_restore(&workspace, &user, post.at).await? {
+                left.insert(user, is_bot);
+            }
+        }
+        Ok(left)
     }
 
     async fn hear_each_reactor(

@@ -311,7 +311,8 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
         return Some(duration_from_seconds(wait.min(MAX_SECONDS)));
     }
     let date = DateTimeParser::new().parse_timestamp(header.trim()).ok()?;
-    Some(date.duration_since(now).max(SignedDuration::ZERO))
+    let longest = duration_from_seconds(MAX_SECONDS);
+    Some(date.duration_since(now).clamp(SignedDuration::ZERO, longest))
 }
 
 /// The wait in the body of an error, where Google's APIs put it: `"retryDelay": "37.5s"`.
@@ -339,6 +340,7 @@ mod tests {
             ("retry-after-ms", "250", Some(0.25)),
             ("retry-after", "Thu, 01 Jan 1970 00:01:40 GMT", Some(90.0)),
             ("retry-after", "Thu, 01 Jan 1970 00:00:01 GMT", Some(0.0)),
+            ("retry-after", "Fri, 31 Dec 2066 23:59:59 GMT", Some(86_400.0)),
             ("retry-after", "soon", None),
             ("retry-after", "-3", None),
             ("retry-after", "1e99", Some(86_400.0)),

@@ -145,7 +145,7 @@ pub(super) async fn count(
 }
 
 /// Allocates an unused order number.
-pub(super) async fn next_number(
+pub async fn next_number(
     connection: &mut Connection,
     workspace: &WorkspaceId,
 ) -> Result<i64, StoreError> {
@@ -205,7 +205,7 @@ async fn drop_lapsed_drafts(connection: &mut Connection, now: Timestamp) -> Resu
     Ok(())
 }
 
-pub(super) async fn put(
+pub async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
@@ -228,7 +228,7 @@ pub(super) async fn put(
     Ok(())
 }
 
-pub(super) async fn end(
+pub async fn end(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     number: i64,
@@ -249,7 +249,7 @@ pub async fn read(
     orders.iter().map(from_row).collect()
 }
 
-fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
+pub fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
     let (channel, thread): (String, String) =
         (rows::column(row, "channel")?, rows::column(row, "thread")?);
     let ended = rows::column::<Option<i64>>(row, "ended_ms")?;

@@ -18,6 +18,13 @@ macro_rules! lock_held {
     };
 }
 
+/// The name of a session that copies a whole database.
+macro_rules! transfer_name {
+    () => {
+        "'aizuchi transfer'"
+    };
+}
+
 pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock_key!(), ") AS is_taken");
 
 /// Whether a session holds the lock, and whether the database is usable.
@@ -32,8 +39,9 @@ pub const SERVER_STATUS: &str = concat!(
 );
 
 // A statement that waits for its client counts as silent: the client may be gone.
+// A transfer waits for its client or for the other database for as long as copying a table takes.
 /// Terminates the session that holds the lock, if it has been silent for $1 seconds. A session whose statement is
-/// still running is not silent.
+/// still running is not silent, and a transfer may be.
 pub const TERMINATE_SILENT_SESSION: &str = concat!(
     "SELECT pg_terminate_backend(a.pid, 5000) AS is_ended
     FROM pg_locks AS l
@@ -42,8 +50,14 @@ pub const TERMINATE_SILENT_SESSION: &str = concat!(
     lock_held!(),
     "
         AND a.state_change < clock_timestamp() - make_interval(secs => $1)
-        AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
+        AND (a.state <> 'active' OR a.wait_event_type = 'Client')
+        AND a.application_name <> ",
+    transfer_name!()
 );
+
+/// Names this session as one that copies a whole database.
+pub const NAME_TRANSFER: &str =
+    concat!("SELECT set_config('application_name', ", transfer_name!(), ", false)");
 
 /// The columns of all tables except those of the search index and of the migrations. Columns that the server numbers
 /// itself are left out.

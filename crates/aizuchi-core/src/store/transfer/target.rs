@@ -17,6 +17,7 @@ use crate::store::database::{Counters, orders, rows, schema, sql};
 use crate::store::order::Order;
 use crate::store::transfer::IfOccupied;
 use crate::store::transfer::forgotten::{self, ForgottenUsers};
+use crate::store::transfer::former_standing_orders::FormerStandingOrders;
 use crate::store::transfer::tables::{Table, TransferReport};
 use crate::store::{postgres, sqlite};
 
@@ -37,6 +38,8 @@ struct FormerOrders {
     silence: Option<Silence>,
     /// The ordered settings. `None` also if the database's version had none.
     settings: Option<Vec<FormerSetting>>,
+    /// `None` also if the database's version had none, or no drafts of them.
+    standing: Option<FormerStandingOrders>,
 }
 
 /// The text columns of an ordered setting, and when it was ordered, in milliseconds.
@@ -289,7 +292,7 @@ impl TransferTarget {
     /// Applies the orders in force in the replaced database; users who have opted out in the backup stay opted out.
     /// Returns how many more users are opted out.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
-        let FormerOrders { opted_out, resets, silence, settings } =
+        let FormerOrders { opted_out, resets, silence, settings, standing } =
             std::mem::take(&mut self.orders);
         let here = opted_out_users(&mut self.connection).await?;
         let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
@@ -301,6 +304,9 @@ impl TransferTarget {
         // What these conversations withhold is in the backup, unless they were reset before.
         for reset in &resets {
             orders::apply(&mut self.connection, &mut counters, reset, now).await?;
+        }
+        if let Some(standing) = standing {
+            standing.put(&mut self.connection, &mut counters, &here, now).await?;
         }
         counters.write(&mut self.connection).await?;
         if let Some(settings) = settings {
@@ -417,11 +423,16 @@ impl FormerOrders {
             true => Some(ordered_settings(connection).await?),
             false => None,
         };
+        let has_drafts = find("standing_orders").is_some_and(|table| table.has_column("is_draft"));
+        let standing = match has_drafts && !is_new {
+            true => Some(FormerStandingOrders::read(connection).await?),
+            false => None,
+        };
         let resets = match find("resets").is_some() {
             true => ordered_resets(connection).await?,
             false => Vec::new(),
         };
-        Ok(Self { opted_out, resets, silence, settings })
+        Ok(Self { opted_out, resets, silence, settings, standing })
     }
 }
 

@@ -65,6 +65,19 @@ statements! {
         INSERT INTO standing_order_numbers (workspace, number) VALUES (?1, 1)
         ON CONFLICT (workspace) DO UPDATE SET number = standing_order_numbers.number + 1
         RETURNING number";
+    STANDING_ORDER_NUMBERS = "SELECT workspace, number FROM standing_order_numbers";
+    RAISE_STANDING_ORDER_NUMBER = "
+        INSERT INTO standing_order_numbers (workspace, number) VALUES (?1, ?2)
+        ON CONFLICT (workspace) DO UPDATE SET number = excluded.number
+        WHERE standing_order_numbers.number < excluded.number";
+    HAS_STANDING_ORDER_VERSION = "
+        SELECT id FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND version >= ?3 LIMIT 1";
+    /// The orders in force of all workspaces.
+    ALL_STANDING_ORDERS = "
+        SELECT workspace, number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE ended_ms IS NULL AND is_draft = 0
+        ORDER BY workspace, number";
     STANDING_ORDER = "
         SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
         FROM standing_orders
@@ -77,6 +90,7 @@ statements! {
         UPDATE standing_orders SET is_draft = 0, given_ms = ?3
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
     DROP_STANDING_ORDER_DRAFT = "DELETE FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND is_draft = 1";
+    DROP_ALL_STANDING_ORDER_DRAFTS = "DELETE FROM standing_orders WHERE is_draft = 1";
     DROP_STANDING_ORDER_DRAFTS_OF = "
         DELETE FROM standing_orders
         WHERE workspace = ?1 AND is_draft = 1
