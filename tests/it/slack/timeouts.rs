@@ -328,9 +328,12 @@ async fn a_mention_that_a_newer_page_answers_is_not_owed() {
     let mut lines = vec![(&harness.mio, format!("<@{}> what do roses need?", harness.bot))];
     lines.extend((0..20).map(|number| (&harness.ren, format!("line {number}"))));
     lines.push((&harness.bot, "Straw.".to_owned()));
-    for (user, text) in lines {
+    // A second apart: an answer within the millisecond of its question would not count as later.
+    let begin = Timestamp::now() - SignedDuration::from_mins(1);
+    for (second, (user, text)) in (0..).zip(lines) {
+        let ts = Some(Ts::from_timestamp(begin + SignedDuration::from_secs(second)));
         let line = NewFakeMessage::new(&harness.tea, user, &text);
-        let line = NewFakeMessage { is_delivered: false, ..line };
+        let line = NewFakeMessage { is_delivered: false, ts, ..line };
         harness.slack.send_message_with(line).unwrap();
     }
     harness.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
