@@ -72,7 +72,7 @@ async fn words_are_said_once_somebody_has_approved_them() {
         assert!(harness.platform.posted_texts().is_empty());
         let open = proposal(&harness).await;
         assert_eq!(open.state, ProposalState::Open);
-        assert_eq!(still_open(&harness).await, [open.clone()]);
+        assert_eq!(still_open(&harness).await, std::slice::from_ref(&open));
         assert_eq!(open.text.as_deref(), Some("Here I am."));
         assert_eq!(open.about, Some(MessageId::new("m000")));
         assert_eq!((open.why.as_deref(), open.confidence), (Some("nobody answers"), Some(0.9)));
