@@ -3,6 +3,7 @@
 
 use fantoccini::key::Key;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, raw_sql};
 
@@ -64,6 +65,7 @@ const MORE: &str = r#"
 async fn operated() -> (SlackHarness, Program, String, i64) {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
+    harness.add(&format!("timezone: {}\n", time_zone_at_noon()));
     let program = harness.start().await;
     harness.will_say(&["the kettle hums", "the kettle sings"]);
     harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
@@ -91,6 +93,14 @@ async fn operated() -> (SlackHarness, Program, String, i64) {
     add_more(&harness, &workspace, now).await;
     let program = harness.start().await;
     (harness, program, workspace, now)
+}
+
+/// Returns a time zone in which it is about noon: what something has cost today changes at midnight.
+fn time_zone_at_noon() -> String {
+    let ahead = 12 - Timestamp::now().to_zoned(TimeZone::UTC).hour();
+    // In these names the signs are the other way round.
+    let sign = if ahead < 0 { '+' } else { '-' };
+    format!("Etc/GMT{sign}{}", ahead.abs())
 }
 
 async fn add_more(home: &Home, workspace: &str, now: i64) {
