@@ -120,6 +120,9 @@ const MOST_EXPENSIVE: &str = r"
     const rows = [...document.querySelectorAll('[data-testid=channel]')].sort((one, other) => cost(other) - cost(one));
     return rows.length > 0 ? [rows[0].dataset.channel, rows[0].querySelector('th a').textContent, cost(rows[0])] : null";
 
+/// Returns what the page was searched for: before that it shows other decisions.
+const SEARCHED: &str = "return new URLSearchParams(location.search).get('q')";
+
 const WHY: &str = "return document.querySelector('[data-testid=why]')?.textContent ?? null";
 
 /// Returns how many visible entries mention her birthday, and how many her cello.
@@ -199,6 +202,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
     tab.evaluate("document.querySelector('[name=q]').focus()").await;
     tab.type_text("ladder").await;
     tab.click("show").await;
+    tab.expect_result(SEARCHED, json!("ladder")).await;
     click_first(&tab, "[data-testid=row] [data-testid=decision] a.outcome", "chose silence").await;
     tab.expect_result(WHY, json!(REASON)).await;
     expect_sound(&tab, "en").await;
@@ -288,8 +292,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab_to(&tab, "[name=q]").await;
     tab.type_text("ladder").await;
     tab.press(Key::Enter).await;
-    tab.expect_result("return new URLSearchParams(location.search).get('q')", json!("ladder"))
-        .await;
+    tab.expect_result(SEARCHED, json!("ladder")).await;
     tab_to(&tab, "[data-testid=row] [data-testid=decision] a.outcome").await;
     assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("沈黙"));
     tab.press(Key::Enter).await;
