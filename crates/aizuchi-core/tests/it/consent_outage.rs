@@ -6,20 +6,25 @@ use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use crate::consents::{Garden, Shed, options};
+
+/// A draft that asks for a call, and that an outage keeps from being posted.
+async fn asked_before_an_outage(store: TestStore) -> Garden {
+    let shed = Arc::new(Shed::default());
+    let harness = Harness::new(store).await.with_options(options(shed.clone()));
+    let there = harness.clone();
+    harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+        there.platform.set_backfill_state(BackfillState::Disconnected);
+    });
+    Garden::asked(harness, shed).await
+}
 
 #[tokio::test]
 async fn a_call_that_is_announced_after_an_outage_can_still_be_allowed() {
     on_every_store(async |store| {
-        let shed = Arc::new(Shed::default());
-        let harness = Harness::new(store).await.with_options(options(shed.clone()));
-        let there = harness.clone();
-        harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            there.platform.set_backfill_state(BackfillState::Disconnected);
-        });
-        let garden = Garden::asked(harness, shed).await;
+        let garden = asked_before_an_outage(store).await;
         garden.harness.pass(7_200).await;
         assert!(garden.caller.look().await.is_empty());
         assert!(garden.posts().is_empty());
@@ -38,13 +43,7 @@ async fn a_call_that_is_announced_after_an_outage_can_still_be_allowed() {
 #[tokio::test]
 async fn a_call_that_is_announced_late_lapses_with_its_own_time() {
     on_every_store(async |store| {
-        let shed = Arc::new(Shed::default());
-        let harness = Harness::new(store).await.with_options(options(shed.clone()));
-        let there = harness.clone();
-        harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            there.platform.set_backfill_state(BackfillState::Disconnected);
-        });
-        let garden = Garden::asked(harness, shed).await;
+        let garden = asked_before_an_outage(store).await;
         garden.harness.pass(1_800).await;
         garden.harness.platform.set_backfill_state(BackfillState::Complete);
         garden.harness.pass(20).await;

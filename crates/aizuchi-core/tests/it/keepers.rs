@@ -94,6 +94,13 @@ impl TestChat {
     pub fn texts(&self) -> Vec<String> {
         self.texts.lock().unwrap().clone()
     }
+
+    /// Returns the proposal that was asked about first.
+    fn first_proposal(&self) -> ProposalId {
+        let subject = self.questions.lock().unwrap()[0].subject;
+        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        id
+    }
 }
 
 /// A harness whose judge always wants to speak, and where ren is the keeper of all channels.
@@ -119,6 +126,14 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
 /// Looks as after a start.
 pub async fn look(keepers: &Keepers, chat: &TestChat) {
     assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
+}
+
+/// Has the keeper asked about what would be said to a question. Returns the proposal.
+async fn asked(harness: &Harness, keepers: &Keepers, chat: &TestChat) -> ProposalId {
+    harness.says("alice", "when do I cut the roses?").await;
+    harness.pass(400).await;
+    look(keepers, chat).await;
+    chat.first_proposal()
 }
 
 fn click(proposal: ProposalId, user: &str, button: KeeperButton) -> Click {
@@ -202,8 +217,7 @@ async fn a_question_stays_open_however_many_proposals_come_later() {
         assert_eq!(proposals.len(), LATER + 1);
         look(&keepers, &chat).await;
         assert_eq!(chat.texts(), asked);
-        let subject = chat.questions.lock().unwrap()[0].subject;
-        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        let id = chat.first_proposal();
         let answer = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
         assert_eq!(answer, ClickAnswer::Settles);
         look(&keepers, &chat).await;
@@ -218,11 +232,7 @@ async fn a_new_keeper_is_asked_what_the_earlier_one_has_not_decided() {
     on_every_store(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
-        harness.says("alice", "when do I cut the roses?").await;
-        harness.pass(400).await;
-        look(&keepers, &chat).await;
-        let subject = chat.questions.lock().unwrap()[0].subject;
-        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        let id = asked(&harness, &keepers, &chat).await;
         let of_mia =
             |book: &Rulebook| Rulebook { keeper: Some(UserId::new("mia")), ..book.clone() };
         harness.options.settings.rulebook.update(of_mia);
@@ -249,11 +259,7 @@ async fn a_keeper_who_is_forgotten_is_not_named() {
     on_every_store(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
-        harness.says("alice", "when do I cut the roses?").await;
-        harness.pass(400).await;
-        look(&keepers, &chat).await;
-        let subject = chat.questions.lock().unwrap()[0].subject;
-        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
+        let id = asked(&harness, &keepers, &chat).await;
         let answer = keepers.answer(click(id, "ren", KeeperButton::NotNow)).await;
         assert_eq!(answer, ClickAnswer::Settles);
         let query =

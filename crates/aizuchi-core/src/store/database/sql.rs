@@ -38,6 +38,43 @@ macro_rules! upload_bytes {
     };
 }
 
+/// Erases the texts of dead letters of these decisions, which may repeat what has been deleted.
+macro_rules! erase_dead_letters {
+    ($decisions:ident) => {
+        concat!(
+            "UPDATE dead_letters SET text = NULL
+            WHERE text IS NOT NULL AND decision IN (",
+            $decisions!(),
+            ")"
+        )
+    };
+}
+
+/// Erases the outbox texts of these decisions that nobody has seen: those of dead letters, and of proposals, which
+/// cannot be approved after this.
+macro_rules! erase_unseen_texts {
+    ($decisions:ident) => {
+        concat!(
+            "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+            WHERE state IN ('dead', 'proposed', 'original') AND decision IN (",
+            $decisions!(),
+            ")"
+        )
+    };
+}
+
+/// Erases the arguments and answers of these decisions' calls that need consent.
+macro_rules! erase_consents {
+    ($decisions:ident) => {
+        concat!(
+            "UPDATE consents SET arguments = '', answer = NULL
+            WHERE is_settled = 0 AND decision IN (",
+            $decisions!(),
+            ")"
+        )
+    };
+}
+
 pub mod consents;
 pub mod context;
 pub mod decisions;

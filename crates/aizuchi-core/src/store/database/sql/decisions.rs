@@ -196,21 +196,9 @@ statements! {
     FORGET_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
-    /// A dead letter may quote the message.
-    FORGET_DEAD_LETTERS = concat!(
-        "UPDATE dead_letters SET text = NULL
-        WHERE text IS NOT NULL AND decision IN (", decisions_on!(), ")"
-    );
-    /// So may a proposal, which cannot be approved after this.
-    FORGET_DEAD_OUTBOX_TEXT = concat!(
-        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_on!(), ")"
-    );
-    /// So may the arguments of a call that needs consent.
-    FORGET_CONSENTS = concat!(
-        "UPDATE consents SET arguments = '', answer = NULL
-        WHERE is_settled = 0 AND decision IN (", decisions_on!(), ")"
-    );
+    FORGET_DEAD_LETTERS = erase_dead_letters!(decisions_on);
+    FORGET_DEAD_OUTBOX_TEXT = erase_unseen_texts!(decisions_on);
+    FORGET_CONSENTS = erase_consents!(decisions_on);
     /// The posted text is stored as a message by now.
     FORGET_POSTED_TEXT = "
         UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')

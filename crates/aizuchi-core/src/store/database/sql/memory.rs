@@ -234,16 +234,8 @@ statements! {
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND at_ms >= ?2
             AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
-    /// A dead letter may repeat the memory.
-    FORGET_DEAD_LETTERS_OF_MEMORY = concat!(
-        "UPDATE dead_letters SET text = NULL
-        WHERE text IS NOT NULL AND decision IN (", decisions_with_memory!(), ")"
-    );
-    /// So may a proposal, which cannot be approved after this.
-    FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY = concat!(
-        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_with_memory!(), ")"
-    );
+    FORGET_DEAD_LETTERS_OF_MEMORY = erase_dead_letters!(decisions_with_memory);
+    FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY = erase_unseen_texts!(decisions_with_memory);
     DROP_EXCHANGE_MEMORIES = "
         DELETE FROM exchange_memories
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
@@ -336,18 +328,9 @@ statements! {
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
     );
-    FORGET_DEAD_LETTERS_OF_CHANNEL = concat!(
-        "UPDATE dead_letters SET text = NULL
-        WHERE text IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
-    );
-    FORGET_DEAD_OUTBOX_TEXT_OF_CHANNEL = concat!(
-        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_elsewhere!(), ")"
-    );
-    FORGET_CONSENTS_OF_CHANNEL = concat!(
-        "UPDATE consents SET arguments = '', answer = NULL
-        WHERE is_settled = 0 AND decision IN (", decisions_elsewhere!(), ")"
-    );
+    FORGET_DEAD_LETTERS_OF_CHANNEL = erase_dead_letters!(decisions_elsewhere);
+    FORGET_DEAD_OUTBOX_TEXT_OF_CHANNEL = erase_unseen_texts!(decisions_elsewhere);
+    FORGET_CONSENTS_OF_CHANNEL = erase_consents!(decisions_elsewhere);
     /// Only the workspace's memories are made from messages of several channels.
     FORGET_EXCHANGES_OF_CHANNEL = concat!(
         "UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN (
