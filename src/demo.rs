@@ -36,17 +36,16 @@ pub struct Demo {
 }
 
 /// The state of the demo.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DemoStatus {
-    /// The number of the newest play.
-    play: u64,
+    /// The number of the newest play. It rises, over restarts as well, so that a page can recognize an older status.
+    pub play: i64,
     pub phase: Phase,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
     /// Not played yet, or the last play was skipped.
-    #[default]
     Idle,
     Playing(SceneProgress),
     /// Played to the end.
@@ -77,7 +76,8 @@ impl Demo {
         clock: Clock,
         persona: Arc<Persona>,
     ) -> Self {
-        let status = watch::Sender::default();
+        let play = clock.now().as_millisecond();
+        let status = watch::Sender::new(DemoStatus { play, phase: Phase::Idle });
         Self { demo_channel, archive, revisions, clock, persona, status }
     }
 
@@ -86,10 +86,10 @@ impl Demo {
         self.status.subscribe()
     }
 
-    /// Starts a play, unless one is in progress. Returns its channel, which is ready by then.
-    pub async fn start(&self) -> Result<Channel, StoreError> {
-        if self.status.borrow().number().is_some() {
-            return Ok(demo_channel::channel());
+    /// Starts a play, unless one is in progress. Returns its channel, which is ready by then, and its number.
+    pub async fn start(&self) -> Result<(Channel, i64), StoreError> {
+        if let Some(play) = self.number() {
+            return Ok((demo_channel::channel(), play));
         }
         let channel = self.demo_channel.prepare(&self.cast().names()).await?;
         self.status.send_if_modified(|status| {
@@ -101,13 +101,12 @@ impl Demo {
             }
             is_new
         });
-        Ok(channel)
+        Ok((channel, self.status.borrow().play))
     }
 
     /// Ends the play that is in progress, if any.
     pub fn skip(&self) {
-        let play = self.status.borrow().number();
-        if let Some(play) = play {
+        if let Some(play) = self.number() {
             self.change(play, Phase::Idle);
         }
     }
@@ -132,7 +131,7 @@ impl Demo {
         }
     }
 
-    async fn play(&self, play: u64) -> Result<(), StoreError> {
+    async fn play(&self, play: i64) -> Result<(), StoreError> {
         for (index, scene) in SCRIPT.iter().enumerate() {
             self.show(play, index, self.opening(scene));
             let caption = self.perform(scene).await?;
@@ -196,12 +195,17 @@ impl Demo {
         Ok(decisions.into_iter().rev().find(|decision| decision.closed.is_some()))
     }
 
-    fn show(&self, play: u64, index: usize, caption: Caption) {
+    fn show(&self, play: i64, index: usize, caption: Caption) {
         self.change(play, Phase::Playing(SceneProgress { scene: index + 1, caption }));
     }
 
+    /// The number of the play in progress.
+    fn number(&self) -> Option<i64> {
+        self.status.borrow().number()
+    }
+
     /// Changes the status, unless this play is over.
-    fn change(&self, play: u64, phase: Phase) {
+    fn change(&self, play: i64, phase: Phase) {
         self.status.send_if_modified(|status| {
             let is_current = status.number() == Some(play);
             if is_current {
@@ -234,13 +238,13 @@ impl Caption {
 
 impl DemoStatus {
     /// The number of the play in progress.
-    fn number(&self) -> Option<u64> {
+    fn number(&self) -> Option<i64> {
         matches!(self.phase, Phase::Playing(_)).then_some(self.play)
     }
 }
 
 /// Waits until a play is started.
-async fn next_play(status: &mut watch::Receiver<DemoStatus>) -> u64 {
+async fn next_play(status: &mut watch::Receiver<DemoStatus>) -> i64 {
     loop {
         let play = status.borrow_and_update().number();
         if let Some(play) = play {

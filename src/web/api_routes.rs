@@ -592,7 +592,7 @@ fn program() -> Vec<Endpoint> {
             post(demo::start),
         )
         .query::<WorkspaceQuery>()
-        .answers::<AddedChannelView>(),
+        .answers::<demo::DemoView>(),
         Endpoint::new(
             ("DELETE", "/api/demo"),
             ("endDemo", topic),

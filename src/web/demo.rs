@@ -6,6 +6,8 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::demo::script::SCENES;
@@ -16,13 +18,20 @@ use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::platform::local::demo_channel;
 
-/// Starts a play, or joins the running one. Returns its channel.
-pub async fn start(
-    State(web): State<Arc<Web>>,
-    query: WorkspaceParameter,
-) -> ApiResult<AddedChannelView> {
+/// A play of the demo, and the channel that it is played in.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DemoView {
+    #[serde(flatten)]
+    channel: AddedChannelView,
+    /// The number of the play. The events about the demo have it, too, and a later play has a higher one.
+    play: i64,
+}
+
+/// Starts a play, or joins the running one.
+pub async fn start(State(web): State<Arc<Web>>, query: WorkspaceParameter) -> ApiResult<DemoView> {
     require_local(&web, query).await?;
-    Ok(Json(views::channel(&web.demo.start().await?)))
+    let (channel, play) = web.demo.start().await?;
+    Ok(Json(DemoView { channel: views::channel(&channel), play }))
 }
 
 /// Ends the play, if one is running.
@@ -46,11 +55,13 @@ pub fn status_event(status: &DemoStatus) -> Bytes {
 }
 
 fn view(status: &DemoStatus) -> Value {
+    let play = status.play;
     match &status.phase {
-        Phase::Idle => json!({ "phase": "idle" }),
-        Phase::Over => json!({ "phase": "over" }),
+        Phase::Idle => json!({ "phase": "idle", "play": play }),
+        Phase::Over => json!({ "phase": "over", "play": play }),
         Phase::Playing(progress) => json!({
             "phase": "playing",
+            "play": play,
             "channel": demo_channel::channel_id(),
             "scene": progress.scene,
             "scenes": SCENES,

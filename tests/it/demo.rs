@@ -104,7 +104,8 @@ impl DemoProgram {
     }
 
     fn start(&mut self) {
-        let channel = self.pool.run_until(self.demo.start()).unwrap();
+        let (channel, play) = self.pool.run_until(self.demo.start()).unwrap();
+        assert_eq!(play, self.demo.subscribe().borrow().play);
         assert_eq!(channel.id, demo_channel::channel_id());
         self.pool.run_until_stalled();
     }

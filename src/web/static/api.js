@@ -171,7 +171,7 @@ export function fetchSpending() {
   return request("/api/spending");
 }
 
-/** @returns {Promise<{id: string, name: string}>} the channel in which the demo is played */
+/** @returns {Promise<{id: string, name: string, play: number}>} the demo's channel, and the number of the play */
 export function startDemo() {
   return request("/api/demo", { method: "POST" });
 }

@@ -24,8 +24,8 @@ export class Demo {
   #status = { phase: "idle" };
   /** Whether this tab started it, or is about to. */
   #isMine = false;
-  /** Whether the server has confirmed that it plays. */
-  #hasBegun = false;
+  /** The number of the play that this tab started, once the server has confirmed it. */
+  #play = null;
   /** Whether the card asks for consent to use a model. */
   #isAskingConsent = false;
   #problem = "";
@@ -71,13 +71,13 @@ export class Demo {
   }
 
   /**
-   * @param {{phase: "idle"|"playing"|"over", channel?: string, scene?: number, scenes?: number,
+   * @param {{phase: "idle"|"playing"|"over", play: number, channel?: string, scene?: number, scenes?: number,
    *   caption?: Object<string, string>}} status
    */
   applyStatus(status) {
     this.#status = status;
-    if (status.phase === "playing") this.#hasBegun = this.#isMine;
-    if (status.phase === "idle" && this.#hasBegun) this.#leave();
+    // The status from before the play may arrive after the response that confirms the play.
+    if (status.phase === "idle" && this.#hasBegun && status.play >= this.#play) this.#leave();
     this.draw();
   }
 
@@ -114,6 +114,10 @@ export class Demo {
     else if (hadFocus && !this.#card.contains(document.activeElement)) end.focus();
   }
 
+  get #hasBegun() {
+    return this.#play !== null;
+  }
+
   /** Whether it plays, in this tab or another one. */
   get isPlaying() {
     return this.#status.phase === "playing";
@@ -134,15 +138,18 @@ export class Demo {
     await this.#callbacks.loaded;
     this.#previousChannel ||= this.#callbacks.openChannel();
     try {
-      const channel = await startDemo();
-      this.#hasBegun = true;
-      await this.#callbacks.showChannel(channel);
-      this.#channel = channel.id;
+      const { id, name, play } = await startDemo();
+      // The user may have left meanwhile.
+      if (!this.#isMine) return skipDemo();
+      this.#play = play;
+      await this.#callbacks.showChannel({ id, name });
+      this.#channel = id;
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
       this.#problem = problem.message;
     }
-    this.draw();
+    // Another tab may have ended it before the response arrived.
+    this.applyStatus(this.#status);
   }
 
   #end() {
@@ -153,7 +160,8 @@ export class Demo {
   #leave() {
     const wasMine = this.#isMine;
     const previous = this.#previousChannel;
-    this.#isMine = this.#hasBegun = this.#isAskingConsent = false;
+    this.#isMine = this.#isAskingConsent = false;
+    this.#play = null;
     this.#problem = this.#previousChannel = this.#channel = "";
     this.#status = { phase: "idle" };
     // Draw first, so that the field to write in exists when it gets the focus.

@@ -13,6 +13,25 @@ const CARD: &str = "return document.getElementById('demo').hidden";
 const FIRST_LINE: &str =
     "const line = document.querySelector('[data-testid=messages] [data-testid=message]');
     return line?.textContent.includes('That was quite a storm last night.') ?? false";
+/// Delays the answer to the start of a demo until the page has connected to the events, and all events about the demo
+/// until `releaseDemo` is called.
+const DELAY_DEMO_EVENTS: &str = "
+    const delayed = [];
+    window.releaseDemo = () => delayed.splice(0).forEach((deliver) => deliver());
+    let resolve;
+    const hasArrived = new Promise((found) => (resolve = found));
+    const { addEventListener } = EventSource.prototype;
+    EventSource.prototype.addEventListener = function (kind, listener) {
+        addEventListener.call(this, kind, kind !== 'demo' ? listener : (event) => {
+            delayed.push(() => listener(event));
+            resolve();
+        });
+    };
+    const { fetch } = window;
+    window.fetch = async (url, options) => {
+        if (url === '/api/demo') await hasArrived;
+        return fetch(url, options);
+    };";
 const CAPTION: &str = "return document.getElementById('demo-caption').textContent";
 
 #[tokio::test]
@@ -118,6 +137,22 @@ async fn the_command_opens_a_page_that_plays_at_once() {
     tab.evaluate(leave).await;
     tab.enter_name("hana").await;
     tab.expect_result(CHANNEL, json!("general")).await;
+    browser.close().await;
+    demo.stop();
+}
+
+#[tokio::test]
+async fn a_status_from_before_the_play_does_not_end_it() {
+    let demo = DemoProgram::start(&[]);
+    let browser = Browser::start().await;
+    let tab = browser.blank().await;
+    let source = json!({ "source": DELAY_DEMO_EVENTS });
+    tab.send_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
+    tab.open_page(&demo.page).await;
+    tab.expect_result(CHANNEL, json!("demo")).await;
+    tab.evaluate("releaseDemo()").await;
+    tab.expect_result(CARD, json!(false)).await;
+    tab.expect_result(CHANNEL, json!("demo")).await;
     browser.close().await;
     demo.stop();
 }
