@@ -182,7 +182,7 @@ impl SlackPlatform {
         let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message);
         let attachments = Some(attachments);
-        let edit = Edit { conversation, message, at, text, mentions, attachments };
+        let edit = Edit { conversation, message, at, made_at: at, text, mentions, attachments };
         self.inbox.hear(Heard::Edit(edit)).await.map(|_| ())
     }
 
