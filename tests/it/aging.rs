@@ -1,8 +1,5 @@
 //! Ages the data in the database of a stopped program, so that a test need not wait.
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
-
 use crate::program::Home;
 
 impl Home {
@@ -27,15 +24,5 @@ impl Home {
              WHERE place = 'proposals' AND json_extract(value, '{since}') IS NOT NULL"
         );
         assert_eq!(self.change_rows(statement).await, 1, "it is not known whether it arrived");
-    }
-
-    /// Returns the number of rows that a statement changed.
-    async fn change_rows(&self, statement: String) -> u64 {
-        let options = SqliteConnectOptions::new().filename(self.database());
-        let mut connection = options.connect().await.unwrap();
-        let change = sqlx::query(AssertSqlSafe(statement));
-        let changed = change.execute(&mut connection).await.unwrap().rows_affected();
-        connection.close().await.unwrap();
-        changed
     }
 }

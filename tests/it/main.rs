@@ -56,6 +56,7 @@ mod orders;
 mod stop_under_mute;
 mod place_settings;
 mod old_threads;
+mod unconnected_workspace;
 mod order_trial_cost;
 mod standing_order_trial;
 mod program;

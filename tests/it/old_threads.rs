@@ -1,7 +1,6 @@
 //! Threads whose first message is older than the known history of their channel.
 
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, Connection};
 
 use crate::program::{Home, Program};
 
@@ -15,16 +14,7 @@ async fn send(program: &Program, path: &str, thread: &str, rest: Value) -> (u16,
 async fn orders_and_settings_are_given_in_a_thread_with_an_unknown_first_message() {
     let home = Home::new(1000.0);
     assert_eq!(home.start().stop(), Some(0));
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.database());
-    let mut connection = options.connect().await.unwrap();
-    for statement in [
-        "INSERT INTO channels (workspace, id, name, visibility) VALUES ('slack:T9', 'C9', 'tea', 'public')",
-        "INSERT INTO messages (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility, \
-         heard, revision) VALUES ('slack:T9', 'C9', '1.1', '0.5', 1000, 'U1', 'human', 'hello', '[]', 'public', 1, 1)",
-    ] {
-        sqlx::query(statement).execute(&mut connection).await.unwrap();
-    }
-    connection.close().await.unwrap();
+    home.insert_unconnected_workspace("0.5").await;
     let program = home.start();
     for (path, rest) in [
         ("/api/settings", json!({ "setting": "memory", "value": "off" })),

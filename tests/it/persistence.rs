@@ -1,9 +1,9 @@
-//! Queries a running program's database and log, and waits for changes in them.
+//! Queries a running program's database and log, and waits for changes in them. Changes the database of a stopped one.
 
 use std::time::Duration;
 
 use aizuchi_core::store::database::exchange_text::unpack;
-use sqlx::{ConnectOptions, Row, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 use tokio::sync::watch;
 
 use crate::program::{Home, Program, TIMEOUT};
@@ -116,6 +116,16 @@ impl Home {
         let rows = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
         let rows = rows.fetch_all(&mut connection).await.unwrap();
         rows.iter().map(|row| (0..row.len()).map(|column| row.get(column)).collect()).collect()
+    }
+
+    /// Executes a statement in the database of the stopped program. Returns the number of rows that it changed.
+    pub async fn change_rows(&self, statement: String) -> u64 {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.database());
+        let mut connection = options.connect().await.unwrap();
+        let change = sqlx::query(sqlx::AssertSqlSafe(statement));
+        let changed = change.execute(&mut connection).await.unwrap().rows_affected();
+        connection.close().await.unwrap();
+        changed
     }
 
     /// Locks the database for writing until the returned connection is dropped.

@@ -2,7 +2,6 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, Connection};
 
 use crate::console::harness::{
     ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, post, set_tokens, slack_workspace,
@@ -167,18 +166,11 @@ async fn the_console_has_a_form_for_those_who_may_order() {
 async fn settings_hold_in_a_workspace_that_no_platform_connects() {
     let home = Home::new(1000.0);
     assert_eq!(home.start().stop(), Some(0));
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.database());
-    let mut connection = options.connect().await.unwrap();
-    for statement in [
-        "INSERT INTO channels (workspace, id, name, visibility) VALUES ('slack:T9', 'C9', 'tea', 'public')",
-        "INSERT INTO messages (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility, \
-         heard, revision) VALUES ('slack:T9', 'C9', '1.1', '', 1000, 'U1', 'human', 'hello', '[]', 'public', 1, 1)",
-        "INSERT INTO room_settings (workspace, channel, thread, setting, role, value, ordered_by, ordered_ms) \
-         VALUES ('slack:T9', 'C9', '', 'memory', 'admin', 'off', 'olga', 1000)",
-    ] {
-        sqlx::query(statement).execute(&mut connection).await.unwrap();
-    }
-    connection.close().await.unwrap();
+    home.insert_unconnected_workspace("").await;
+    let order = "INSERT INTO room_settings \
+                     (workspace, channel, thread, setting, role, value, ordered_by, ordered_ms) \
+                 VALUES ('slack:T9', 'C9', '', 'memory', 'admin', 'off', 'olga', 1000)";
+    assert_eq!(home.change_rows(order.to_owned()).await, 1);
     let program = home.start();
     let listed = program.get("/api/settings?workspace=slack:T9&channel=C9").await;
     let memory = setting(&listed, "memory");

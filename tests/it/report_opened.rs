@@ -28,6 +28,7 @@ async fn what_was_decided_about_an_older_private_message_is_left_out() {
             conversation: top_level("attic"),
             message: asked.clone(),
             at: harness.clock.now(),
+            made_at: harness.clock.now(),
             text: text.into(),
             mentions: mentions(text),
             attachments: None,

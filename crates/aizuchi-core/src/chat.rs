@@ -294,7 +294,10 @@ pub enum Heard {
 pub struct Edit {
     pub conversation: ConversationId,
     pub message: MessageId,
+    /// When it was made or, if only a history shows it, found there. It replaces the edits that were made before.
     pub at: Timestamp,
+    /// When it was made, at the earliest: a history may tell this less exactly. Every edit after this replaces it.
+    pub made_at: Timestamp,
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
     /// The current files. `None` if they are unchanged.

@@ -265,7 +265,7 @@ impl DiscordPlatform {
         let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message, location);
         let attachments = Some(attachments);
-        let edit = Edit { conversation, message, at, text, mentions, attachments };
+        let edit = Edit { conversation, message, at, made_at: at, text, mentions, attachments };
         self.hear_with_cursor(Heard::Edit(edit), cursor).await.map(|_| ())
     }
 

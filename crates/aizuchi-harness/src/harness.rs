@@ -173,6 +173,7 @@ impl Harness {
             conversation,
             message: message.clone(),
             at: self.clock.now(),
+            made_at: self.clock.now(),
             text: text.into(),
             mentions: mentions(text),
             attachments: None,

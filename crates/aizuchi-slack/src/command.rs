@@ -16,6 +16,7 @@ use crate::keeper::form_error;
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
+use aizuchi_core::clock::TimedOut;
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
@@ -27,6 +28,9 @@ const MAX_CONCURRENT: usize = 64;
 const MAX_ATTEMPTS: usize = 4;
 /// The delay between two attempts, unless Slack sends `Retry-After`.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
+/// How long a command waits until Slack says whether the bot is a member of its channel. Slack may ask to wait for much
+/// longer, and a command that is carried out late could undo a newer one.
+const MEMBERSHIP_TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
 
 pub struct CommandQueue {
     sender: mpsc::Sender<QueuedWork>,
@@ -208,10 +212,16 @@ impl SlackPlatform {
     /// Returns whether the bot is a member of a channel. Right after a start, the lists may not say so yet.
     async fn membership(&self, channel: &ChannelId) -> Membership {
         let cached = || self.cache.channel(channel).map(|cached| cached.membership);
-        if cached() == Some(Membership::Unknown)
-            && let Err(error) = self.fetch_channel(channel).await
-        {
-            info!(platform = "slack", %channel, %error, "a command's channel could not be fetched");
+        if cached() == Some(Membership::Unknown) {
+            match self.clock.timeout(MEMBERSHIP_TIMEOUT, self.fetch_channel(channel)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    info!(platform = "slack", %channel, %error, "a command's channel could not be fetched");
+                }
+                Err(TimedOut) => {
+                    info!(platform = "slack", %channel, "a command's channel could not be fetched in time");
+                }
+            }
         }
         cached().unwrap_or(Membership::NotMember)
     }

@@ -171,18 +171,20 @@ impl SlackPlatform {
         if receipt.is_none_or(|receipt| receipt.is_new) {
             return Ok(());
         }
-        Ok(self.hear_edit(message, at).await?)
+        Ok(self.hear_edit(message, at, at).await?)
     }
 
+    /// Hears an edit of a stored message. Its times are those of [`Edit`].
     pub(super) async fn hear_edit(
         &self,
         message: &SlackMessage,
         at: Timestamp,
+        made_at: Timestamp,
     ) -> Result<(), StoreError> {
         let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message);
         let attachments = Some(attachments);
-        let edit = Edit { conversation, message, at, text, mentions, attachments };
+        let edit = Edit { conversation, message, at, made_at, text, mentions, attachments };
         self.inbox.hear(Heard::Edit(edit)).await.map(|_| ())
     }
 

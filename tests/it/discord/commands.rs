@@ -174,10 +174,7 @@ async fn why_in_a_thread_is_about_the_thread() {
     let harness = DiscordHarness::new().await;
     let program = harness.start_with_commands().await;
     let parent = harness.says(harness.tea, harness.ren, "what do roses need?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     harness.will_say(&["Straw.", "Here I am."]);
     harness.asks(thread, harness.mio, "what do you say?");
     harness.posts(1).await;

@@ -20,10 +20,7 @@ impl DiscordHarness {
 async fn any_number_of_deletions_is_honored() {
     let harness = DiscordHarness::new().await;
     let parent = harness.says(harness.tea, harness.mio, "what do roses need?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     let messages = harness.says_series(harness.tea, 160);
     let replies = harness.says_series(thread, 120);
     let program = harness.start().await;

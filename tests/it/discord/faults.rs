@@ -88,10 +88,7 @@ async fn a_thread_that_is_deleted_meanwhile_is_deleted_here() {
     let harness = DiscordHarness::new().await;
     let program = harness.start().await;
     let parent = harness.says(harness.tea, harness.mio, "roses?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     for text in ["red ones", "white ones", "none at all"] {
         harness.says(thread, harness.ren, text);
     }
@@ -322,8 +319,7 @@ async fn duplicate_and_malformed_events_are_harmless() {
 async fn an_unknown_channel_is_fetched_until_discord_answers() {
     let harness = DiscordHarness::new().await;
     let parent = harness.says(harness.tea, harness.mio, "an old line");
-    let thread =
-        harness.discord.start_thread_from_message(harness.tea, parent, harness.mio, "old").unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     harness.discord.archive_thread(thread).unwrap();
     let program = harness.start().await;
     assert_eq!(program.stop(), Some(0));

@@ -9,10 +9,7 @@ use crate::discord::harness::DiscordHarness;
 async fn the_threads_of_a_new_server_are_read() {
     let harness = DiscordHarness::new().await;
     let parent = harness.says(harness.tea, harness.mio, "what do roses need?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     harness.says(thread, harness.ren, "much sun");
     for number in 0..60 {
         harness.add_channel(&format!("channel-{number}"), NewChannelKind::default());

@@ -161,10 +161,7 @@ async fn h27_missed_messages_are_backfilled() {
 async fn a_long_gap_is_read_page_by_page_and_in_archived_threads() {
     let harness = DiscordHarness::new().await;
     let parent = harness.says(harness.tea, harness.mio, "roses?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     let program = harness.start().await;
     harness.away(program).await;
     for number in 0..250 {

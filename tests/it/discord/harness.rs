@@ -144,6 +144,11 @@ impl DiscordHarness {
         self.discord.send_message(channel, user, text).unwrap()
     }
 
+    /// Opens a thread below a message, as Mio.
+    pub fn opens_thread(&self, channel: ChannelId, parent: MessageId) -> ChannelId {
+        self.discord.start_thread_from_message(channel, parent, self.mio, "roses").unwrap()
+    }
+
     pub fn says_so(&self, saying: NewFakeMessage) -> MessageId {
         self.discord.send_message_with(saying).unwrap()
     }

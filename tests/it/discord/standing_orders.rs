@@ -98,8 +98,7 @@ async fn orders_hold_where_they_were_given(more: &'static str, words: Words) {
     assert!(!elsewhere.contains(words.text), "{elsewhere}");
 
     let parent = story.harness.says(tea, ren, "the roses");
-    let thread =
-        story.harness.discord.start_thread_from_message(tea, parent, mio, "roses").unwrap();
+    let thread = story.harness.opens_thread(tea, parent);
     let given = story.answer(thread, mio, words.in_thread.0).await;
     assert!(given.contains(words.in_thread.1), "{given}");
     let inside = story.prompt(thread).await;

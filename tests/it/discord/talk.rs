@@ -22,10 +22,7 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
     harness.says(harness.tea, harness.ren, "the kettle is in the kitchen");
     let program = harness.start().await;
     let parent = harness.says(harness.attic, harness.ren, "what do roses need in winter?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.attic, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.attic, parent);
     harness.says(thread, harness.mio, "straw, perhaps");
     harness.will_say(&["Straw **and** patience."]);
     harness.asks(thread, harness.mio, "what do you say?");
@@ -160,10 +157,7 @@ async fn bulk_removals_are_heard() {
     let harness = DiscordHarness::new().await;
     let program = harness.start().await;
     let parent = harness.says(harness.tea, harness.mio, "roses?");
-    let thread = harness
-        .discord
-        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
-        .unwrap();
+    let thread = harness.opens_thread(harness.tea, parent);
     for text in ["one", "two", "three"] {
         harness.says(thread, harness.ren, text);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
@@ -144,5 +145,24 @@ async fn a_channel_with_unknown_membership_does_not_block_the_backfill() {
         }
     };
     tokio::time::timeout(TIMEOUT, all_is_read).await.unwrap();
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Slack's clock is behind, so an edit right after the backfill has an earlier time than the backfill.
+#[tokio::test]
+async fn an_edit_right_after_the_backfill_is_heard_though_our_clock_is_ahead() {
+    // Events during a gap are not redelivered.
+    let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
+    let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
+    harness.slack.set_time(Timestamp::now() - SignedDuration::from_mins(1));
+    let message = harness.post_message(&harness.tea, &harness.mio, "a tpyo");
+    let program = harness.start().await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'a tpyo'", 1).await;
+    assert_eq!(program.stop(), Some(0));
+    harness.slack.edit_message(&harness.tea, message, "a tyop").unwrap();
+    let program = harness.start().await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'a tyop'", 1).await;
+    harness.slack.edit_message(&harness.tea, message, "a typo").unwrap();
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'a typo'", 1).await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -26,6 +26,7 @@ use aizuchi_slack::identity::fetch_identity;
 use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
+use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::program::next_poll;
@@ -34,6 +35,9 @@ use aizuchi_harness::harness::build_parts;
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::TestStore;
+
+/// What a user is told of a command that takes long.
+const STILL_WORKING: &str = "This is taking a moment. I’ll tell you here when it’s done.";
 
 /// The adapter alone, without the rest of the program.
 pub struct AdapterHarness {
@@ -470,9 +474,38 @@ async fn a_slow_command_is_answered_later() {
     let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
     let AdapterHarness { harness, .. } = &adapter;
     harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me, yes").unwrap();
-    let still_working = "This is taking a moment. I’ll tell you here when it’s done.";
-    assert_eq!(adapter.command_answers(1).await, [still_working]);
+    assert_eq!(adapter.command_answers(1).await, [STILL_WORKING]);
     drop(lock);
     let answers = adapter.command_answers(2).await;
     assert!(answers[1].starts_with("I’ve deleted what you said"), "{answers:?}");
+}
+
+/// Right after a start, only Slack knows whether the bot is in a command's channel. A rate limit keeps nobody waiting.
+#[tokio::test]
+async fn a_command_whose_channel_slack_does_not_describe_is_given_up_soon() {
+    let clock = Clock::manual(Timestamp::now());
+    let adapter = AdapterHarness::with_clock(SlackHarness::new().await, clock.clone()).await;
+    let AdapterHarness { harness, database, .. } = &adapter;
+    for method in ["users.conversations", "conversations.info"] {
+        harness.slack.inject_fault_times(method, &Fault::rate_limited(3600), 10);
+    }
+    let restarted = Arc::new(connect(harness, database, clock.clone()).await.0);
+    let (running, stop) = (restarted.clone(), CancellationToken::new());
+    let _stop = stop.clone().drop_guard();
+    tokio::spawn(async move { running.run(stop).await });
+    let before = harness.slack.calls("conversations.info").len();
+    let (host, tea, mio) = (harness.api.trim_end_matches("/api"), &harness.tea, &harness.mio);
+    let command = json!({
+        "channel_id": tea,
+        "user_id": mio,
+        "text": "mute 2h",
+        "response_url": format!("{host}/commands/{tea}/{mio}"),
+    });
+    assert_eq!(restarted.answer_command(command).await["text"], STILL_WORKING);
+    harness.wait_until(|slack| slack.calls("conversations.info").len() > before).await;
+    clock.advance_to(clock.now() + SignedDuration::from_secs(10));
+    let told = adapter.command_answers(1).await;
+    assert_eq!(told, ["That didn’t work just now. Please try again."]);
+    let mutes = "SELECT count(*) AS n FROM mutes";
+    assert_eq!(database.database.as_ref().unwrap().count(mutes).await, 0);
 }

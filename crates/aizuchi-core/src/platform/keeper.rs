@@ -246,8 +246,6 @@ pub struct KeeperLengths {
     pub post: usize,
 }
 
-/// The number of newest proposals that are looked at.
-const PAGE: usize = 50;
 /// How long changes are collected before they are looked at.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The interval between looks without a change, since a question may expire or the platform may be reachable again.

@@ -222,10 +222,12 @@ impl LocalRoom {
     ) -> Result<Timestamp, LocalRoomError> {
         let text = parse_text(text)?;
         let message = self.own_message(own).await?;
+        let now = self.clock.now();
         let edit = Edit {
             conversation: message.conversation.clone(),
             message: message.id.clone(),
-            at: self.clock.now(),
+            at: now,
+            made_at: now,
             mentions: parse_mentions(&text, &self.persona_name, &self.user_names()),
             text: text.into(),
             attachments: None,

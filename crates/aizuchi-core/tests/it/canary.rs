@@ -314,6 +314,7 @@ impl PrivacyHarness {
             conversation: top_level(channel),
             message: message.clone(),
             at: self.harness.clock.now(),
+            made_at: self.harness.clock.now(),
             text: text.into(),
             mentions: Vec::new(),
             attachments: None,

@@ -434,6 +434,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
                 conversation: top_level("garden"),
                 message: MessageId::new(format!("m{id:02}")),
                 at: at(second),
+                made_at: at(second),
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
                 // Some edits remove the attachments, and the others leave them.

@@ -65,6 +65,7 @@ async fn edits(harness: &Harness, id: &MessageId, text: &str, files: Option<Vec<
         conversation: top_level("garden"),
         message: id.clone(),
         at: harness.clock.now(),
+        made_at: harness.clock.now(),
         text: text.into(),
         mentions: vec![Mention::Persona],
         attachments: files,

@@ -194,10 +194,36 @@ async fn a_question_that_nobody_answers_is_settled_when_its_time_is_over() {
     .await;
 }
 
-/// Channels without a keeper propose, too, and their proposals fill a page.
+/// Has many proposals made in channels without a keeper.
+async fn propose_elsewhere(harness: &Harness) {
+    const COUNT: usize = 60;
+    let open = async || harness.store.archive.open_proposals(harness.clock.now()).await.unwrap();
+    let before = open().await.len();
+    for number in 0..COUNT {
+        let (channel, user) = (format!("cellar-{number}"), format!("bob{number}"));
+        harness.says_in(top_level(&channel), &user, "does anyone have a ladder?").await;
+    }
+    harness.pass(400).await;
+    assert_eq!(open().await.len(), before + COUNT);
+}
+
+#[tokio::test]
+async fn a_keeper_is_asked_however_many_proposals_have_come_since() {
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        propose_elsewhere(&harness).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].starts_with("ren: In "), "{texts:?}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_question_stays_open_however_many_proposals_come_later() {
-    const LATER: usize = 60;
     on_every_store(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
@@ -205,16 +231,7 @@ async fn a_question_stays_open_however_many_proposals_come_later() {
         harness.pass(400).await;
         look(&keepers, &chat).await;
         let asked = chat.texts();
-        for number in 0..LATER {
-            let (channel, user) = (format!("cellar-{number}"), format!("bob{number}"));
-            harness.says_in(top_level(&channel), &user, "does anyone have a ladder?").await;
-        }
-        harness.pass(400).await;
-        let query =
-            ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 99 };
-        let now = harness.clock.now();
-        let proposals = harness.store.archive.proposals(&query, now).await.unwrap();
-        assert_eq!(proposals.len(), LATER + 1);
+        propose_elsewhere(&harness).await;
         look(&keepers, &chat).await;
         assert_eq!(chat.texts(), asked);
         let id = chat.first_proposal();

@@ -7,7 +7,7 @@ use crate::store_commands::{
 };
 use aizuchi_core::chat::Visibility::{Private, Public};
 use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, Heard, Message, MessageId, Role, User, UserId,
+    Arrival, AuthorKind, ChannelId, Edit, Heard, Message, MessageId, Role, User, UserId,
 };
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{AttemptResult, DecisionResult, Price};
@@ -38,6 +38,40 @@ async fn hearing_is_idempotent() {
         assert_eq!(store.texts().await, ["hello"]);
         // The repeated message does not restart the wait either.
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(60)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_several_edits_the_last_one_stays() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "tee").await;
+        for (text, made, heard, expected) in [
+            ("tea", 10, 10, "tea"),
+            // One that was delayed.
+            ("te", 9, 9, "tea"),
+            // One that was missed, whose time the history tells less exactly.
+            ("tea?", 10, 30, "tea?"),
+            // It arrives live right after the history was read by a clock that is ahead.
+            ("tea!", 11, 11, "tea!"),
+            ("tea.", 5, 40, "tea."),
+            // One that is delivered again.
+            ("tea!", 11, 11, "tea."),
+        ] {
+            let edit = Edit {
+                conversation: top_level("garden"),
+                message: MessageId::new("1"),
+                at: at(heard),
+                made_at: at(made),
+                text: text.into(),
+                mentions: Vec::new(),
+                attachments: None,
+            };
+            let judge = Disposition::Judge(until(at(100)));
+            let entry = InboxEntry::new(Heard::Edit(edit), judge, at(heard));
+            store.store.hear(entry).await.unwrap();
+            assert_eq!(store.texts().await, [expected], "{text}");
+        }
     })
     .await;
 }

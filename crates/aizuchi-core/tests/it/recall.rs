@@ -93,6 +93,7 @@ async fn files_are_found_by_their_names() {
             conversation: top_level("garden"),
             message: MessageId::new("1"),
             at: at(3),
+            made_at: at(3),
             text: "".into(),
             mentions: Vec::new(),
             attachments: Some(file("tulip plan.png")),
@@ -491,7 +492,7 @@ impl RecallExt for TestStore {
         let (conversation, message) = (top_level(channel), MessageId::new(id));
         let (at, text, mentions) = (at(second), text.into(), Vec::new());
         let attachments = None;
-        let edit = Edit { conversation, message, at, text, mentions, attachments };
+        let edit = Edit { conversation, message, at, made_at: at, text, mentions, attachments };
         self.hear(Heard::Edit(edit)).await;
     }
 

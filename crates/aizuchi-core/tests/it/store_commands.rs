@@ -125,6 +125,7 @@ pub fn edit(id: &str, second: i64) -> Heard {
         conversation: top_level("garden"),
         message: MessageId::new(id),
         at: at(second),
+        made_at: at(second),
         text: "other words".into(),
         mentions: Vec::new(),
         attachments: None,

@@ -96,6 +96,7 @@ async fn a_file_belongs_to_the_message_that_was_sent_with_it() {
             conversation: room(),
             message: MessageId::new("m-1"),
             at: at(20),
+            made_at: at(20),
             text: "look here".into(),
             mentions: Vec::new(),
             attachments: None,

@@ -123,7 +123,8 @@ impl FakeMessage {
             object["thread_ts"] = json!(thread);
         }
         if let Some(edited) = &self.edited {
-            object["edited"] = json!({ "user": edited.user, "ts": edited.ts });
+            // Unlike other times, Slack tells this one in whole seconds.
+            object["edited"] = json!({ "user": edited.user, "ts": edited.ts.whole_second() });
         }
         if !self.files.is_empty() {
             object["files"] = json!(self.files);

@@ -24,6 +24,11 @@ impl Ts {
         Self(self.0 + 1)
     }
 
+    /// Returns the start of its second.
+    pub fn whole_second(self) -> Self {
+        Self(self.0 - self.0 % 1_000_000)
+    }
+
     pub fn unix_seconds(self) -> u64 {
         self.0 / 1_000_000
     }

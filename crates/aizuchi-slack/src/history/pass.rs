@@ -281,9 +281,10 @@ impl SlackPlatform {
         let is_new = receipt.is_some_and(|receipt| receipt.is_new);
         if is_new {
             self.hear_reactions(message).await?;
-        } else if message.edited_at.is_some() {
-            // Slack gives edit times in whole seconds only, so the start of the pass is used as the time of the edit.
-            self.hear_edit(message, pass.began).await?;
+        } else if let Some(made_at) = message.edited_at {
+            // Slack gives edit times in whole seconds only, and its clock is not ours. So the edit replaces what was
+            // stored before the pass, and a later one in the same second replaces it.
+            self.hear_edit(message, pass.began.max(made_at), made_at).await?;
         }
         Ok(usize::from(is_new))
     }

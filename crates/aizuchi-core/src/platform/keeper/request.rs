@@ -12,10 +12,9 @@ use crate::decision::proposal::{Proposal, ProposalId, ProposalState};
 use crate::decision::trust::{TrustOffer, TrustOfferId, TrustState};
 use crate::persona::Language;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord};
-use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, PAGE, QuestionSubject};
+use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, QuestionSubject};
 use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::store::query::ProposalQuery;
 use crate::texts;
 
 /// The maximum length of a draft that is shown, in characters.
@@ -190,16 +189,15 @@ impl Keepers {
         }
     }
 
-    /// Returns the newest proposals and those that were asked about, however many came later.
+    /// Returns the proposals that can be decided and those that were asked about, however many came later.
     async fn proposals(
         &self,
         workspace: &WorkspaceId,
         asked: &[AskedQuestion],
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError> {
-        let here = Some(workspace.clone());
-        let query = ProposalQuery { workspace: here, decision: None, before: None, limit: PAGE };
-        let mut proposals = self.archive.proposals(&query, now).await?;
+        let mut proposals = self.archive.open_proposals(now).await?;
+        proposals.retain(|it| it.conversation.workspace == *workspace);
         for question in asked {
             if proposals.iter().all(|it| it.id.0 != question.id) {
                 proposals.extend(self.proposal(workspace, ProposalId(question.id)).await?);

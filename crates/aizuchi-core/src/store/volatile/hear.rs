@@ -331,7 +331,7 @@ impl VolatileState {
         if !before.is_changed_by(edit) || record.edited.is_some_and(|edited| edited >= edit.at) {
             return None;
         }
-        record.edited = Some(edit.at);
+        record.edited = record.edited.max(Some(edit.made_at));
         record.message = Arc::new(before.edited(edit));
         record.revision = revision;
         let after = record.message.clone();

@@ -336,7 +336,9 @@ impl World {
             }
             EventKind::Edit { text, mentions, .. } => {
                 let (text, attachments) = (text.into(), None);
-                Heard::Edit(Edit { conversation, message, at, text, mentions, attachments })
+                let made_at = at;
+                let edit = Edit { conversation, message, at, made_at, text, mentions, attachments };
+                Heard::Edit(edit)
             }
             EventKind::Deletion(_) => Heard::Deletion(Deletion { conversation, message, at }),
             EventKind::Reaction(_, user) => Heard::Reaction(Reaction {

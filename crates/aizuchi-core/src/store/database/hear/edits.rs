@@ -82,7 +82,7 @@ pub async fn hear_edit(
         .bind(json!(edit.mentions).to_string())
         .bind(counters.revision as i64)
         .bind(decision)
-        .bind(edit.at.as_millisecond())
+        .bind(edited_ms.max(Some(edit.made_at.as_millisecond())))
         .bind(json!(after.attachments).to_string())
         .bind(searched_names(&after.attachments))
         .execute(&mut *connection)

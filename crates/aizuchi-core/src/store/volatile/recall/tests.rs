@@ -123,7 +123,8 @@ fn run(
         Operation::Edit { number, words } => {
             let Some((conversation, message)) = said.get(number).cloned() else { return Ok(()) };
             let (text, mentions) = (text(&words).into(), Vec::new());
-            let edit = Edit { conversation, message, at, text, mentions, attachments: None };
+            let attachments = None;
+            let edit = Edit { conversation, message, at, made_at: at, text, mentions, attachments };
             let debounce = Debounce {
                 due: at,
                 max_wait: SignedDuration::ZERO,
