@@ -332,3 +332,29 @@ async fn a_clock_that_is_a_day_ahead_leaves_nobody_unanswered() {
     });
     assert_eq!(ended.await, Some(DecisionResult::Spoke));
 }
+
+/// With an age of 0, nothing that was missed is answered, and what is heard live still is.
+#[tokio::test]
+async fn a_live_message_was_not_missed() {
+    let mut options = HarnessOptions::default();
+    options.wait_settings.max_message_age_seconds = 0.0;
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        harness.pass(100).await;
+        let written = |id: &str, second: i64, name: &str, text: &str| {
+            message(top_level("garden"), id, at(second), name, text)
+        };
+        let missed = written("h1", 90, "carol", "@Aizuchi are you there?");
+        harness.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
+        harness.pass(5).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        // It arrives after a newer message.
+        harness.hear(written("h2", 104, "bob", "@Aizuchi stop")).await;
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
+        assert_eq!(orders.mutes.len(), 1);
+    })
+    .await;
+}
