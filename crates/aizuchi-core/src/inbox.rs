@@ -217,7 +217,14 @@ impl Inbox {
             None => self.find_links(&heard, reply_to.as_ref()).await?,
         };
         let given_links = Self::given_links(&heard, reply_to);
-        let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
+        let answers_persona = match &heard {
+            Heard::Edit(edit) => self.still_answers_persona(edit).await?,
+            Heard::Message(..)
+            | Heard::Deletion(_)
+            | Heard::Reaction(_)
+            | Heard::Channel(_)
+            | Heard::User(_) => links.as_ref().is_some_and(|links| links.answers_persona),
+        };
         // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
