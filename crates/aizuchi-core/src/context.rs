@@ -289,7 +289,7 @@ pub struct Context {
     pub intent: Option<Intent>,
     /// The structure of the target, shared by gates, prompts and judges.
     pub talk: SharedStructure,
-    /// The revision of the newest human message that the open decision covers.
+    /// The revision of the newest human message that the open decision covers, or that a backfill has added since.
     pub newest_message_revision: u64,
     /// The store's revision when this was read. Anything newer was not seen.
     pub revision: u64,
@@ -532,6 +532,19 @@ impl Context {
     pub fn display_name<'a>(&'a self, user: &'a UserId) -> &'a str {
         self.names.get(user).map_or(user.as_str(), |name| name)
     }
+}
+
+/// Returns the revision of the newest human message that the open decision covers, or that was backfilled and written
+/// after the first of these: users may have answered while the platform was disconnected. Both lists have messages of
+/// the target, each with its time and the revision at which it was heard.
+pub fn newest_message_revision(
+    covered: &[(Timestamp, u64)],
+    backfilled: &[(Timestamp, u64)],
+) -> u64 {
+    // What is older belongs to a history that is read late, and says nothing about these messages.
+    let Some(since) = covered.iter().map(|(at, _)| *at).min() else { return 0 };
+    let later = backfilled.iter().filter(|(at, _)| *at >= since);
+    covered.iter().chain(later).map(|(_, revision)| *revision).max().unwrap_or(0)
 }
 
 /// Whether a human user mentioned the author of a message before it.

@@ -39,6 +39,9 @@ use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::{HearReceipt, InboxEntry, Store, StoreError};
 
+/// How much later than a newer message a live one may arrive and still not count as missed.
+const MAX_REORDERING: SignedDuration = SignedDuration::from_mins(1);
+
 /// How long a conversation must rest before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaitSettings {
@@ -214,7 +217,14 @@ impl Inbox {
             None => self.find_links(&heard, reply_to.as_ref()).await?,
         };
         let given_links = Self::given_links(&heard, reply_to);
-        let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
+        let answers_persona = match &heard {
+            Heard::Edit(edit) => self.still_answers_persona(edit).await?,
+            Heard::Message(..)
+            | Heard::Deletion(_)
+            | Heard::Reaction(_)
+            | Heard::Channel(_)
+            | Heard::User(_) => links.as_ref().is_some_and(|links| links.answers_persona),
+        };
         // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
@@ -347,7 +357,7 @@ impl Inbox {
             return None;
         };
         let conversation = &message.conversation;
-        let age = self.channel_cache.age(message, *arrival, self.clock.now());
+        let is_too_old = self.is_too_old(message, *arrival);
         let name = self.persona_name.as_deref()?;
         // A request for silence counts without a mention, because a mute is easily undone.
         let is_silenced = || {
@@ -355,9 +365,7 @@ impl Inbox {
                 && Command::stops_by_name(&message.text, name)
                 && !self.channel_cache.has_human_named(&conversation.workspace, name)
         };
-        if !(message.is_addressed() || is_silenced())
-            || age >= duration_from_seconds(self.wait_settings.max_message_age_seconds)
-        {
+        if is_too_old || !(message.is_addressed() || is_silenced()) {
             return None;
         }
         let command = Command::parse_message(&message.text, name)?;
@@ -366,6 +374,16 @@ impl Inbox {
             self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
         let request = CommandRequest::from_message(command, message, visibility, role);
         Some(CommandRequest { reply_to: reply_to.cloned(), ..request })
+    }
+
+    /// Whether a message was missed for too long to be answered or carried out.
+    fn is_too_old(&self, message: &Message, arrival: Arrival) -> bool {
+        let age = self.channel_cache.age(message, arrival, self.clock.now());
+        let most = duration_from_seconds(self.wait_settings.max_message_age_seconds);
+        match arrival {
+            Arrival::Live => age >= most.max(MAX_REORDERING),
+            Arrival::Backfilled | Arrival::BackfilledAnswered => age >= most,
+        }
     }
 
     /// Carries out the command in a message, unless the message is already stored.

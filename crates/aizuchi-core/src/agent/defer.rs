@@ -24,6 +24,9 @@ const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 /// call that hangs.
 pub const MAX_OWED_WAIT: SignedDuration = SignedDuration::from_secs(15);
 
+/// How late a step may always be without being stale, however short the longest delay: the runner may be busy.
+const MAX_LATENESS: SignedDuration = SignedDuration::from_mins(5);
+
 /// How long an owed answer waits after a restore, because it may have been given already.
 const MAX_RESTORED_WAIT: SignedDuration = SignedDuration::from_mins(10);
 
@@ -136,9 +139,8 @@ impl Agent {
             Event::Reply(_) => false,
             Event::Post(item) => item.is_published(),
         };
-        !is_begun
-            && !claim.is_owed
-            && overdue > duration_from_seconds(self.settings.max_delay_seconds)
+        let longest = duration_from_seconds(self.settings.max_delay_seconds).max(MAX_LATENESS);
+        !is_begun && !claim.is_owed && overdue > longest
     }
 
     fn drop_as_stale(&self) -> StepResult {

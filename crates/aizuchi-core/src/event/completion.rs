@@ -246,9 +246,19 @@ impl PendingState {
         // Only those that the draft had seen; later mentions get an answer of their own.
         let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.to);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
-        Completion {
-            answered_at: answered,
-            ..self.close(closing, &item.metadata.owed, context, now)
+        let redrafts = self.step.as_ref().map_or(0, |step| step.redrafts);
+        let closed = self.close(closing, &item.metadata.owed, context, now);
+        if item.metadata.only_for.is_some() {
+            self.keep_redraft(redrafts);
+        }
+        Completion { answered_at: answered, ..closed }
+    }
+
+    /// Marks the next owed answer as started again, if a command has just made it start again. Otherwise one command
+    /// after another would keep it from ever being finished.
+    fn keep_redraft(&mut self, redrafts: u32) {
+        if let Some(step) = self.step.as_mut().filter(|step| step.is_owed) {
+            step.redrafts = redrafts.min(1);
         }
     }
 

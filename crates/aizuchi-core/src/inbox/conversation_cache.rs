@@ -166,13 +166,19 @@ impl ConversationCache {
             let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
             talk.push(message, links.as_ref());
         }
-        let index = talk.index_of(&message.id)?;
-        let is_to_another = talk.structure().utterances()[index].addressee.is_some();
-        let answers_persona =
-            !is_to_another && talk.replied_to_persona(index, Cues::ASKS) >= SURELY_ANSWERS;
+        let answers_persona = answers_persona(talk, talk.index_of(&message.id)?);
         let links = talk.take_unstored_links();
         let drops = cached.drops;
         Some(HeardLinks { links, is_new, is_newest, drops, answers_persona })
+    }
+
+    /// Whether a cached message certainly answers a question of the persona's.
+    pub fn answers_persona(&self, conversation: &ConversationId, message: &MessageId) -> bool {
+        let cached = self.conversation(conversation);
+        let cached = cached.lock();
+        cached.talk.as_ref().is_some_and(|talk| {
+            talk.index_of(message).is_some_and(|index| answers_persona(talk, index))
+        })
     }
 
     /// Whether the cached conversation, with a message that was pushed to it, matches the store. `is_stored` means that
@@ -392,6 +398,12 @@ fn record_message(
         is_open_question: asks && is_open(&message.id),
     };
     timer.record_message(new_message, is_open, now, tempo, bounds)
+}
+
+/// Whether a message certainly answers a question of the persona's, and addresses no other user.
+fn answers_persona(talk: &MessageStructure, index: usize) -> bool {
+    let is_to_another = talk.structure().utterances()[index].addressee.is_some();
+    !is_to_another && talk.replied_to_persona(index, Cues::ASKS) >= SURELY_ANSWERS
 }
 
 fn channel_key(conversation: &ConversationId) -> (WorkspaceId, ChannelId) {

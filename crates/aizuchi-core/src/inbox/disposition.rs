@@ -39,8 +39,7 @@ impl Inbox {
         if message.is_human() && mode != Mode::Off {
             self.channel_cache.conversations.record_message(message);
         }
-        let age = self.channel_cache.age(message, arrival, now);
-        let is_young = age < duration_from_seconds(self.wait_settings.max_message_age_seconds);
+        let is_young = !self.is_too_old(message, arrival);
         let disposition = disposition(message, arrival, mode, is_young, now, || {
             let settings = self.wait_settings_in(conversation);
             // Called only if the message is to be judged, since it also records the message in the timer.

@@ -91,6 +91,23 @@ impl Inbox {
         Ok(true)
     }
 
+    /// Whether a message that was heard as a sure answer to a question of the persona's is still one after an edit: it
+    /// addresses no other user.
+    pub(super) async fn still_answers_persona(&self, edit: &Edit) -> Result<bool, StoreError> {
+        let Edit { conversation, message, .. } = edit;
+        if !self.channel_cache.conversations.answers_persona(conversation, message) {
+            return Ok(false);
+        }
+        let ConversationId { workspace, channel, .. } = conversation;
+        let stored = self.archive.message(workspace, channel, message).await?;
+        let answer = stored.map(|stored| stored.message).filter(|before| before.is_addressed());
+        Ok(answer.is_some_and(|before| {
+            let after = before.edited(edit);
+            let named = self.channel_cache.names_in(&after);
+            named.iter().all(|(user, _)| *user == after.author.id)
+        }))
+    }
+
     fn is_listened_to(&self, message: &Message) -> bool {
         let ConversationId { workspace, channel, .. } = &message.conversation;
         let is_off = || self.channel_cache.mode(workspace, channel) == Mode::Off;

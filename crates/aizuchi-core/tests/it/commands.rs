@@ -380,6 +380,27 @@ async fn a_command_and_a_question_are_both_answered() {
     ");
 }
 
+/// A command starts an answer in progress again, but not one command after another.
+#[tokio::test]
+async fn commands_keep_no_mention_from_being_answered() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(2000);
+        harness.says("alice", "@Aizuchi are you there?").await;
+        for _ in 0..3 {
+            let there = harness.clone();
+            harness.mind.meanwhile(PromptVerb::Reply, || async move {
+                there.after_5s_says("bob", "@Aizuchi status").await;
+            });
+        }
+        harness.pass(60).await;
+        let posted = harness.platform.posted_texts();
+        let answer = posted.iter().position(|text| text == "Here I am.");
+        assert_eq!((answer, posted.len()), (Some(1), 3), "{posted:?}");
+    })
+    .await;
+}
+
 /// Sends a message again under other ids, as a client does that did not hear that it had arrived.
 pub async fn sends_again(harness: &Harness, name: &str, text: &str, ids: &[&str]) {
     for id in ids {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::platform::BackfillState;
@@ -131,6 +132,40 @@ async fn all_steps_wait_while_a_platform_is_disconnected() {
     [m000] dropped: carol responded to it in the meantime (0.96) (judge kept)
     [m002] chose_silence by directed: the new messages were for someone else ()
     ");
+}
+
+/// What was written in a gap is read from the history. It counts like what is heard live.
+#[tokio::test]
+async fn an_answer_in_a_gap_is_not_spoken_over() {
+    for is_drafted in [false, true] {
+        let ended = on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+            harness.says("alice", "when do I cut the roses?").await;
+            let platform = harness.platform.clone();
+            if is_drafted {
+                harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+                    platform.set_backfill_state(BackfillState::Disconnected);
+                });
+                harness.pass(200).await;
+            } else {
+                harness.pass(100).await;
+                platform.set_backfill_state(BackfillState::Disconnected);
+            }
+            harness.pass(600).await;
+            for (id, name, text) in
+                [("h1", "carol", "@alice, in spring"), ("h2", "alice", "@carol thanks!")]
+            {
+                let missed = message(top_level("garden"), id, harness.clock.now(), name, text);
+                harness.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
+            }
+            harness.platform.set_backfill_state(BackfillState::Complete);
+            harness.pass(1000).await;
+            assert!(harness.platform.posted_texts().is_empty(), "{is_drafted}");
+            harness.decisions("garden").await.remove(0).ended
+        });
+        assert_eq!(ended.await, Some(DecisionResult::Dropped), "{is_drafted}");
+    }
 }
 
 /// The history of the channel cannot be read. A user who asked waits for a while and is then answered from what is
@@ -296,4 +331,30 @@ async fn a_clock_that_is_a_day_ahead_leaves_nobody_unanswered() {
         harness.decisions("garden").await.remove(0).ended
     });
     assert_eq!(ended.await, Some(DecisionResult::Spoke));
+}
+
+/// With an age of 0, nothing that was missed is answered, and what is heard live still is.
+#[tokio::test]
+async fn a_live_message_was_not_missed() {
+    let mut options = HarnessOptions::default();
+    options.wait_settings.max_message_age_seconds = 0.0;
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        harness.pass(100).await;
+        let written = |id: &str, second: i64, name: &str, text: &str| {
+            message(top_level("garden"), id, at(second), name, text)
+        };
+        let missed = written("h1", 90, "carol", "@Aizuchi are you there?");
+        harness.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
+        harness.pass(5).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        // It arrives after a newer message.
+        harness.hear(written("h2", 104, "bob", "@Aizuchi stop")).await;
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
+        assert_eq!(orders.mutes.len(), 1);
+    })
+    .await;
 }

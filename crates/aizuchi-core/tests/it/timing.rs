@@ -145,6 +145,25 @@ async fn a_post_comes_no_sooner_than_it_can_be_typed() {
     .await;
 }
 
+/// The runner claims a step a moment after it is due.
+#[tokio::test]
+async fn without_any_delay_a_step_is_not_too_late_at_once() {
+    let mut hasty = HarnessOptions::default();
+    hasty.settings.max_delay_seconds = 0.0;
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(hasty.clone());
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.clock.advance_to(at(JUDGED));
+        while harness.runner.step().await.unwrap() {
+            harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(1));
+        }
+        harness.pass(60).await;
+        assert_eq!(said(&harness).len(), 1);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn with_plain_timing_it_posts_at_once() {
     let mut plain = HarnessOptions::default();

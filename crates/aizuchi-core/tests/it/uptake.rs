@@ -204,6 +204,26 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
     }
 }
 
+/// A slip of the finger is corrected before the reply.
+#[tokio::test]
+async fn an_answer_to_the_personas_own_question_may_be_edited() {
+    for (edited, is_owed) in [("yes, there it was", true), ("@bob did you take it?", false)] {
+        on_every_store(async |store| {
+            let harness =
+                after_messages(store, &[(0, "ann", "where is the key for the shed?")]).await;
+            harness.mind.script.set_default(PromptVerb::Reply, "Is it on the hook by the door?");
+            harness.pass(1000).await;
+            harness.mind.script.set_default(PromptVerb::Reply, "Good.");
+            let answer = harness.says("ann", "yes, there it is").await;
+            harness.edits(&answer, edited).await;
+            harness.pass(2).await;
+            let posted = harness.platform.posted_texts();
+            assert_eq!(posted.len(), 1 + usize::from(is_owed), "{edited}");
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn an_answer_in_the_thread_of_the_personas_own_question_is_owed_a_reply() {
     for (asked, answer) in [

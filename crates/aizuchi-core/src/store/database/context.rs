@@ -18,6 +18,7 @@ use crate::context::state::ConversationState;
 use crate::context::{
     BudgetUsage, ChannelMemory, Circumstances, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
     Intervention, MAX_IMPORTANT_MEMOS, MAX_RECENT_MEMOS, PendingCommand, StateHash, ThreadMemory,
+    newest_message_revision,
 };
 use crate::decision::Judgment;
 use crate::memo::Memo;
@@ -40,7 +41,7 @@ pub async fn read(
     let channel_name: Option<String> = rows::column(&row, "channel_name")?;
     let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
     let mut names = BTreeMap::new();
-    let mut newest_revision = 0;
+    let (mut covered, mut backfilled) = (Vec::new(), Vec::new());
     let mut restricted = BTreeSet::new();
     let mut new_messages = BTreeSet::new();
     let mut undecided = BTreeSet::new();
@@ -49,22 +50,27 @@ pub async fn read(
     let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
     for message_row in rows {
         let (heard, is_new) = (message_row.heard, message_row.is_new != 0);
+        let is_undecided = message_row.is_undecided != 0;
         if is_new {
             new_messages.insert(message_row.id.clone());
         }
         if message_row.is_shared == 0 {
             restricted.insert(message_row.id.clone());
         }
-        if message_row.is_undecided != 0 {
+        if is_undecided {
             undecided.insert(message_row.id.clone());
         }
         if let Some(message_links) = message_row.links() {
             links.insert(message_row.id.clone(), Arc::new(message_links));
         }
         let message = message_row.into_message(conversation, &mut names)?;
-        if message.is_human() && message.conversation == *conversation && is_new {
+        if message.is_human() && message.conversation == *conversation {
             // Not the message's revision: an edit is no new message.
-            newest_revision = newest_revision.max(heard);
+            if is_new {
+                covered.push((message.at, heard));
+            } else if is_undecided {
+                backfilled.push((message.at, heard));
+            }
         }
         messages.push(Arc::new(message));
     }
@@ -87,7 +93,7 @@ pub async fn read(
     context.undecided = undecided;
     context.links = links;
     context.circumstances = circumstances.into_circumstances(before_intervention)?;
-    context.newest_message_revision = newest_revision;
+    context.newest_message_revision = newest_message_revision(&covered, &backfilled);
     context.owed = rows::parse_json(&rows::column::<String>(&row, "owed")?)?;
     context.pending_commands = parse_commands(&rows::column::<String>(&row, "commands")?)?;
     context.last_silent_state = rows::column::<Option<i64>>(&row, "silent_state")?.map(StateHash);

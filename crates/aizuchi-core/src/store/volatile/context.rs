@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{ChannelMemory, Context, ContextWindow, Intent, PendingCommand};
+use crate::context::{
+    ChannelMemory, Context, ContextWindow, Intent, PendingCommand, newest_message_revision,
+};
 use crate::decision::gate::Gate;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{ConversationRecord, MessagePosition, MessageRecord};
@@ -22,10 +24,14 @@ impl VolatileState {
         let open_decision = record.and_then(|record| Some(record.pending.step.as_ref()?.decision));
         let is_new =
             |record: &&&MessageRecord| open_decision.is_some() && record.decision == open_decision;
-        let new_here = records.iter().filter(is_new).filter(|record| {
+        let human_here = records.iter().filter(|record| {
             record.message.is_human() && record.message.conversation == *conversation
         });
-        let newest_revision = new_here.map(|record| record.heard_revision).max().unwrap_or(0);
+        let heard = |record: &&MessageRecord| (record.message.at, record.heard_revision);
+        let covered: Vec<_> = human_here.clone().filter(is_new).map(heard).collect();
+        let backfilled = human_here.filter(|record| record.decision.is_none());
+        let backfilled: Vec<_> = backfilled.map(heard).collect();
+        let newest_revision = newest_message_revision(&covered, &backfilled);
         let restricted = records.iter().filter(|record| record.visibility != Visibility::Public);
         let restricted = restricted.map(|record| record.message.id.clone()).collect();
         let new_messages = records.iter().filter(is_new);
