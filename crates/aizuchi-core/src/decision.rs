@@ -27,6 +27,7 @@ use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::learned::MomentFeatures;
 use crate::memory::Lineage;
+use crate::prompt::PromptVerb;
 use crate::rules::Mode;
 
 /// The number of a ledger row, ascending in the order in which decisions were opened.
@@ -352,6 +353,13 @@ impl Decision {
         let reacted = self.reaction.as_ref().map(|(message, _)| message);
         let judgment = self.judgment.as_ref().filter(|_| !self.is_addressed);
         reacted.or_else(|| judgment?.about.as_ref())
+    }
+
+    /// Whether it counts toward the answers that the users who asked get: it was answered, or a model was called for an
+    /// answer that was then not given, such as to a question that was deleted meanwhile.
+    pub fn took_an_answer(&self) -> bool {
+        let was_called = || self.attempts.iter().any(|it| *it.verb == *PromptVerb::Reply.name());
+        self.ended.is_some_and(|ended| ended == DecisionResult::Spoke || was_called())
     }
 
     /// Returns the decision without what a judge or a model wrote about the messages, or answered them with.

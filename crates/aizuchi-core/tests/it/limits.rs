@@ -117,6 +117,44 @@ async fn the_answer_limit_is_per_user() {
     .await;
 }
 
+/// A model is paid for these as well.
+#[tokio::test]
+async fn answers_that_are_not_posted_count_toward_the_limit() {
+    let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
+    on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        for _ in 0..4 {
+            let mention = harness.says("alice", "@Aizuchi and this?").await;
+            let there = harness.clone();
+            let delete = move || async move { there.deletes(&mention).await };
+            harness.mind.meanwhile(PromptVerb::Reply, delete);
+            harness.pass(60).await;
+        }
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn apologies_count_toward_the_answer_limit() {
+    let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
+    on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        harness.mind.fail_on("riddle");
+        for _ in 0..4 {
+            harness.says("alice", "@Aizuchi what does the riddle mean?").await;
+            harness.pass(300).await;
+        }
+        let decisions = harness.decisions("garden").await;
+        let ends: Vec<_> = decisions.iter().filter_map(|row| row.ended).collect();
+        let (failed, limited) = (DecisionResult::Failed, DecisionResult::OverBudget);
+        assert_eq!(ends, [failed, failed, limited, limited]);
+    })
+    .await;
+}
+
 /// Platforms put a post below the newest message that it answers.
 #[tokio::test]
 async fn an_answer_belongs_to_no_message_that_it_only_settles() {

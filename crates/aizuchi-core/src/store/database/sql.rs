@@ -28,6 +28,14 @@ macro_rules! spent {
     };
 }
 
+/// Whether the decision `d` counts toward the answers of the users who asked, like `Decision::took_an_answer`.
+macro_rules! took_an_answer {
+    () => {
+        "(d.ended = 'spoke' OR d.ended IS NOT NULL
+            AND EXISTS (SELECT 1 FROM attempts AS t WHERE t.decision = d.id AND t.verb = 'reply'))"
+    };
+}
+
 /// The size of a message's files. They are stored only for the local room.
 macro_rules! upload_bytes {
     () => {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
 use crate::context::{Circumstances, ContextWindow, Intervention};
-use crate::decision::{DecisionId, DecisionResult};
+use crate::decision::DecisionId;
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
 use crate::store::volatile::VolatileState;
@@ -160,8 +160,7 @@ impl VolatileState {
                     };
                     let message = self.conversations.get(&conversation)?.question(id)?;
                     let decision = self.decisions.get(&message.decision?)?;
-                    let is_answered = decision.ended == Some(DecisionResult::Spoke);
-                    is_answered.then_some(decision.id)
+                    decision.took_an_answer().then_some(decision.id)
                 })
                 .collect();
             decisions.len() + earlier

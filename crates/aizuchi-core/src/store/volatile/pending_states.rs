@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::chat::{ConversationId, MessageId};
-use crate::decision::{Decision, DecisionResult};
+use crate::decision::Decision;
 use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::ConversationRecord;
@@ -49,8 +49,8 @@ impl VolatileState {
                     once_owed.closed = None;
                     let decision = record.question(&id.1).and_then(|it| it.decision);
                     let decision = decision.and_then(|decision| self.decisions.get(&decision));
-                    let is_answered = |it: &Decision| it.ended == Some(DecisionResult::Spoke);
-                    once_owed.earlier_answers += usize::from(decision.is_some_and(is_answered));
+                    once_owed.earlier_answers +=
+                        usize::from(decision.is_some_and(Decision::took_an_answer));
                 }
             }
         }

@@ -61,7 +61,7 @@ macro_rules! circumstances {
                          FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
                             AND m.gate IS DISTINCT FROM 'command'
-                         LEFT JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
+                         LEFT JOIN decisions AS d ON d.id = m.decision AND ", took_an_answer!(), "
                          WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000)
                         + (SELECT coalesce(sum(a.earlier_answers), 0) FROM owed AS a INDEXED BY owed_by_asker
                          WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms IS NULL)

@@ -86,15 +86,15 @@ statements! {
     DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
     // A message that is owed again keeps the number of its earlier answers, each of which counts toward its author's
     // limit.
-    PUT_OWED = "
+    PUT_OWED = concat!("
         INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT)
         FROM json_each(?1)
         WHERE true
         ON CONFLICT (workspace, channel, message) DO UPDATE SET closed_ms = NULL,
             earlier_answers = owed.earlier_answers + (SELECT count(*) FROM messages AS m
-                JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
-                WHERE m.workspace = owed.workspace AND m.channel = owed.channel AND m.id = owed.message)";
+                JOIN decisions AS d ON d.id = m.decision AND ", took_an_answer!(), "
+                WHERE m.workspace = owed.workspace AND m.channel = owed.channel AND m.id = owed.message)");
     CLOSE_OWED = "
         UPDATE owed SET closed_ms = ?2
         FROM json_each(?1) AS j
