@@ -119,8 +119,7 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
             assert!(count(&source, unsent).await > 0);
             assert_eq!(count(&target, unsent).await, 0, "what may have been posted is looked for");
             // The restored database can be used immediately, and its messages are found.
-            let (restored, writer) = target.open().await.unwrap();
-            drop((restored, writer));
+            assert_eq!(refusal(&target).await, None);
             std::fs::remove_dir_all(folder.path().join("elsewhere")).ok();
         }
         let error = back_up(&source, &file).await.unwrap_err();
@@ -636,7 +635,7 @@ async fn a_new_database_takes_no_orders_from_a_backup() {
         back_up(&place(&store), &file).await.unwrap();
         let target = empty_place(kind, &folder);
         // A start has left an empty database there.
-        drop(target.open().await.unwrap());
+        assert_eq!(refusal(&target).await, None);
         restore(&file, &target, IfOccupied::Refuse).await.unwrap();
         assert_eq!(count(&target, "SELECT count(*) AS n FROM mutes").await, 2);
         // The replaced database is newer.
