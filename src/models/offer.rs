@@ -8,6 +8,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::config::model_sources::ModelOrigin;
 use crate::models::ModelsInUse;
+use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::discover::{FoundServer, default_endpoints, discover};
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::persona::Language;
@@ -19,7 +20,8 @@ const OLLAMA_VARIABLE: &str = "OLLAMA_HOST";
 /// Finds the model servers on this machine, except at the `own` addresses.
 pub async fn find_servers(config: &Config, own: &[SocketAddr]) -> Vec<FoundServer> {
     let environment = &config.model_sources.environment;
-    discover(&default_endpoints(environment.get_non_empty(OLLAMA_VARIABLE), own)).await
+    let endpoints = default_endpoints(environment.get_non_empty(OLLAMA_VARIABLE), own);
+    discover(&endpoints, &Clock::system()).await
 }
 
 /// A common model of each provider, as an example.

@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn each_policy_gets_its_own_moments_back() {
-        let file = std::env::temp_dir().join(format!("aizuchi-checkpoint-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("checkpoint");
         let replayed = json!({ "seed": 1 });
         let policy = Policy::default_settings();
         let score = ReplayScore::new(&policy);
@@ -223,6 +224,5 @@ mod tests {
         assert_eq!((of(0), of(1), of(2)), (vec![(0, 1)], vec![(0, 3)], vec![]));
         assert_eq!(resumed.score(0, score.clone()).unwrap().1, 2);
         assert_eq!(resumed.events_bytes(), 30);
-        std::fs::remove_file(&file).unwrap();
     }
 }

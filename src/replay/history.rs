@@ -350,9 +350,9 @@ mod tests {
 
     #[test]
     fn truncated_gzip_is_an_error() {
-        let file = std::env::temp_dir().join(format!("aizuchi-history-{}.gz", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.gz");
         std::fs::write(&file, [0x1f, 0x8b, 8, 0, 0]).unwrap();
         assert!(History::open(&file).is_err());
-        std::fs::remove_file(&file).unwrap();
     }
 }

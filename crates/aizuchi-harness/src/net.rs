@@ -42,9 +42,7 @@ mod tests {
         let ports: Vec<u16> = (0..50).map(|_| free_port()).collect();
         let distinct: std::collections::HashSet<u16> = ports.iter().copied().collect();
         assert_eq!(distinct.len(), ports.len());
-        // Only Linux has this file, and it can be set to another range.
-        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
-        let first = range.ok().and_then(|range| range.split_whitespace().next()?.parse().ok());
-        assert!(ports.iter().all(|port| *port < first.unwrap_or(32_768)), "{ports:?} {first:?}");
+        // The first port that Linux gives to connections, unless the machine is set to a range that leaves none.
+        assert!(ports.iter().all(|port| *port < 32_768), "{ports:?}");
     }
 }

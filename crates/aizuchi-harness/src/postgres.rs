@@ -19,7 +19,8 @@ use crate::net::free_port;
 /// Starts a server in the folder $1 with the programs in $2, on the first free one of the remaining ports, and prints
 /// that port. The server runs until its standard input is closed, which also happens if the tests crash. It uses
 /// generic plans: a story runs each statement a few times per session, and by default a server makes a new plan for
-/// each of the first five executions, which takes longer than the executions themselves.
+/// each of the first five executions, which takes longer than the executions themselves. Each test has several
+/// sessions, and a machine with many cores runs more than a hundred tests at once.
 const SERVE: &str = r#"
 trap '' PIPE
 folder=$1 programs=$2
@@ -30,7 +31,7 @@ shift 2
     cat >>"$folder/data/postgresql.conf" <<SETTINGS
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-max_connections = 200
+max_connections = 1000
 shared_buffers = '128MB'
 fsync = off
 synchronous_commit = off
@@ -45,7 +46,7 @@ jit = off
 SETTINGS
 } >"$folder/log" 2>&1
 for port in "$@"; do
-    if "$programs/pg_ctl" start --wait --pgdata="$folder/data" --log="$folder/log" \
+    if "$programs/pg_ctl" start --wait --timeout=600 --pgdata="$folder/data" --log="$folder/log" \
         --options="-p $port" >>"$folder/log" 2>&1
     then
         echo "$port"

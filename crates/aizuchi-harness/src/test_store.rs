@@ -33,8 +33,8 @@ use aizuchi_core::store::{Cursors, Store, sqlite};
 /// connection a moment after its use, so each story would open as many as allowed; and each connection plans all
 /// statements again.
 const READERS: u32 = 1;
-/// How long a spawned process may take to `exec`.
-const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a spawned process may take to `exec`, and a server to end a session.
+const UNLOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
@@ -123,7 +123,7 @@ impl TestDatabase {
 
     /// Deletes what the store knows of a user. The store must have been stopped.
     pub async fn forget(&self, name: &str) -> ForgetReport {
-        let (store, writer) = self.address.open().await.unwrap();
+        let (store, writer) = TestStore::opened(&self.address, MAX_READERS).await;
         let stop = CancellationToken::new();
         let forgetting = async {
             let found = store.find_users(name).await.unwrap();
@@ -236,7 +236,7 @@ impl TestStore {
     }
 
     /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files,
-    /// and our lock with them, until it calls `exec`.
+    /// and our lock with them, until it calls `exec`; and a server ends a session only a moment after it was closed.
     async fn opened(address: &DatabaseLocation, readers: u32) -> (DatabaseStore, DatabaseWriter) {
         let started = Instant::now();
         loop {
@@ -244,7 +244,7 @@ impl TestStore {
                 Ok(opened) => return opened,
                 Err(error) => {
                     let is_locked = error.to_string().contains("another Aizuchi is");
-                    assert!(is_locked && started.elapsed() < EXEC_TIMEOUT, "{error}");
+                    assert!(is_locked && started.elapsed() < UNLOCK_TIMEOUT, "{error}");
                 }
             }
             tokio::task::yield_now().await;

@@ -337,7 +337,8 @@ impl ChannelCache {
         name.filter(|name| !name.is_empty())
     }
 
-    /// Returns the public channel with this name, ignoring case.
+    /// Returns the public channel with this name, ignoring case; if several have it, the first of them, as the reply to
+    /// a command does.
     pub fn public_channel_named(&self, workspace: &WorkspaceId, name: &str) -> Option<Channel> {
         let name = name.to_lowercase();
         let is_meant = |channel: &&Channel| {
@@ -345,7 +346,10 @@ impl ChannelCache {
                 && channel.visibility == Visibility::Public
                 && channel.name.to_lowercase() == name
         };
-        self.read(|state| state.channels.values().find(is_meant).cloned())
+        self.read(|state| {
+            let meant = state.channels.values().filter(is_meant);
+            meant.min_by(|one, other| one.id.cmp(&other.id)).cloned()
+        })
     }
 
     /// Returns the mode that a user ordered for a channel, if any.
@@ -460,6 +464,21 @@ mod tests {
 
     fn has_human_named(cache: &ChannelCache, name: &str) -> bool {
         cache.has_human_named(&WorkspaceId::new("w"), name)
+    }
+
+    #[test]
+    fn of_channels_with_one_name_the_first_is_meant() {
+        let (cache, workspace) = (ChannelCache::default(), WorkspaceId::new("w"));
+        for number in 0..100 {
+            cache.update_channel(&Channel {
+                workspace: workspace.clone(),
+                id: ChannelId::new(format!("c{number:02}")),
+                name: "Tea".into(),
+                visibility: Visibility::Public,
+            });
+        }
+        let found = cache.public_channel_named(&workspace, "tea").unwrap();
+        assert_eq!(found.id, ChannelId::new("c00"));
     }
 
     #[test]

@@ -2,18 +2,19 @@
 //! only, and treats the responses as untrusted.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 use futures_util::future::join_all;
+use jiff::SignedDuration;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
+use crate::clock::Clock;
 use crate::llm::model::{ModelId, Provider};
 use crate::llm::provider::loopback_client;
 use crate::platform::http_body::read_body;
 
-/// A local server answers within this time.
-pub const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(300);
+/// A local server answers within this time, even if the machine is busy. Where none listens, this is known at once.
+pub const DISCOVERY_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
 /// The maximum size of a list of models. Real lists are far shorter.
 const MAX_LIST_BYTES: usize = 512 * 1024;
 /// The maximum length of a model's name, in characters.
@@ -126,10 +127,10 @@ fn loopback_address(host: &str) -> Option<SocketAddr> {
 }
 
 /// Returns the servers that answer in time, in the order of the endpoints.
-pub async fn discover(endpoints: &[ServerEndpoint]) -> Vec<FoundServer> {
+pub async fn discover(endpoints: &[ServerEndpoint], clock: &Clock) -> Vec<FoundServer> {
     let Ok(client) = loopback_client() else { return Vec::new() };
     let looks = endpoints.iter().map(|endpoint| {
-        let looked = tokio::time::timeout(DISCOVERY_TIMEOUT, look(&client, *endpoint));
+        let looked = clock.timeout(DISCOVERY_TIMEOUT, look(&client, *endpoint));
         async { looked.await.ok().flatten() }
     });
     join_all(looks).await.into_iter().flatten().collect()

@@ -1,10 +1,9 @@
 //! A database knows when its newest backup was made, by whichever process.
 
-use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
-use aizuchi_harness::test_store::{StoreKind, on_every_database};
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
 use jiff::{SignedDuration, Timestamp};
 
 #[tokio::test]
@@ -23,9 +22,9 @@ async fn a_database_and_its_backup_know_when_that_was_made() {
         // A database that is restored from it has one backup: that one.
         let target = DatabaseLocation::Sqlite(folder.path().join("restored.db"));
         restore(&file, &target, IfOccupied::Refuse).await.unwrap();
-        let (restored, writer) = target.open().await.unwrap();
-        assert_eq!(restored.last_backup().await.unwrap(), Some(first));
-        drop((restored, writer));
+        let restored = TestStore::reopen(&target).await;
+        assert_eq!(restored.archive.last_backup().await.unwrap(), Some(first));
+        restored.stop().await;
     })
     .await;
 }

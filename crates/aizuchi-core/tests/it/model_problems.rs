@@ -1,20 +1,22 @@
 //! What is known about models without calling them, why one does not answer, and how one replaces another.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::discover::{LocalServer, ServerEndpoint, discover};
+use aizuchi_core::llm::discover::{DISCOVERY_TIMEOUT, LocalServer, ServerEndpoint, discover};
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::prompt::PromptVerb;
+use futures_util::future::{Either, select};
 
 use crate::models::{EVERYONE, LIMIT, mind, prompt, settings};
+use crate::web_server::{WebServer, response};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
@@ -127,9 +129,15 @@ async fn servers_are_found_and_others_are_no_hindrance() {
         endpoint(LocalServer::Ollama, &found.base),
         endpoint(LocalServer::LmStudio, &found.base),
     ];
-    let began = Instant::now();
-    let servers = discover(&endpoints).await;
-    assert!(began.elapsed() < Duration::from_secs(60), "the mute one is not waited for");
+    let clock = Clock::manual(at(0));
+    let mut waiting = clock.sleepers();
+    let discovering = pin!(discover(&endpoints, &clock));
+    let only_the_mute_one = pin!(waiting.wait_for(|waiting| *waiting == 1));
+    let Either::Right((_, discovering)) = select(discovering, only_the_mute_one).await else {
+        panic!("the mute one has its time");
+    };
+    clock.advance_to(at(0) + DISCOVERY_TIMEOUT);
+    let servers = discovering.await;
     let names: Vec<(LocalServer, Vec<String>)> = servers
         .iter()
         .map(|found| {
@@ -142,4 +150,19 @@ async fn servers_are_found_and_others_are_no_hindrance() {
         [(LocalServer::Ollama, models("ollama")), (LocalServer::LmStudio, models("openai"))]
     );
     assert_eq!(servers[1].endpoint.api_base().unwrap(), format!("{}/v1/", found.base));
+}
+
+#[tokio::test]
+async fn a_server_that_answers_after_a_second_is_found() {
+    let clock = Clock::manual(at(0));
+    let of_server = clock.clone();
+    let server = WebServer::start(move |_| {
+        of_server.advance_to(at(1));
+        let list = br#"{ "data": [{ "id": "qwen3-8b" }] }"#;
+        response(200, &[("content-type", "application/json")], list)
+    })
+    .await;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let endpoint = ServerEndpoint { server: LocalServer::Vllm, address };
+    assert_eq!(discover(&[endpoint], &clock).await.len(), 1);
 }

@@ -119,8 +119,7 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
             assert!(count(&source, unsent).await > 0);
             assert_eq!(count(&target, unsent).await, 0, "what may have been posted is looked for");
             // The restored database can be used immediately, and its messages are found.
-            let (restored, writer) = target.open().await.unwrap();
-            drop((restored, writer));
+            assert_eq!(refusal(&target).await, None);
             std::fs::remove_dir_all(folder.path().join("elsewhere")).ok();
         }
         let error = back_up(&source, &file).await.unwrap_err();
@@ -636,7 +635,7 @@ async fn a_new_database_takes_no_orders_from_a_backup() {
         back_up(&place(&store), &file).await.unwrap();
         let target = empty_place(kind, &folder);
         // A start has left an empty database there.
-        drop(target.open().await.unwrap());
+        assert_eq!(refusal(&target).await, None);
         restore(&file, &target, IfOccupied::Refuse).await.unwrap();
         assert_eq!(count(&target, "SELECT count(*) AS n FROM mutes").await, 2);
         // The replaced database is newer.
@@ -671,34 +670,37 @@ async fn what_a_process_left_that_died_while_it_wrote_a_file_is_removed() {
 #[tokio::test]
 async fn the_file_is_kept_as_the_earlier_version_left_it() {
     let folder = tempfile::tempdir().unwrap();
+    let location = put_earlier_version(&folder).await;
+    assert_eq!(refusal(&location).await, None);
+    let copy = DatabaseLocation::Sqlite(folder.path().join("aizuchi.db.before-11"));
+    let newest = "SELECT max(version) AS n FROM _sqlx_migrations";
+    assert_eq!(count(&copy, newest).await, 10);
+    assert!(count(&location, newest).await > 10);
+    assert_eq!(refusal(&location).await, None);
+    // A user who downgrades and upgrades again later finds the copy from the first time. In a folder of its own: the
+    // driver may still be closing the other database, whose log has the same name.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("aizuchi.db.before-11");
+    std::fs::write(&kept, "of the first upgrade").unwrap();
+    let own = folder.path().join("aizuchi.db.before-20260101");
+    std::fs::write(&own, "the operator's").unwrap();
+    let location = put_earlier_version(&folder).await;
+    assert_eq!(refusal(&location).await, None);
+    assert_eq!(count(&DatabaseLocation::Sqlite(kept.clone()), newest).await, 10);
+    let DatabaseLocation::Sqlite(path) = &location else { panic!() };
+    remove_copies(path, Duration::from_secs(60));
+    assert!(kept.exists());
+    remove_copies(path, Duration::ZERO);
+    assert!(!kept.exists() && own.exists());
+}
+
+/// Puts a database of an earlier version into a folder.
+async fn put_earlier_version(folder: &TempDir) -> DatabaseLocation {
     let path = folder.path().join("aizuchi.db");
     let earlier = &aizuchi_core::store::sqlite::MIGRATIONS[..10];
     let (mut old, lock) = aizuchi_core::store::sqlite::connect(&path).await.unwrap();
     migrate("the file", earlier, &mut old).await.unwrap();
     old.close().await.unwrap();
     drop(lock);
-    let location = DatabaseLocation::Sqlite(path);
-    drop(location.open().await.unwrap());
-    let copy = DatabaseLocation::Sqlite(folder.path().join("aizuchi.db.before-11"));
-    let newest = "SELECT max(version) AS n FROM _sqlx_migrations";
-    assert_eq!(count(&copy, newest).await, 10);
-    assert!(count(&location, newest).await > 10);
-    drop(location.open().await.unwrap());
-    // A user who downgrades and upgrades again later finds the copy from the first time.
-    let kept = folder.path().join("aizuchi.db.before-11");
-    std::fs::write(&kept, "of the first upgrade").unwrap();
-    let own = folder.path().join("aizuchi.db.before-20260101");
-    std::fs::write(&own, "the operator's").unwrap();
-    std::fs::remove_file(folder.path().join("aizuchi.db")).unwrap();
-    let DatabaseLocation::Sqlite(path) = &location else { panic!() };
-    let (mut old, lock) = aizuchi_core::store::sqlite::connect(path).await.unwrap();
-    migrate("the file", earlier, &mut old).await.unwrap();
-    old.close().await.unwrap();
-    drop(lock);
-    drop(location.open().await.unwrap());
-    assert_eq!(count(&copy, newest).await, 10);
-    remove_copies(path, Duration::from_secs(60));
-    assert!(kept.exists());
-    remove_copies(path, Duration::ZERO);
-    assert!(!kept.exists() && own.exists());
+    DatabaseLocation::Sqlite(path)
 }

@@ -41,8 +41,13 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl Harness {
+    /// A fake whose clock stands still, so that no event is redelivered because the machine is slow.
     async fn new() -> Self {
-        Self::with(FakeSlackSettings::default()).await
+        Self::with_clock(still_clock()).await
+    }
+
+    async fn with_clock(clock: Clock) -> Self {
+        Self::with(FakeSlackSettings { clock, ..FakeSlackSettings::default() }).await
     }
 
     async fn with(settings: FakeSlackSettings) -> Self {
@@ -101,6 +106,11 @@ impl Harness {
     }
 }
 
+/// A clock that moves only when a test moves it.
+fn still_clock() -> Clock {
+    Clock::manual(Timestamp::from_second(1_800_000_000).unwrap())
+}
+
 /// The next text frame.
 async fn next_frame(socket: &mut Socket) -> Value {
     let frame = async {
@@ -142,10 +152,8 @@ async fn a_message_has_one_event_and_a_mention_two() {
 
 #[tokio::test]
 async fn an_unacknowledged_event_is_redelivered_until_the_retries_are_used_up() {
-    let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let harness =
-        Harness::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
-            .await;
+    let clock = still_clock();
+    let harness = Harness::with_clock(clock.clone()).await;
     let mut socket = harness.listen().await;
     harness.slack.send_message(&harness.tea, &harness.mio, "hello").unwrap();
     let first = next_frame(&mut socket).await;
@@ -430,10 +438,8 @@ async fn a_call_hangs_until_it_is_released() {
 
 #[tokio::test]
 async fn a_late_commit_does_not_need_its_client() {
-    let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let harness =
-        Harness::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
-            .await;
+    let clock = still_clock();
+    let harness = Harness::with_clock(clock.clone()).await;
     let late = Fault::CommitLater { after: SignedDuration::from_secs(40), status: Some(504) };
     harness.slack.inject_fault("chat.postMessage", late);
     let arguments = json!({ "channel": harness.tea, "text": "late" });
@@ -445,10 +451,8 @@ async fn a_late_commit_does_not_need_its_client() {
 
 #[tokio::test]
 async fn capped_history_has_short_pages_and_a_rate_limit() {
-    let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let harness =
-        Harness::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
-            .await;
+    let clock = still_clock();
+    let harness = Harness::with_clock(clock.clone()).await;
     for count in 0..16 {
         harness.slack.send_message(&harness.tea, &harness.mio, &count.to_string()).unwrap();
     }

@@ -1,5 +1,7 @@
 //! Tests of messages over REST: posts, errors, permissions, rate limits and faults.
 
+use aizuchi_core::clock::Clock;
+use aizuchi_fakes::discord::FakeDiscordSettings;
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
@@ -13,7 +15,7 @@ use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use super::{Harness, default_intents};
+use super::{Harness, default_intents, settings};
 
 #[tokio::test]
 async fn a_post_is_stored_and_its_event_has_the_nonce() {
@@ -211,7 +213,9 @@ async fn allowed_mentions_decide_who_is_pinged() {
 
 #[tokio::test]
 async fn rate_limits_are_reported_and_enforced() {
-    let harness = Harness::new().await;
+    // The clock stands still, so that no limit is reset because the machine is slow.
+    let clock = Clock::manual("2026-01-01T00:00:00Z".parse().unwrap());
+    let harness = Harness::with(FakeDiscordSettings { clock, ..settings() }).await;
     let path = format!("channels/{}/messages", harness.tea);
     for remaining in [4, 3, 2, 1, 0] {
         let response = harness.send("POST", &path, json!({ "content": "x" })).await.unwrap();
