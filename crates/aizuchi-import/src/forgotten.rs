@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::{ImportData, SkippedItems};
+use crate::{ImportData, SkippedItems, leave_out_entries};
 use aizuchi_core::chat::UserId;
 use aizuchi_core::memory::MessageRef;
 
@@ -34,13 +34,9 @@ impl ImportData {
         self.memos.retain(|memo| {
             !memo.said_by.as_ref().is_some_and(|user| is_forgotten(forgotten, user, memo.updated))
         });
-        let mut entries = 0;
-        for memory in &mut self.memories {
-            let before = memory.entries.len();
-            memory.entries.retain(|entry| !entry.messages.iter().any(|it| left_out.contains(it)));
-            entries += before - memory.entries.len();
-        }
-        self.memories.retain(|memory| !memory.entries.is_empty());
+        let entries = leave_out_entries(&mut self.memories, |_, entry| {
+            entry.messages.iter().any(|it| left_out.contains(it))
+        });
         let skipped = [
             SkippedItems::new_if_any("messages", self.streamed.left_out, REASON),
             SkippedItems::new_if_any("memos", memos - self.memos.len(), REASON),

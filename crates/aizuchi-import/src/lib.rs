@@ -9,6 +9,7 @@ mod opening;
 mod restrict;
 mod forgotten;
 mod opted_out;
+mod withdrawn;
 pub mod kotonoha;
 pub mod myao2;
 
@@ -26,6 +27,7 @@ use crate::opening::OpeningChannels;
 use crate::opted_out::WithheldSources;
 use crate::restrict::restrict;
 use crate::streamed::{BatchLimits, StreamedAuthors, StreamedMessage, next_batch};
+use crate::withdrawn::WithdrawnSources;
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -269,6 +271,8 @@ pub async fn import_stream_within(
     anyhow::ensure!(next.is_none(), "messages that were private come after others");
     report.skipped.extend(history.skipped());
     report.skipped.extend(sources.leave_out(&mut memories));
+    let withdrawn = WithdrawnSources::find(&workspace, &memories, archive).await?;
+    report.skipped.extend(withdrawn.leave_out(&mut memories));
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
@@ -369,6 +373,21 @@ impl PrivateMessages<'_, '_> {
         }
         hear_all(heard, inbox, report).await
     }
+}
+
+/// Leaves out entries, and memories that lose all of theirs. Returns the number of entries.
+fn leave_out_entries(
+    memories: &mut Vec<ImportedMemory>,
+    is_left_out: impl Fn(&MemoryKey, &MemoryEntry) -> bool,
+) -> usize {
+    let mut left_out = 0;
+    memories.retain_mut(|ImportedMemory { key, entries, .. }| {
+        let before = entries.len();
+        entries.retain(|entry| !is_left_out(key, entry));
+        left_out += before - entries.len();
+        !entries.is_empty()
+    });
+    left_out
 }
 
 /// Whether an equivalent order is in force already.

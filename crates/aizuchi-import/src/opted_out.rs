@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::{ImportData, ImportedMemory, SkippedItems};
+use crate::{ImportData, ImportedMemory, SkippedItems, leave_out_entries};
 use aizuchi_core::chat::{ConversationId, Message, UserId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::memory::MessageRef;
@@ -40,17 +40,9 @@ impl WithheldSources {
 
     /// Leaves out the entries that were made from these messages.
     pub fn leave_out(&self, memories: &mut Vec<ImportedMemory>) -> Option<SkippedItems> {
-        let mut left_out = 0;
-        for memory in &mut *memories {
-            let before = memory.entries.len();
-            memory.entries.retain(|entry| {
-                !entry.messages.iter().any(|source| self.withheld.contains(source))
-            });
-            left_out += before - memory.entries.len();
-        }
-        if left_out > 0 {
-            memories.retain(|memory| !memory.entries.is_empty());
-        }
+        let left_out = leave_out_entries(memories, |_, entry| {
+            entry.messages.iter().any(|source| self.withheld.contains(source))
+        });
         SkippedItems::new_if_any("entries of memories", left_out, REASON)
     }
 }

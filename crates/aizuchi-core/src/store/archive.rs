@@ -321,6 +321,12 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError>;
 
+    /// The conversations of a workspace that were reset, each with the time until which it was.
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError>;
+
     /// The stored versions of a memory, oldest first. The last one is current.
     async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
 

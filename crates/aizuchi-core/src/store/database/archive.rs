@@ -495,6 +495,19 @@ impl Archive for DatabaseStore {
         standing_orders::read(&self.readers, sql::orders::STANDING_ORDER_VERSIONS, workspace).await
     }
 
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
+        let resets = query(sql::orders::RESETS).bind(workspace.as_str());
+        let resets = resets.fetch_all(&self.readers).await?;
+        let reset = |row| {
+            let until = rows::to_timestamp(rows::column(row, "until_ms")?)?;
+            Ok((rows::conversation_from_row(row)?, until))
+        };
+        resets.iter().map(reset).collect()
+    }
+
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let row = query(sql::steps::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
         rows::parse_steps(&rows::column::<String>(&row?, "steps")?)

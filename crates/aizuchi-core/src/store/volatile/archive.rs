@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ChannelId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
@@ -481,6 +481,17 @@ impl Archive for VolatileStore {
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError> {
         Ok(self.lock().standing_orders.get(workspace).cloned().unwrap_or_default())
+    }
+
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
+        let state = self.lock();
+        let here = state.resets.iter().filter(|(reset, _)| reset.workspace == *workspace);
+        let mut resets: Vec<_> = here.map(|(reset, until)| (reset.clone(), *until)).collect();
+        resets.sort();
+        Ok(resets)
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
