@@ -52,7 +52,7 @@ impl ImportData {
     pub fn leave_out_opted_out(&mut self, channel_cache: &ChannelCache) {
         let has_opted_out = |user: &UserId| channel_cache.has_opted_out(&self.workspace, user);
         let (memos, orders) = (self.memos.len(), self.orders.len());
-        self.memos.retain(|memo| !memo.said_by.as_ref().is_some_and(has_opted_out));
+        self.memos.retain(|it| !it.memo.said_by.as_ref().is_some_and(has_opted_out));
         self.orders.retain(|order| match order {
             Order::GiveStandingOrder { by, .. } => {
                 !signer(by).is_some_and(|user| has_opted_out(&UserId::new(user)))

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{ImportedMemory, SkippedItems, leave_out_entries};
+use crate::{ImportedMemo, ImportedMemory, SkippedItems, leave_out_entries};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_core::memory::{MemoryScope, MessageRef, date_in_zone};
 use aizuchi_core::store::archive::Archive;
@@ -18,7 +18,7 @@ const REASON: &str = "the messages behind them were deleted, forgotten or withhe
 /// How far ahead of UTC a date may be. The time zone of the dates is not known.
 const MAX_OFFSET: SignedDuration = SignedDuration::from_hours(14);
 
-/// What is known here of the messages that memories were made from.
+/// What is known here of the messages that memories and memos were made from.
 pub struct WithdrawnSources {
     workspace: WorkspaceId,
     states: HashMap<MessageRef, SourceState>,
@@ -35,15 +35,17 @@ enum SourceState {
 }
 
 impl WithdrawnSources {
-    /// Looks up the messages that these memories were made from. The messages of the import must have been heard.
+    /// Looks up the messages that these memories and memos were made from. The messages of the import must have been heard.
     pub async fn find(
         workspace: &WorkspaceId,
         memories: &[ImportedMemory],
+        memos: &[ImportedMemo],
         archive: &dyn Archive,
     ) -> Result<Self, StoreError> {
         let mut states: HashMap<MessageRef, SourceState> = HashMap::new();
         let entries = memories.iter().flat_map(|memory| &memory.entries);
-        for source in entries.flat_map(|entry| &entry.messages) {
+        let sources = entries.flat_map(|entry| &entry.messages);
+        for source in sources.chain(memos.iter().flat_map(|memo| &memo.messages)) {
             if states.contains_key(source) {
                 continue;
             }
@@ -59,13 +61,26 @@ impl WithdrawnSources {
         Ok(Self { workspace: workspace.clone(), states, resets })
     }
 
-    /// Leaves out the entries that were made from withdrawn messages.
-    pub fn leave_out(&self, memories: &mut Vec<ImportedMemory>) -> Option<SkippedItems> {
-        let left_out = leave_out_entries(memories, |key, entry| {
+    /// Leaves out the entries and memos that were made from withdrawn messages.
+    pub fn leave_out(
+        &self,
+        memories: &mut Vec<ImportedMemory>,
+        memos: &mut Vec<ImportedMemo>,
+    ) -> impl Iterator<Item = SkippedItems> + use<> {
+        let entries = leave_out_entries(memories, |key, entry| {
             let is_before = |reset: Timestamp| entry.date <= last_date(reset);
             self.affects(&key.scope, &entry.messages, is_before)
         });
-        SkippedItems::new_if_any("entries of memories", left_out, REASON)
+        let before = memos.len();
+        memos.retain(|ImportedMemo { memo, messages }| {
+            let scope = MemoryScope::Channel(memo.channel.clone());
+            !self.affects(&scope, messages, |reset| memo.updated <= reset)
+        });
+        let skipped = [
+            SkippedItems::new_if_any("memos", before - memos.len(), REASON),
+            SkippedItems::new_if_any("entries of memories", entries, REASON),
+        ];
+        skipped.into_iter().flatten()
     }
 
     /// Whether something that is remembered in `scope` comes from a withdrawn message. `is_before` tells whether it is

@@ -1,11 +1,13 @@
 //! What was remembered of messages that were withdrawn here since is not brought back by an export from before.
 
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility};
+use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::Order;
-use aizuchi_import::{ImportData, ImportReport, ImportedMemory};
+use aizuchi_import::{ImportData, ImportReport, ImportedMemo, ImportedMemory};
 use futures_util::stream;
+use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
@@ -48,6 +50,23 @@ fn remembered(scope: MemoryScope, entries: Vec<MemoryEntry>) -> ImportedMemory {
     ImportedMemory { key, entries, newest: at(0) }
 }
 
+/// A memo of the garden.
+fn memo(updated: Timestamp, name: &str, sources: &[&MessageRef]) -> ImportedMemo {
+    let memo = Memo {
+        name: name.to_owned(),
+        content: name.to_owned(),
+        priority: 3,
+        tags: Vec::new(),
+        detail: None,
+        created: updated,
+        updated,
+        channel: ChannelId::new("garden"),
+        visibility: Visibility::Public,
+        said_by: None,
+    };
+    ImportedMemo { memo, messages: sources.iter().copied().cloned().collect() }
+}
+
 fn garden(message: &MessageId) -> MessageRef {
     MessageRef(ChannelId::new("garden"), message.clone())
 }
@@ -62,6 +81,14 @@ async fn known(harness: &Harness) -> Vec<String> {
     let mut texts: Vec<String> = entries.map(|entry| entry.text.to_string()).collect();
     texts.sort();
     texts
+}
+
+/// Returns the names of all memos, sorted.
+async fn noted(harness: &Harness) -> Vec<String> {
+    let memos = harness.store.archive.all_memos(&workspace()).await.unwrap();
+    let mut names: Vec<String> = memos.into_iter().map(|(_, memo)| memo.name).collect();
+    names.sort();
+    names
 }
 
 fn left_out(report: &ImportReport) -> usize {
@@ -103,12 +130,23 @@ async fn what_was_deleted_or_forgotten_here_is_not_remembered_again() {
                 remembered(MemoryScope::Channel(ChannelId::new("garden")), of_the_channel),
                 remembered(MemoryScope::Workspace, of_all),
             ],
+            memos: vec![
+                memo(at(DAY), "beans", &[&kept]),
+                memo(at(DAY), "beans and codes", &[&kept, &deleted]),
+                memo(at(DAY), "spade", &[&forgotten]),
+                memo(at(DAY), "pump", &[&unknown]),
+            ],
             ..ImportData::new(workspace())
         };
         let report = import(&harness, data).await;
         let expected = ["the beans are up", "the well is deep", "there is a pump"];
         assert_eq!(known(&harness).await, expected);
-        assert_eq!((report.memories.new, left_out(&report)), (1, 4));
+        assert_eq!(noted(&harness).await, ["beans", "pump"]);
+        assert_eq!((report.memories.new, report.memos.new, left_out(&report)), (1, 2, 6));
+        // What was imported is forgotten with its sources, too.
+        harness.deletes(&kept.1).await;
+        assert_eq!(known(&harness).await, ["the well is deep", "there is a pump"]);
+        assert_eq!(noted(&harness).await, ["pump"]);
     })
     .await;
 }
@@ -160,6 +198,12 @@ async fn what_was_reset_here_is_not_remembered_again() {
                 remembered(of("another"), of_another_thread),
                 remembered(MemoryScope::Workspace, of_all),
             ],
+            memos: vec![
+                memo(at(0), "leak", &[&before]),
+                memo(at(0), "roof", &[&answer]),
+                memo(until, "old", &[]),
+                memo(harness.clock.now(), "new", &[]),
+            ],
             ..ImportData::new(workspace())
         };
         let report = import(&harness, data).await;
@@ -174,7 +218,8 @@ async fn what_was_reset_here_is_not_remembered_again() {
             "the thread that is gone, later",
         ];
         assert_eq!(known(&harness).await, expected);
-        assert_eq!((report.memories.new, left_out(&report)), (4, 5));
+        assert_eq!(noted(&harness).await, ["new", "roof"]);
+        assert_eq!((report.memories.new, report.memos.new, left_out(&report)), (4, 2, 7));
     })
     .await;
 }

@@ -250,6 +250,12 @@ impl DatabaseStore {
         forget::find_users(&mut reader, id_or_name).await
     }
 
+    /// The messages that a memo was made from.
+    pub async fn memo_sources(&self, memo: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        memos::sources(&mut reader, memo).await
+    }
+
     /// When the listed users were last forgotten, for those who were.
     pub async fn forgotten_at(
         &self,
