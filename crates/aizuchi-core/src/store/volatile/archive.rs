@@ -60,6 +60,20 @@ impl Archive for VolatileStore {
             .collect())
     }
 
+    async fn was_forgotten_after(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let state = self.lock();
+        let forgotten = state.orders.get(workspace).map_or(&[][..], |orders| &orders.forgotten);
+        let is_before_request = |(forgotten, asked): &(UserId, Timestamp)| {
+            forgotten == user && at.as_millisecond() < asked.as_millisecond()
+        };
+        Ok(state.is_forgotten_since(workspace, user, at) && forgotten.iter().any(is_before_request))
+    }
+
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
         Ok(self.lock().query_messages(&query))
     }
