@@ -16,7 +16,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::decision::Decision;
 use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::rules::Mode;
 use aizuchi_core::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_core::standing_order::StandingOrder;
@@ -104,6 +104,9 @@ pub enum OtherLine {
     Memo {
         workspace: WorkspaceId,
         memo: Memo,
+        /// The messages that it was made from.
+        #[serde(default, rename = "lines", skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<MessageRef>,
     },
     OptOut {
         workspace: WorkspaceId,

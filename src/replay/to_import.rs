@@ -18,7 +18,7 @@ use aizuchi_core::rules::setting_override::{SettingChange, SettingKind, SettingS
 use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
-use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
+use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
 
 /// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;
@@ -306,7 +306,9 @@ fn take_other(
                 data.memories.push(ImportedMemory { key, entries, newest });
             }
         }
-        OtherLine::Memo { memo, .. } => data.memos.push(memo),
+        OtherLine::Memo { memo, messages, .. } => {
+            data.memos.push(ImportedMemo { memo, messages });
+        }
         OtherLine::OptOut { user, .. } => data.orders.push(Order::OptOut { workspace, user }),
         OtherLine::Mute { channel, until, by, .. } => {
             data.orders.push(Order::Mute { workspace, channel, until, by });

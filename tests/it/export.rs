@@ -26,7 +26,7 @@ const EXPORT: &str = r##"
 {"kind":"memory","workspace":"T1","room":null,"thread":null,"term":"long_term","newest":"2026-01-05T09:00:00.25Z","entries":[{"date":"2026-01-05","text":"the garden has a can","visibility":"public","lines":[["C1","2"]]}]}
 {"kind":"memory","workspace":"T1","room":"C1","thread":null,"term":"long_term","newest":"2026-01-05T09:00:00.25Z","entries":[{"date":"2026-01-04","text":"a gift is hidden","visibility":"private","lines":[["C1","1"]]},{"date":"2026-01-05","text":"the can is missed","visibility":"public","lines":[["C1","2"]],"pinned":true}]}
 {"kind":"memory","workspace":"T1","room":"C1","thread":"2","term":"short_term","newest":"2026-01-05T09:00:10.75Z","entries":[{"date":"2026-01-05","text":"the can is in the shed","visibility":"public","lines":[["C1","3"]]}]}
-{"kind":"memo","workspace":"T1","memo":{"name":"can","content":"in the shed","priority":4,"tags":["tools"],"detail":"on the left","created":"2026-01-05T09:00:11Z","updated":"2026-01-05T09:00:12Z","channel":"C1","visibility":"public","said_by":"U1"}}
+{"kind":"memo","workspace":"T1","memo":{"name":"can","content":"in the shed","priority":4,"tags":["tools"],"detail":"on the left","created":"2026-01-05T09:00:11Z","updated":"2026-01-05T09:00:12Z","channel":"C1","visibility":"public","said_by":"U1"},"lines":[["C1","2"]]}
 {"kind":"mute","workspace":"T1","room":"C2","until":"2099-01-01T00:00:00Z","by":"admin"}
 {"kind":"mode","workspace":"T1","room":"C1","mode":"observe"}
 {"kind":"opt_out","workspace":"T1","user":"U7"}

@@ -5,6 +5,7 @@ mod forgotten;
 mod kotonoha;
 mod one_moment;
 mod streaming;
+mod withdrawn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

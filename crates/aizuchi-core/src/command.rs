@@ -125,6 +125,14 @@ pub enum MuteScope {
 }
 
 impl Command {
+    /// Whether it has something left out or forgotten, and therefore counts however late it is read.
+    pub fn is_about_privacy(self) -> bool {
+        matches!(
+            self,
+            Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
+        )
+    }
+
     /// Turns a new standing order into a draft, if the rules require that.
     pub fn under(self, rulebook: &Rulebook) -> Self {
         match self {

@@ -185,19 +185,17 @@ impl Inbox {
 
     async fn hear_delivery(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
-        if self.is_forgotten(&heard).await? {
-            let revision = *self.store.revisions().borrow();
-            return Ok(HearReceipt {
-                is_new: false,
-                has_superseded: false,
-                decision: None,
-                revision,
-            });
-        }
         // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
         // Before calls by name count as mentions: a command needs a real one, since most cannot be undone.
         let command = self.parse_command(&heard, reply_to.as_ref());
+        let outlasts_forgetting = command.as_ref().is_some_and(|request| {
+            request.command.is_about_privacy() && request.command != Command::ForgetMeForSure
+        });
+        // Before a command is carried out.
+        if command.is_some() && !outlasts_forgetting && self.is_forgotten(&heard).await? {
+            return Ok(self.unchanged_receipt());
+        }
         let heard = self.address_calls(heard);
         // Held until the message is stored, since its live event and the history may deliver it at the same time.
         let _command_turn = match &command {
@@ -211,6 +209,9 @@ impl Inbox {
         // Held across the commit, and orders take the same lock, so the disposition is based on the orders at the time
         // of the commit. The holder only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
+        if command.is_none() && self.is_forgotten(&heard).await? {
+            return Ok(self.unchanged_receipt());
+        }
         // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
             Some(_) => None,
@@ -289,8 +290,14 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// Whether the platform's history holds a message or a reaction that a restore has lost and whose author was
-    /// forgotten since. A reaction in a history has the time of its message, if the platform does not tell its own.
+    /// The receipt of an event that is not stored.
+    fn unchanged_receipt(&self) -> HearReceipt {
+        let revision = *self.store.revisions().borrow();
+        HearReceipt { is_new: false, has_superseded: false, decision: None, revision }
+    }
+
+    /// Whether the platform's history holds a message or a reaction whose author was forgotten since. A reaction in a
+    /// history has the time of its message, if the platform does not tell its own.
     async fn is_forgotten(&self, heard: &Heard) -> Result<bool, StoreError> {
         let (workspace, user, at) = match heard {
             Heard::Message(message, Arrival::Backfilled | Arrival::BackfilledAnswered) => {
@@ -306,7 +313,7 @@ impl Inbox {
             | Heard::User(_)
             | Heard::Reaction(_) => return Ok(false),
         };
-        self.archive.was_forgotten_before_restore(workspace, user, at).await
+        self.archive.was_forgotten_after(workspace, user, at).await
     }
 
     /// Announces once per channel what the persona hears and stores, after it may have joined the channel. `persona` is
@@ -394,12 +401,6 @@ impl Inbox {
         client_message_id: Option<&str>,
     ) -> Result<(), StoreError> {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
-        // History is read out of order, so a later message may have revoked an order. Requests to be forgotten or left
-        // out are carried out anyway, and so are commands that are only seconds late.
-        let is_about_privacy = matches!(
-            request.command,
-            Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
-        );
         let conversation = &message.conversation;
         let is_stored = self
             .store
@@ -413,8 +414,10 @@ impl Inbox {
         if is_stored {
             return Ok(());
         }
+        // History is read out of order, so a later message may have revoked an order. Requests to be forgotten or left
+        // out are carried out anyway, and so are commands that are only seconds late.
         let is_carried_out = *arrival == Arrival::Live
-            || is_about_privacy
+            || request.command.is_about_privacy()
             || self.is_late_command_in_time(message).await?;
         if is_carried_out { self.apply_command(request).await } else { Ok(()) }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::{ImportData, SkippedItems};
+use crate::{ImportData, ImportedMemo, SkippedItems, leave_out_entries};
 use aizuchi_core::chat::UserId;
 use aizuchi_core::memory::MessageRef;
 
@@ -19,7 +19,7 @@ impl ImportData {
     /// The users that appear in the data, apart from the messages.
     pub fn user_ids(&self) -> BTreeSet<UserId> {
         let users = self.users.iter().map(|user| &user.id);
-        let noted = self.memos.iter().filter_map(|memo| memo.said_by.as_ref());
+        let noted = self.memos.iter().filter_map(|it| it.memo.said_by.as_ref());
         users.chain(noted).cloned().collect()
     }
 
@@ -31,16 +31,15 @@ impl ImportData {
         // A user who has written since they were forgotten has a name again.
         self.users.retain(|user| writes.contains(&user.id) || !forgotten.contains_key(&user.id));
         let memos = self.memos.len();
-        self.memos.retain(|memo| {
-            !memo.said_by.as_ref().is_some_and(|user| is_forgotten(forgotten, user, memo.updated))
+        let are_left_out =
+            |sources: &[MessageRef]| sources.iter().any(|source| left_out.contains(source));
+        self.memos.retain(|ImportedMemo { memo, messages }| {
+            let said_by = memo.said_by.as_ref();
+            !said_by.is_some_and(|user| is_forgotten(forgotten, user, memo.updated))
+                && !are_left_out(messages)
         });
-        let mut entries = 0;
-        for memory in &mut self.memories {
-            let before = memory.entries.len();
-            memory.entries.retain(|entry| !entry.messages.iter().any(|it| left_out.contains(it)));
-            entries += before - memory.entries.len();
-        }
-        self.memories.retain(|memory| !memory.entries.is_empty());
+        let entries =
+            leave_out_entries(&mut self.memories, |_, entry| are_left_out(&entry.messages));
         let skipped = [
             SkippedItems::new_if_any("messages", self.streamed.left_out, REASON),
             SkippedItems::new_if_any("memos", memos - self.memos.len(), REASON),

@@ -9,6 +9,7 @@ mod opening;
 mod restrict;
 mod forgotten;
 mod opted_out;
+mod withdrawn;
 pub mod kotonoha;
 pub mod myao2;
 
@@ -26,13 +27,14 @@ use crate::opening::OpeningChannels;
 use crate::opted_out::WithheldSources;
 use crate::restrict::restrict;
 use crate::streamed::{BatchLimits, StreamedAuthors, StreamedMessage, next_batch};
+use crate::withdrawn::WithdrawnSources;
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
 };
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MessageRef};
 use aizuchi_core::rules::setting_override::{SettingChange, SettingOverride};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
@@ -55,7 +57,7 @@ pub struct ImportData {
     /// Where the ids of the messages come from.
     pub ids: MessageIds,
     pub memories: Vec<ImportedMemory>,
-    pub memos: Vec<Memo>,
+    pub memos: Vec<ImportedMemo>,
     /// Whether the data says who may see its memories and memos. Otherwise each is visible where it is said to belong.
     pub knows_visibility: bool,
     /// The conversations of all messages, if some of their threads may be private and therefore channels of their own.
@@ -72,6 +74,14 @@ pub struct ImportedMemory {
     pub key: MemoryKey,
     pub entries: Vec<MemoryEntry>,
     pub newest: Timestamp,
+}
+
+/// An imported memo.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedMemo {
+    pub memo: Memo,
+    /// The messages that it was made from, if they are known.
+    pub messages: Vec<MessageRef>,
 }
 
 /// Data that is not imported, and why.
@@ -207,7 +217,7 @@ pub async fn import_stream_within(
         streamed: _,
         ids,
         mut memories,
-        memos,
+        mut memos,
         knows_visibility: _,
         unsorted_conversations: _,
         orders,
@@ -269,14 +279,17 @@ pub async fn import_stream_within(
     anyhow::ensure!(next.is_none(), "messages that were private come after others");
     report.skipped.extend(history.skipped());
     report.skipped.extend(sources.leave_out(&mut memories));
+    let withdrawn = WithdrawnSources::find(&workspace, &memories, &memos, archive).await?;
+    report.skipped.extend(withdrawn.leave_out(&mut memories, &mut memos));
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
             .count(apply_order(inbox, Order::ImportMemory { key, entries, newest }).await?);
     }
-    for memo in memos {
+    for ImportedMemo { memo, messages } in memos {
         let (workspace, memo) = (workspace.clone(), Box::new(memo));
-        report.memos.count(apply_order(inbox, Order::ImportMemo { workspace, memo }).await?);
+        let order = Order::ImportMemo { workspace, memo, messages };
+        report.memos.count(apply_order(inbox, order).await?);
     }
     let standing = inbox.store.orders(&workspace).await?;
     let mut refused = 0;
@@ -369,6 +382,21 @@ impl PrivateMessages<'_, '_> {
         }
         hear_all(heard, inbox, report).await
     }
+}
+
+/// Leaves out entries, and memories that lose all of theirs. Returns the number of entries.
+fn leave_out_entries(
+    memories: &mut Vec<ImportedMemory>,
+    is_left_out: impl Fn(&MemoryKey, &MemoryEntry) -> bool,
+) -> usize {
+    let mut left_out = 0;
+    memories.retain_mut(|ImportedMemory { key, entries, .. }| {
+        let before = entries.len();
+        entries.retain(|entry| !is_left_out(key, entry));
+        left_out += before - entries.len();
+        !entries.is_empty()
+    });
+    left_out
 }
 
 /// Whether an equivalent order is in force already.

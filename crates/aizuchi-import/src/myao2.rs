@@ -18,7 +18,7 @@ use crate::myao2::converter::Myao2Converter;
 use crate::myao2::database::Myao2Database;
 use crate::myao2::survey::{IDS, MemoOrigins, MessageSurvey};
 use crate::streamed::StreamedMessage;
-use crate::{ImportData, SkippedItems};
+use crate::{ImportData, ImportedMemo, SkippedItems};
 use aizuchi_core::chat::{Message, UserId, WorkspaceId};
 use aizuchi_core::store::StoreError;
 
@@ -72,6 +72,7 @@ pub async fn read(
     let created = memos.iter().filter_map(|memo| memo.created);
     let origins = find_origins(&mut database, &converter, MemoOrigins::new(created)).await?;
     let (memos, skipped_items) = converter.memos(memos, &origins);
+    let memos = memos.into_iter().map(|memo| ImportedMemo { memo, messages: Vec::new() });
     skipped.extend(skipped_items);
     skipped.push(SkippedItems::new_if_any(
         "judgments",
@@ -83,7 +84,7 @@ pub async fn read(
         users: converter.users(&survey.authors, &users),
         ids: IDS,
         memories,
-        memos,
+        memos: memos.collect(),
         skipped: skipped.into_iter().flatten().collect(),
         ..ImportData::new(converter.options.workspace.clone())
     };

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::{ImportData, ImportedMemory, SkippedItems};
+use crate::{ImportData, ImportedMemory, SkippedItems, leave_out_entries};
 use aizuchi_core::chat::{ConversationId, Message, UserId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::memory::MessageRef;
@@ -40,17 +40,9 @@ impl WithheldSources {
 
     /// Leaves out the entries that were made from these messages.
     pub fn leave_out(&self, memories: &mut Vec<ImportedMemory>) -> Option<SkippedItems> {
-        let mut left_out = 0;
-        for memory in &mut *memories {
-            let before = memory.entries.len();
-            memory.entries.retain(|entry| {
-                !entry.messages.iter().any(|source| self.withheld.contains(source))
-            });
-            left_out += before - memory.entries.len();
-        }
-        if left_out > 0 {
-            memories.retain(|memory| !memory.entries.is_empty());
-        }
+        let left_out = leave_out_entries(memories, |_, entry| {
+            entry.messages.iter().any(|source| self.withheld.contains(source))
+        });
         SkippedItems::new_if_any("entries of memories", left_out, REASON)
     }
 }
@@ -60,7 +52,7 @@ impl ImportData {
     pub fn leave_out_opted_out(&mut self, channel_cache: &ChannelCache) {
         let has_opted_out = |user: &UserId| channel_cache.has_opted_out(&self.workspace, user);
         let (memos, orders) = (self.memos.len(), self.orders.len());
-        self.memos.retain(|memo| !memo.said_by.as_ref().is_some_and(has_opted_out));
+        self.memos.retain(|it| !it.memo.said_by.as_ref().is_some_and(has_opted_out));
         self.orders.retain(|order| match order {
             Order::GiveStandingOrder { by, .. } => {
                 !signer(by).is_some_and(|user| has_opted_out(&UserId::new(user)))

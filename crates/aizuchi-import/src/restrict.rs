@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ImportData, ImportedMemory, SkippedItems};
+use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems};
 use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memo::{Memo, MemoScope};
 use aizuchi_core::store::StoreError;
@@ -35,17 +35,19 @@ pub async fn restrict(
         stored.into_iter().map(|(_, memo)| (memo.scope(), memo.name)).collect();
     let mut memos = Vec::new();
     let mut private_memos = 0;
-    for memo in std::mem::take(&mut data.memos) {
+    for ImportedMemo { memo, messages } in std::mem::take(&mut data.memos) {
         let was_public = memo.visibility == Visibility::Public;
-        if stored.contains(&(memo.scope(), memo.name.clone())) {
-            memos.push(memo);
+        let memo = if stored.contains(&(memo.scope(), memo.name.clone())) {
+            memo
         } else if was_public && is_private(&memo.channel) {
-            memos.push(Memo { visibility: Visibility::Private, ..memo });
+            Memo { visibility: Visibility::Private, ..memo }
         } else if !was_public && is_opened(&memo.channel) {
             private_memos += 1;
+            continue;
         } else {
-            memos.push(memo);
-        }
+            memo
+        };
+        memos.push(ImportedMemo { memo, messages });
     }
 
     let mut memories = Vec::new();

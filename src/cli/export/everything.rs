@@ -110,9 +110,10 @@ impl Export<'_> {
                 self.write(&OtherLine::from_memory(&memory))?;
             }
         }
-        for (_, memo) in self.store.all_memos(workspace).await? {
+        for (id, memo) in self.store.all_memos(workspace).await? {
             if self.is_wanted(workspace, &memo.channel) {
-                self.write(&OtherLine::Memo { workspace: workspace.clone(), memo })?;
+                let (workspace, messages) = (workspace.clone(), self.store.memo_sources(id).await?);
+                self.write(&OtherLine::Memo { workspace, memo, messages })?;
             }
         }
         Ok(())

@@ -61,7 +61,7 @@ pub struct ArrangedMessages {
 struct CollectedData {
     channels: BTreeMap<ChannelId, (Timestamp, Channel)>,
     users: BTreeMap<UserId, (Timestamp, User)>,
-    /// The messages that memories were made from.
+    /// The messages that memories and memos were made from.
     cited: HashSet<MessageRef>,
     streamed: StreamedAuthors,
 }
@@ -166,12 +166,16 @@ impl ArrangedMessages {
 
 impl CollectedData {
     fn from_exported(exported: &ExportedWorkspace) -> Self {
-        let entries = exported.others.iter().filter_map(|other| {
-            let OtherLine::Memory { entries, .. } = other else { return None };
-            Some(entries)
-        });
-        let cited = entries.flatten().flat_map(|entry| entry.messages.iter().cloned());
-        Self { cited: cited.collect(), ..Self::default() }
+        let mut cited = HashSet::new();
+        for other in &exported.others {
+            if let OtherLine::Memory { entries, .. } = other {
+                cited.extend(entries.iter().flat_map(|entry| entry.messages.iter().cloned()));
+            }
+            if let OtherLine::Memo { messages, .. } = other {
+                cited.extend(messages.iter().cloned());
+            }
+        }
+        Self { cited, ..Self::default() }
     }
 
     /// Collects the data about a message, and returns whether the message is taken.

@@ -52,16 +52,15 @@ pub trait Archive: Send + Sync {
         None
     }
 
-    /// Whether a user's message or reaction is from the time lost by a restore, and the user was forgotten after it:
-    /// nothing else here tells that it must stay forgotten.
-    async fn was_forgotten_before_restore(
+    /// Whether a user was forgotten after what they wrote at this time. If a platform's history holds it and it is not
+    /// stored, nothing else here tells that it must stay forgotten. What they have written since they asked is theirs
+    /// again, even if the order was carried out later.
+    async fn was_forgotten_after(
         &self,
-        _workspace: &WorkspaceId,
-        _user: &UserId,
-        _at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        Ok(false)
-    }
+        workspace: &WorkspaceId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
 
     /// Which of these the process whose database was lost probably answered in a conversation: within the lost span,
     /// the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
@@ -320,6 +319,12 @@ pub trait Archive: Send + Sync {
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError>;
+
+    /// The conversations of a workspace that were reset, each with the time until which it was.
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError>;
 
     /// The stored versions of a memory, oldest first. The last one is current.
     async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;

@@ -76,6 +76,7 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};
+use crate::store::database::forget::user_hash::UserHashes;
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
 use crate::store::database::recall::index::MergeStep;
@@ -108,6 +109,7 @@ pub struct DatabaseStore {
     erasures: watch::Receiver<u64>,
     installation: Arc<str>,
     lost_span: Option<LostSpan>,
+    user_hashes: UserHashes,
     write_health: Arc<Mutex<WriteHealth>>,
     erasure_ordered: Notify,
 }
@@ -196,6 +198,7 @@ impl DatabaseStore {
             erasures,
             installation,
             lost_span,
+            user_hashes: UserHashes::default(),
             write_health,
             erasure_ordered,
         };
@@ -234,6 +237,7 @@ impl DatabaseStore {
             erasures,
             installation,
             lost_span: None,
+            user_hashes: UserHashes::default(),
             write_health,
             erasure_ordered,
         }
@@ -248,6 +252,12 @@ impl DatabaseStore {
     pub async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
         let mut reader = self.readers.acquire().await?;
         forget::find_users(&mut reader, id_or_name).await
+    }
+
+    /// The messages that a memo was made from.
+    pub async fn memo_sources(&self, memo: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        memos::sources(&mut reader, memo).await
     }
 
     /// When the listed users were last forgotten, for those who were.

@@ -13,7 +13,7 @@ use crate::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
 use crate::event::DeadLetterId;
 use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
-use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
+use crate::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::rules::Mode;
 use crate::rules::setting_override::{
     Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
@@ -137,6 +137,8 @@ pub enum Order {
     ImportMemo {
         workspace: WorkspaceId,
         memo: Box<Memo>,
+        /// The messages that it was made from.
+        messages: Vec<MessageRef>,
     },
     /// Reset the workspace's gate: it learns from later verdicts only.
     ForgetMoments {

@@ -42,7 +42,7 @@ fn import_memo(channel: &str, content: &str) -> Order {
         visibility: Visibility::Public,
         said_by: None,
     };
-    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
+    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo), messages: Vec::new() }
 }
 
 /// Mentions the persona in `garden` and in `kitchen`, and returns the prompts of the replies.

@@ -3,12 +3,27 @@
 use insta::assert_snapshot;
 
 use crate::commands::{in_japanese, sends_again};
-use aizuchi_core::chat::MessageId;
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
+};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_harness::fixtures::top_level;
+use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use jiff::{SignedDuration, Timestamp};
+
+/// A message in the kitchen that its history shows.
+async fn backfill(harness: &Harness, id: &str, at: Timestamp, name: &str, text: &str) {
+    let message = message(top_level("kitchen"), id, at, name, text);
+    harness.inbox.hear(Heard::Message(message, Arrival::Backfilled)).await.unwrap();
+}
+
+/// The ids of the messages in the kitchen, oldest first.
+async fn in_kitchen(harness: &Harness) -> Vec<String> {
+    let stored = harness.messages("kitchen").await.into_iter();
+    stored.map(|stored| stored.message.id.to_string()).collect()
+}
 
 #[tokio::test]
 async fn nothing_is_forgotten_before_the_user_is_sure() {
@@ -208,4 +223,68 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
     [m003] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
     ");
+}
+
+/// The history of a channel may be read long after its users were forgotten, as when the persona joins it.
+#[tokio::test]
+async fn what_a_forgotten_user_wrote_before_is_not_backfilled() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let asked = harness.clock.now();
+        harness.says("alice", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        let (before, after) =
+            (asked - SignedDuration::from_hours(24), asked + SignedDuration::from_secs(1));
+        harness.pass(7200).await;
+        backfill(&harness, "h1", before, "alice", "my shed leaks").await;
+        backfill(&harness, "h2", before, "bob", "which shed?").await;
+        backfill(&harness, "h3", after, "alice", "is it a new day?").await;
+        assert_eq!(in_kitchen(&harness).await, ["h2", "h3"]);
+        // By then, only a hash of alice is known.
+        harness.says("carol", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        backfill(&harness, "h4", before, "alice", "and the roof, too").await;
+        for (user, emoji, at) in
+            [("u-alice", "🌱", before), ("u-bob", "👍", before), ("u-alice", "🙏", after)]
+        {
+            let reaction = Reaction {
+                workspace: workspace(),
+                channel: ChannelId::new("kitchen"),
+                message: MessageId::new("h2"),
+                user: UserId::new(user),
+                kind: AuthorKind::Human,
+                emoji: emoji.into(),
+                at,
+                change: ReactionChange::Added,
+            };
+            harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
+        }
+        assert_eq!(in_kitchen(&harness).await, ["h2", "h3"]);
+        let question = harness.messages("kitchen").await.remove(0);
+        let reactions: Vec<&str> = question.reactions.iter().map(|group| &*group.emoji).collect();
+        assert_eq!(reactions, ["👍", "🙏"]);
+    })
+    .await;
+}
+
+/// The request covers what was written before it, and not what was written before it was read.
+#[tokio::test]
+async fn a_request_that_is_read_late_covers_what_was_written_before_it() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let asked = harness.clock.now();
+        harness.pass(7200).await;
+        let minutes = |count: i64| asked + SignedDuration::from_mins(count);
+        backfill(&harness, "h3", asked, "alice", "@Aizuchi forget me, yes").await;
+        backfill(&harness, "h2", minutes(-5), "alice", "my shed leaks").await;
+        backfill(&harness, "h4", minutes(60), "alice", "is it a new day?").await;
+        assert_eq!(in_kitchen(&harness).await, ["h3", "h4"]);
+        // What protects the user outlasts that; other commands do not.
+        backfill(&harness, "h0", minutes(-15), "alice", "@Aizuchi mute").await;
+        backfill(&harness, "h1", minutes(-10), "alice", "@Aizuchi opt out").await;
+        assert_eq!(in_kitchen(&harness).await, ["h1", "h3", "h4"]);
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
+        assert_eq!((orders.mutes.len(), orders.opted_out.len()), (0, 1));
+    })
+    .await;
 }

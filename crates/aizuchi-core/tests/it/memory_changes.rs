@@ -244,8 +244,8 @@ async fn a_memo_is_changed_and_removed() {
             visibility: Visibility::Private,
             said_by: None,
         };
-        let memo = Box::new(memo);
-        harness.order(Order::ImportMemo { workspace: workspace(), memo }).await;
+        let (memo, messages) = (Box::new(memo), Vec::new());
+        harness.order(Order::ImportMemo { workspace: workspace(), memo, messages }).await;
         let archive = &harness.store.archive;
         let (id, before) = archive.all_memos(&workspace()).await.unwrap().remove(0);
         let change = async |edit: Option<MemoEdit>| {

@@ -54,7 +54,7 @@ fn memo(name: &str, content: &str) -> Order {
         visibility: Visibility::Public,
         said_by: None,
     };
-    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
+    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo), messages: Vec::new() }
 }
 
 /// Talk in two public channels, a thread and a private channel, a day ago.

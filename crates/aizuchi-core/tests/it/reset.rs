@@ -1,11 +1,14 @@
 //! Resets: earlier messages are in no prompt and no memory, but stay visible to users.
 
-use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility};
+use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility, WorkspaceId};
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::fixtures::{JOIN, message, new_channel, thread, top_level, window, workspace};
+use aizuchi_harness::fixtures::{
+    JOIN, at, message, new_channel, thread, top_level, window, workspace,
+};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 
@@ -183,6 +186,25 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
         harness.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
         let context = harness.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
         assert!(context.target_messages().iter().all(|message| &*message.text != "long before"));
+    })
+    .await;
+}
+
+/// A reset that is carried out late does not undo a part of a newer one.
+#[tokio::test]
+async fn the_newest_reset_of_each_conversation_is_listed() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let in_thread = thread("garden", "m1");
+        for (conversation, second) in
+            [(in_thread.clone(), 20), (top_level("garden"), 30), (top_level("garden"), 10)]
+        {
+            harness.order(Order::Reset { conversation, until: at(second) }).await;
+        }
+        let resets = harness.store.archive.resets(&workspace()).await.unwrap();
+        assert_eq!(resets, [(top_level("garden"), at(30)), (in_thread, at(20))]);
+        let elsewhere = WorkspaceId::new("elsewhere");
+        assert!(harness.store.archive.resets(&elsewhere).await.unwrap().is_empty());
     })
     .await;
 }

@@ -82,7 +82,7 @@ pub fn import_memo(channel: &str, visibility: Visibility, content: &str) -> Orde
         visibility,
         said_by: None,
     };
-    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
+    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo), messages: Vec::new() }
 }
 
 pub fn attempt() -> Attempt {

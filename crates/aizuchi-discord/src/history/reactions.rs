@@ -133,8 +133,8 @@ impl DiscordPlatform {
         self.hear_each_reactor(post, &current_emoji.emoji, removed, ReactionChange::Removed).await
     }
 
-    /// Leaves out those who were forgotten in the time lost by a restore. Discord does not say when they reacted, so
-    /// the time of the post counts.
+    /// Leaves out those who were forgotten since. Discord does not say when they reacted, so the time of the post
+    /// counts.
     async fn leave_out_forgotten(
         &self,
         post: &DiscordMessage,
@@ -143,7 +143,7 @@ impl DiscordPlatform {
         let workspace = self.locate(&post.channel_ref, None).await?.conversation.workspace;
         let mut left = Reactors::new();
         for (user, is_bot) in reactors {
-            if !self.archive.was_forgotten_before_restore(&workspace, &user, post.at).await? {
+            if !self.archive.was_forgotten_after(&workspace, &user, post.at).await? {
                 left.insert(user, is_bot);
             }
         }

@@ -275,23 +275,28 @@ impl Archive for DatabaseStore {
         self.lost_span
     }
 
-    async fn was_forgotten_before_restore(
+    async fn was_forgotten_after(
         &self,
         workspace: &WorkspaceId,
         user: &UserId,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let span = self.lost_span.map(|span| span.widened());
-        if !span.is_some_and(|span| span.from <= at && at <= span.until) {
-            return Ok(false);
-        }
         let noted = query(sql::forget::FORGOTTEN_SINCE)
             .bind(workspace.as_str())
             .bind(at.as_millisecond())
             .fetch_all(&self.readers)
             .await?;
         // A backfill asks this of many messages at once. Hashing is slow, so none of the few readers waits for it.
-        user_hash::is_among(&noted, workspace, user)
+        if !user_hash::is_among(&noted, |salt| self.user_hashes.hash(salt, workspace, user))? {
+            return Ok(false);
+        }
+        let asked = query(sql::forget::FORGETTING_ASKED_AT)
+            .bind(workspace.as_str())
+            .bind(user.as_str())
+            .fetch_optional(&self.readers)
+            .await?;
+        let asked = asked.map(|row| rows::column::<i64>(&row, "asked_ms")).transpose()?;
+        Ok(asked.is_none_or(|asked| at.as_millisecond() < asked))
     }
 
     async fn answered_before_restore(
@@ -493,6 +498,19 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError> {
         standing_orders::read(&self.readers, sql::orders::STANDING_ORDER_VERSIONS, workspace).await
+    }
+
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
+        let resets = query(sql::orders::RESETS).bind(workspace.as_str());
+        let resets = resets.fetch_all(&self.readers).await?;
+        let reset = |row| {
+            let until = rows::to_timestamp(rows::column(row, "until_ms")?)?;
+            Ok((rows::conversation_from_row(row)?, until))
+        };
+        resets.iter().map(reset).collect()
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

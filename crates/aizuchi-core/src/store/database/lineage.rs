@@ -92,6 +92,7 @@ pub async fn forget_prompts(
         memory_sql::FORGET_VERDICTS_OF_MEMORY,
         memory_sql::FORGET_DEAD_LETTERS_OF_MEMORY,
         memory_sql::FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY,
+        memory_sql::FORGET_CONSENTS_OF_MEMORY,
         memory_sql::FORGET_EXCHANGES_OF_MEMORY,
     ] {
         let forget = query(statement).bind(id.0).bind(since);

@@ -158,6 +158,7 @@ pub async fn import(
     counters: &mut Counters,
     workspace: &WorkspaceId,
     memo: &Memo,
+    messages: &[MessageRef],
 ) -> Result<(), StoreError> {
     let names = other_names(connection, workspace, &memo.scope(), MemoryId(0)).await?;
     if names.contains(&memo.name) {
@@ -166,7 +167,10 @@ pub async fn import(
     counters.revision += 1;
     counters.last_number += 1;
     let id = MemoryId(counters.last_number);
-    put(connection, counters, workspace, id, memo.clone()).await
+    put(connection, counters, workspace, id, memo.clone()).await?;
+    let put = query(sql::PUT_MEMO_SOURCES).bind(workspace.as_str()).bind(id.0);
+    put.bind(json!(messages).to_string()).execute(connection).await?;
+    Ok(())
 }
 
 /// The names of all memos of a scope except one.
@@ -348,7 +352,11 @@ pub async fn find_version(
     found.map(|row| rows::parse_json(&rows::column::<String>(&row, "memo")?)).transpose()
 }
 
-async fn sources(connection: &mut Connection, id: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
+/// The messages that a memo was made from.
+pub async fn sources(
+    connection: &mut Connection,
+    id: MemoryId,
+) -> Result<Vec<MessageRef>, StoreError> {
     let rows = query(sql::SOURCES_OF_MEMO).bind(id.0);
     let rows = rows.fetch_all(connection).await?;
     let message_ref = |row: &Row| {

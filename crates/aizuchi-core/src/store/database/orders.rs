@@ -58,8 +58,8 @@ async fn carry_out(
         Order::ImportMemory { key, entries, newest } => {
             return import_memory(connection, counters, key, entries, *newest, now).await;
         }
-        Order::ImportMemo { workspace, memo } => {
-            return memos::import(connection, counters, workspace, memo).await;
+        Order::ImportMemo { workspace, memo, messages } => {
+            return memos::import(connection, counters, workspace, memo, messages).await;
         }
         Order::ForgetMoments { workspace } => {
             let forget = query(sql::decisions::FORGET_MOMENTS).bind(workspace.as_str());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ChannelId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
@@ -58,6 +58,20 @@ impl Archive for VolatileStore {
             .filter(|channel| channel.workspace == *workspace)
             .cloned()
             .collect())
+    }
+
+    async fn was_forgotten_after(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let state = self.lock();
+        let forgotten = state.orders.get(workspace).map_or(&[][..], |orders| &orders.forgotten);
+        let is_before_request = |(forgotten, asked): &(UserId, Timestamp)| {
+            forgotten == user && at.as_millisecond() < asked.as_millisecond()
+        };
+        Ok(state.is_forgotten_since(workspace, user, at) && forgotten.iter().any(is_before_request))
     }
 
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
@@ -481,6 +495,17 @@ impl Archive for VolatileStore {
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError> {
         Ok(self.lock().standing_orders.get(workspace).cloned().unwrap_or_default())
+    }
+
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
+        let state = self.lock();
+        let here = state.resets.iter().filter(|(reset, _)| reset.workspace == *workspace);
+        let mut resets: Vec<_> = here.map(|(reset, until)| (reset.clone(), *until)).collect();
+        resets.sort();
+        Ok(resets)
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

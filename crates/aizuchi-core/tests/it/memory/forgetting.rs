@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use aizuchi_core::chat::{Author, AuthorKind, Deletion, Heard, Message, MessageId, UserId};
+use aizuchi_core::decision::consent::ConsentState;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memory::MemoryTerm;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::database::exchange_text::unpack;
 use aizuchi_core::store::order::Order;
 
+use crate::consents::{Shed, consents, options, script_a_call};
 use crate::memory::{DAY, HOUR, MemoryExt, entries, garden, harness, scripted};
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::HarnessOptions;
@@ -116,6 +118,31 @@ async fn a_dead_letter_made_from_a_memory_loses_its_text_with_the_message() {
         let database = harness.store.database.as_ref().unwrap();
         let given_up = "SELECT count(*) AS n FROM outbox WHERE state = 'dead' AND text <> ''";
         assert_eq!(database.count(given_up).await, 0);
+    })
+    .await;
+}
+
+/// The call knows the message only by the memory that its arguments were made from.
+#[tokio::test]
+async fn a_call_made_from_a_memory_loses_its_arguments_with_the_message() {
+    on_every_database(async |store| {
+        let (harness, memory) = scripted(store).await;
+        memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
+        let tools = options(Arc::new(Shed::default()));
+        let harness = harness.with_options(HarnessOptions { memory: Some(memory), ..tools });
+        let secret = harness.says("alice", "the locker code is 4711").await;
+        harness.pass(2 * HOUR).await;
+        script_a_call(&harness);
+        harness.says_in(top_level("kitchen"), "dan", "@Aizuchi plant three roses").await;
+        harness.pass(10).await;
+        let waiting = consents(&harness).await.remove(0);
+        assert!(waiting.state == ConsentState::Open && waiting.arguments.is_some());
+        let lineage = &waiting.lineage;
+        assert!(!lineage.memories.is_empty());
+        assert!(lineage.messages.iter().all(|message| message.1 != secret));
+        harness.deletes(&secret).await;
+        let gone = consents(&harness).await.remove(0);
+        assert_eq!((gone.state, gone.arguments), (ConsentState::Lapsed, None));
     })
     .await;
 }

@@ -123,8 +123,9 @@ impl SimulatedStore {
         }
     }
 
-    fn forget_words(&self, user: &UserId) {
+    fn note_forgotten(&self, user: &UserId, asked: Timestamp) {
         let mut state = self.world.lock();
+        state.forgotten.insert(user.clone(), asked);
         let theirs = state.words.values_mut().filter(|word| word.is_heard && word.author == *user);
         theirs.for_each(|word| word.is_forgotten = true);
     }
@@ -253,10 +254,10 @@ impl Store for SimulatedStore {
             let forgotten_before = self.inner.orders(ordered.workspace()).await?.forgotten;
             self.inner.order(order, now).await?;
             let forgotten_after = self.inner.orders(ordered.workspace()).await?.forgotten;
-            if let Order::Forget { user, .. } = ordered.unsigned().0
+            if let Order::Forget { user, asked, .. } = ordered.unsigned().0
                 && forgotten_before != forgotten_after
             {
-                self.forget_words(user);
+                self.note_forgotten(user, *asked);
             }
             let owed_after = self.inspector.owed_by_asked().await;
             let mut state = self.world.lock();

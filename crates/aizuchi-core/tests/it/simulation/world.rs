@@ -114,6 +114,8 @@ pub struct WorldState {
     pub messages: Vec<PlatformMessage>,
     pub events: Vec<PlatformEvent>,
     pub words: HashMap<String, Word>,
+    /// When users last asked to be forgotten.
+    pub forgotten: BTreeMap<UserId, Timestamp>,
     pub posted: Vec<Posted>,
     /// Posts in transit, with their arrival times.
     pub late: Vec<(Timestamp, OutboxItem)>,

@@ -1,9 +1,10 @@
-//! The record of a forgotten user, which keeps an older backup from restoring them: a slow, salted hash. It reveals who
-//! was forgotten only to a brute-force search over all possible ids.
+//! The record of a forgotten user, which keeps an older backup or a platform's history from bringing back what they
+//! wrote: a slow, salted hash. It reveals who was forgotten only to a brute-force search over all possible ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -16,6 +17,29 @@ use crate::store::database::{rows, sql as flow_sql};
 /// The number of hash rounds. The salt is stored beside the hash, so each guess has to be slow: with that, all ids of a
 /// platform are too many to try. A restore hashes each user of the backup.
 const ROUNDS: usize = 10_000;
+/// The maximum number of hashes that are kept in memory.
+const MAX_KEPT: usize = 10_000;
+
+/// Hashes that were computed before: that is slow, and a history names the same users again and again.
+#[derive(Default)]
+pub struct UserHashes(Mutex<HashMap<(String, WorkspaceId, UserId), String>>);
+
+impl UserHashes {
+    /// Returns the stored hash of a user.
+    pub fn hash(&self, salt: &str, workspace: &WorkspaceId, user: &UserId) -> String {
+        let key = (salt.to_owned(), workspace.clone(), user.clone());
+        let known = self.0.lock().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let hash = hash_user(salt, workspace.as_str(), user.as_str());
+            let mut kept = self.0.lock();
+            if kept.len() >= MAX_KEPT {
+                kept.clear();
+            }
+            kept.insert(key, hash.clone());
+            hash
+        })
+    }
+}
 
 /// The stored hash of a user. Versions without a salt stored [`plain_hash`] and no salt.
 pub fn hash_user(salt: &str, workspace: &str, user: &str) -> String {
@@ -61,18 +85,17 @@ pub async fn is_forgotten_since(
     since: Timestamp,
 ) -> Result<bool, StoreError> {
     let noted = query(sql::FORGOTTEN_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
-    is_among(&noted.fetch_all(connection).await?, workspace, user)
+    let noted = noted.fetch_all(connection).await?;
+    is_among(&noted, |salt| hash_user(salt, workspace.as_str(), user.as_str()))
 }
 
-/// Whether one of these rows is a user's.
-pub fn is_among(noted: &[Row], workspace: &WorkspaceId, user: &UserId) -> Result<bool, StoreError> {
+/// Whether one of these rows is that of the user whom `hash` hashes with a salt.
+pub fn is_among(noted: &[Row], hash: impl Fn(&str) -> String) -> Result<bool, StoreError> {
     // Hashing is slow, and there is seldom more than one salt.
     let mut hashes: BTreeMap<String, String> = BTreeMap::new();
     for row in noted {
         let salt: String = rows::column(row, "salt")?;
-        let hash = hashes
-            .entry(salt)
-            .or_insert_with_key(|salt| hash_user(salt, workspace.as_str(), user.as_str()));
+        let hash = hashes.entry(salt).or_insert_with_key(|salt| hash(salt));
         if *hash == rows::column::<String>(row, "user_hash")? {
             return Ok(true);
         }

@@ -32,6 +32,7 @@ statements! {
     /// Forgettings that are done and were begun before ?1.
     DROP_OLD_FORGETTINGS = "DELETE FROM forgettings WHERE position = '' AND begun_ms <= ?1";
     FORGETTING_BEGUN_AT = "SELECT begun_ms FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+    FORGETTING_ASKED_AT = "SELECT asked_ms FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
     /// Users whose messages are not hidden yet come first.
     NEXT_FORGETTING = "
         SELECT workspace, user_id, until, position FROM forgettings WHERE position <> ''

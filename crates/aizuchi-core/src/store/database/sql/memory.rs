@@ -236,6 +236,7 @@ statements! {
             AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
     FORGET_DEAD_LETTERS_OF_MEMORY = erase_dead_letters!(decisions_with_memory);
     FORGET_DEAD_OUTBOX_TEXT_OF_MEMORY = erase_unseen_texts!(decisions_with_memory);
+    FORGET_CONSENTS_OF_MEMORY = erase_consents!(decisions_with_memory);
     DROP_EXCHANGE_MEMORIES = "
         DELETE FROM exchange_memories
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";

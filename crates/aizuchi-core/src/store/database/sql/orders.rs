@@ -137,6 +137,9 @@ statements! {
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
         WHERE resets.until_ms < excluded.until_ms";
     ALL_RESETS = "SELECT workspace, channel, thread, until_ms FROM resets";
+    RESETS = "
+        SELECT workspace, channel, thread, until_ms FROM resets WHERE workspace = ?1
+        ORDER BY channel, thread";
     /// Commands are still answered.
     CLOSE_OWED_IN = "
         UPDATE owed SET closed_ms = ?5
