@@ -78,6 +78,8 @@ pub async fn sign_in(
     let SignInForm { token, link, next } = form.map(|Form(form)| form).unwrap_or_default();
     let next = next.as_ref();
     let now = web.clock.now();
+    // Before the check, so that a replacement of the tokens after it is not missed.
+    let tokens_ended = authenticator.token_ended();
     let (holder, start) = if let Some(link) = link {
         let Some(holder) = authenticator.links.redeem(Purpose::SignIn, &link, now) else {
             return again(&web, language, next, &Refusal::WrongLink);
@@ -103,7 +105,7 @@ pub async fn sign_in(
         tracing::error!(%error, "cannot make the id of a session");
         Refusal::SessionFailed
     };
-    let id = authenticator.sessions.open(holder, now).map_err(broken)?;
+    let id = authenticator.sessions.open(holder, &tokens_ended, now).map_err(broken)?;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
     Ok(([(header::SET_COOKIE, cookie)], OwnPage::redirect(next, start)).into_response())
 }
