@@ -84,6 +84,17 @@ async fn an_operator_silences_a_channel_and_sees_it_live() {
     tab.expect_result(&waits, json!(true)).await;
     other.expect_result(TEXTS, json!(["is anybody there?"])).await;
     expect_sound(&other, "en").await;
+
+    // The whole workspace is muted on the overview, and unmuted on a channel's page.
+    tab.open_page(&format!("{}/console?workspace={workspace}", program.address)).await;
+    tab.click("mute-all").await;
+    tab.find("unmute-all").await;
+    let channel = format!("{}/console/channels/{workspace}/{}", program.address, harness.tea);
+    tab.open_page(&channel).await;
+    tab.click("unmute-all").await;
+    let is_unmuted = "return document.querySelector('[data-testid=mute]') !== null
+        && document.querySelector('[data-testid=unmute-all]') === null";
+    tab.expect_result(is_unmuted, json!(true)).await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }
