@@ -104,7 +104,7 @@ async fn an_operator_silences_a_channel_and_sees_it_live() {
 async fn a_field_follows_the_page_until_it_is_filled_in() {
     let home = Home::new(1000.0);
     let program = home.start();
-    let browser = Browser::start().await;
+    let browser = Browser::start_undrawn_in("en-US").await;
     let tab = browser.blank().await;
     tab.open_page(&format!("{}/console", program.address)).await;
     let script = "const [done] = arguments;
