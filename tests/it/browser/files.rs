@@ -19,6 +19,36 @@ const ATTACHED: &str = "
 const PICTURES: &str = "
     return [...document.querySelectorAll('[data-testid=message] a.file img')].map((image) => [image.alt, image.naturalWidth])";
 
+/// Returns whether a paste of these texts, each with its type, and of a file attaches the file.
+const ATTACHES: &str = "
+    const [texts, done] = arguments;
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(['x'], 'copied.png', { type: 'image/png' }));
+    for (const [type, text] of texts) clipboardData.setData(type, text);
+    const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+    document.getElementById('composer').dispatchEvent(paste);
+    done(paste.defaultPrevented)";
+
+/// A spreadsheet adds a picture to the text of copied cells, and a file manager adds the name to a copied file.
+#[tokio::test]
+async fn copied_text_is_pasted_as_text() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let (plain, html) = (["text/plain", "copied.png"], ["text/html", "<b>copied.png</b>"]);
+    for (texts, expected) in [
+        (json!([plain, html]), false),
+        (json!([plain]), true),
+        (json!([html]), true),
+        (json!([]), true),
+    ] {
+        let attaches = alice.evaluate_later(ATTACHES, vec![texts.clone()]).await;
+        assert_eq!(attaches, json!(expected), "{texts}");
+    }
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn a_picture_is_dropped_taken_off_and_sent() {
     let home = Home::new(1000.0);
