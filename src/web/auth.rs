@@ -37,7 +37,7 @@ const TOKEN_HOLDER: &str = "http.token";
 /// The tokens that give other machines access, and the sessions that they opened.
 pub struct Authenticator {
     credentials: Reloadable<Vec<Credential>>,
-    /// Cancelled when the credentials are replaced.
+    /// Cancelled when the credentials are replaced. Sessions end with it.
     credentials_ended: Reloadable<CancellationToken>,
     /// This process's part of the key that signs links. `None` disables sign-in links.
     link_secret: Option<String>,
@@ -87,15 +87,14 @@ impl Authenticator {
         self.credentials.replace(credentials);
         self.links.replace_key(self.link_secret.as_ref().map(|secret| LinkKey::new(secret, http)));
         // Last, so that no session or stream opened with a former token in the meantime survives.
-        self.sessions.end_all();
         let ended = self.credentials_ended.read();
         self.credentials_ended.replace(CancellationToken::new());
         ended.cancel();
         tracing::info!("the tokens of the pages are new: everybody has to sign in again");
     }
 
-    /// Returns what is cancelled once a token that is checked from now on is no longer accepted.
-    fn token_ended(&self) -> CancellationToken {
+    /// Returns what is cancelled once a token or a link that is checked from now on is no longer accepted.
+    pub fn token_ended(&self) -> CancellationToken {
         CancellationToken::clone(&self.credentials_ended.read())
     }
 
@@ -491,6 +490,25 @@ mod tests {
     }
 
     #[test]
+    fn a_sign_in_that_new_tokens_overtake_opens_no_session() {
+        let (authenticator, now) = (authenticator(&closed()), Timestamp::UNIX_EPOCH);
+        let ended = authenticator.token_ended();
+        let check = authenticator.check("0123456789abcdef", Peer::new([192, 0, 2, 1].into()), now);
+        assert_eq!(check, TokenCheck::Right(admin()));
+        let open = || authenticator.sessions.open(admin(), &ended, now).unwrap();
+        let earlier = open();
+        let found = authenticator.sessions.find(&earlier, now).unwrap();
+        let token = Some(HttpToken(Secret::new("fedcba9876543210")));
+        authenticator.renew_tokens(&HttpConfig { token, ..closed() });
+        assert!(found.ended.is_cancelled(), "its streams end");
+        for id in [earlier, open()] {
+            assert!(authenticator.sessions.find(&id, now).is_none());
+        }
+        let later = authenticator.sessions.open(admin(), &authenticator.token_ended(), now);
+        assert!(authenticator.sessions.find(&later.unwrap(), now).is_some());
+    }
+
+    #[test]
     fn a_code_for_asking_reads_the_status_and_nothing_else() {
         let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
         let authenticator = authenticator(&http);
@@ -549,7 +567,8 @@ mod tests {
     fn a_session_is_found_by_its_cookie() {
         let authenticator = authenticator(&closed());
         let now = Timestamp::UNIX_EPOCH;
-        let id = authenticator.sessions.open(admin(), now).unwrap();
+        let ended = authenticator.token_ended();
+        let id = authenticator.sessions.open(admin(), &ended, now).unwrap();
         for (cookie, expected) in [
             (format!("theme=dark; {SESSION_COOKIE}={id}"), true),
             (format!("{SESSION_COOKIE}=; {SESSION_COOKIE}={id}"), true),

@@ -132,7 +132,11 @@ mod tests {
         let sessions = Sessions::default();
         let begin = Timestamp::UNIX_EPOCH;
         let holder = || SignedInUser { name: "mia".into(), role: AccessRole::Operator };
-        let open = || sessions.find(&sessions.open(holder(), begin).unwrap(), begin).unwrap();
+        let tokens_ended = CancellationToken::new();
+        let open = || {
+            let id = sessions.open(holder(), &tokens_ended, begin).unwrap();
+            sessions.find(&id, begin).unwrap()
+        };
         let ends = async |session, token_ended, now| {
             let started = tokio::time::Instant::now();
             let access = Access::SignedIn(holder());

@@ -106,7 +106,7 @@ impl ServerHandler for LookupServer {
             }
         };
         let result = match answer {
-            Ok(answer) => CallToolResult::structured(size::fit(answer, size::MAX_BYTES)),
+            Ok(answer) => CallToolResult::structured(answer),
             Err(problem) => {
                 CallToolResult::error(vec![ContentBlock::text(problem.describe(language))])
             }

@@ -47,7 +47,8 @@ pub struct Server {
 /// Longer than most proxies keep an idle connection for reuse.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longer than the room's page waits, for an upload over a slow line or for a model that has to be loaded first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(160);
 const STALLED_TIMEOUT: Duration = Duration::from_secs(30);
 /// The responses of the health checks are short, and their clients are near.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -220,4 +221,18 @@ async fn respond(
 fn is_event_stream(response: &Response<Body>) -> bool {
     response.headers().get(header::CONTENT_TYPE)
         == Some(&HeaderValue::from_static("text/event-stream"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_may_take_as_long_as_the_page_waits_for_it() {
+        let script = include_str!("static/api.js");
+        let (_, rest) = script.split_once("const LONG_TIMEOUT_MS = ").unwrap();
+        let (milliseconds, _) = rest.split_once(';').unwrap();
+        let waits = Duration::from_millis(milliseconds.replace('_', "").parse().unwrap());
+        assert!(waits < REQUEST_TIMEOUT, "{waits:?}");
+    }
 }

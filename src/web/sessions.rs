@@ -1,5 +1,5 @@
 //! The sessions of signed-in browsers. A session is a random id in a cookie; it ends with a sign-out, after some time,
-//! or with the process.
+//! with the tokens that were valid at the sign-in, or with the process.
 
 use std::collections::HashMap;
 
@@ -32,18 +32,24 @@ pub const SESSION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 const MAX_SESSIONS: usize = 1000;
 
 impl Sessions {
-    /// Opens a session and returns its id. Fails if the system has no random bytes.
-    pub fn open(&self, holder: SignedInUser, now: Timestamp) -> Result<String, getrandom::Error> {
+    /// Opens a session and returns its id. The session ends when `tokens_ended` is cancelled; if it already is, the
+    /// session is never found. Fails if the system has no random bytes.
+    pub fn open(
+        &self,
+        holder: SignedInUser,
+        tokens_ended: &CancellationToken,
+        now: Timestamp,
+    ) -> Result<String, getrandom::Error> {
         let id = random_hex()?;
         let session = Session {
             key: Sha256::digest(&id).into(),
             holder,
             expires: now + SESSION_AGE,
-            ended: CancellationToken::new(),
+            ended: tokens_ended.child_token(),
         };
         let mut sessions = self.0.lock();
-        // Expired sessions are removed only here, because `find` ignores them.
-        sessions.retain(|_, session| session.expires > now);
+        // Sessions that are over are removed only here, because `find` ignores them.
+        sessions.retain(|_, session| session.is_open(now));
         if sessions.len() >= MAX_SESSIONS {
             let oldest = sessions.values().min_by_key(|session| session.expires).cloned();
             oldest.iter().for_each(|oldest| close(&mut sessions, oldest));
@@ -54,15 +60,17 @@ impl Sessions {
 
     pub fn find(&self, id: &str, now: Timestamp) -> Option<Session> {
         let key: SessionKey = Sha256::digest(id).into();
-        self.0.lock().get(&key).filter(|session| session.expires > now).cloned()
-    }
-
-    pub fn end_all(&self) {
-        self.0.lock().drain().for_each(|(_, session)| session.ended.cancel());
+        self.0.lock().get(&key).filter(|session| session.is_open(now)).cloned()
     }
 
     pub fn end(&self, session: &Session) {
         close(&mut self.0.lock(), session);
+    }
+}
+
+impl Session {
+    fn is_open(&self, now: Timestamp) -> bool {
+        self.expires > now && !self.ended.is_cancelled()
     }
 }
 
@@ -78,7 +86,7 @@ mod tests {
 
     fn open(sessions: &Sessions, now: Timestamp) -> String {
         let holder = SignedInUser { name: "mia".into(), role: AccessRole::Admin };
-        sessions.open(holder, now).unwrap()
+        sessions.open(holder, &CancellationToken::new(), now).unwrap()
     }
 
     #[test]

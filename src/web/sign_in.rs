@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::web::access::Visitor;
 use crate::web::auth::{SESSION_COOKIE, TokenCheck};
+use crate::web::console::layout::encode;
 use crate::web::language::PageLanguage;
 use crate::web::own_page::{self, OwnPage};
 use crate::web::peer::Client;
@@ -52,19 +53,39 @@ pub struct SignInQuery {
     link: Option<String>,
     #[serde(default, deserialize_with = "own_page::if_own")]
     next: Option<OwnPage>,
+    /// Set if the page itself led here.
+    again: Option<String>,
 }
 
 /// A link takes effect only after a click, so that programs that open links before people do cannot use it up.
 pub async fn page(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
     query: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, ApiProblem> {
-    let SignInQuery { link, next } = query.map(|Query(query)| query).unwrap_or_default();
-    if link.is_none() && !web.authenticator.has_tokens() {
-        return Ok(OwnPage::redirect(next.as_ref(), "/").into_response());
+    let SignInQuery { link, next, again } = query.map(|Query(query)| query).unwrap_or_default();
+    let next = next.as_ref();
+    if let Some(link) = link {
+        return Ok(render(&web, language, None, Some(&link), next)?.into_response());
     }
-    Ok(render(&web, language, None, link.as_deref(), next.as_ref())?.into_response())
+    let is_signed_in = again.is_some() && visitor.session.is_some();
+    if is_signed_in || !web.authenticator.has_tokens() {
+        return Ok(OwnPage::redirect(next, "/").into_response());
+    }
+    let page = render(&web, language, None, None, next)?;
+    if again.is_some() || !is_from_other_site(&headers) {
+        return Ok(page.into_response());
+    }
+    // A browser sends no session along with a link on another site, but it does when this page leads on.
+    let next = next.map(|next| format!("&next={}", encode(next.as_str()))).unwrap_or_default();
+    let refresh = [(header::REFRESH, format!("0; url=/login?again=yes{next}"))];
+    Ok((refresh, page).into_response())
+}
+
+fn is_from_other_site(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
 }
 
 pub async fn sign_in(
@@ -78,6 +99,8 @@ pub async fn sign_in(
     let SignInForm { token, link, next } = form.map(|Form(form)| form).unwrap_or_default();
     let next = next.as_ref();
     let now = web.clock.now();
+    // Before the check, so that a replacement of the tokens after it is not missed.
+    let tokens_ended = authenticator.token_ended();
     let (holder, start) = if let Some(link) = link {
         let Some(holder) = authenticator.links.redeem(Purpose::SignIn, &link, now) else {
             return again(&web, language, next, &Refusal::WrongLink);
@@ -103,7 +126,7 @@ pub async fn sign_in(
         tracing::error!(%error, "cannot make the id of a session");
         Refusal::SessionFailed
     };
-    let id = authenticator.sessions.open(holder, now).map_err(broken)?;
+    let id = authenticator.sessions.open(holder, &tokens_ended, now).map_err(broken)?;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
     Ok(([(header::SET_COOKIE, cookie)], OwnPage::redirect(next, start)).into_response())
 }

@@ -183,6 +183,32 @@ async fn the_token_grants_access() {
     assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
 }
 
+/// A browser sends no session along with a link on another site, so the page that it gets leads on by itself.
+#[tokio::test]
+async fn a_link_on_another_site_asks_nobody_to_sign_in_twice() {
+    const ASKED: &str = "/login?next=%2Fconsole%2Fqueue";
+    const AGAIN: &str = "/login?again=yes&next=%2Fconsole%2Fqueue";
+    let home = open_home();
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let from = |site: &str, path: &str| {
+        visit.get(path).header("sec-fetch-site", site).header("sec-fetch-mode", "navigate")
+    };
+    let shown = from("cross-site", ASKED).send().await.unwrap();
+    assert_eq!(shown.status(), StatusCode::OK);
+    assert_eq!(shown.headers()["refresh"], format!("0; url={AGAIN}"));
+    let cookie = visit.session().await;
+    let known = from("same-origin", AGAIN).header(COOKIE, cookie).send().await.unwrap();
+    assert_eq!(known.headers()[LOCATION], "/console/queue");
+    // Whoever is not signed in stays.
+    for (site, path) in [("same-origin", AGAIN), ("cross-site", AGAIN), ("same-origin", ASKED)] {
+        let shown = from(site, path).send().await.unwrap();
+        assert_eq!(shown.status(), StatusCode::OK, "{site} {path}");
+        assert!(shown.headers().get("refresh").is_none(), "{site} {path}");
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
 #[tokio::test]
 async fn a_sign_out_ends_the_session_and_its_event_streams() {
     let home = open_home();

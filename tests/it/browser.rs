@@ -21,6 +21,7 @@ mod modes;
 mod narrow;
 mod operator;
 mod process;
+mod proposals;
 mod reactions;
 mod signed_out;
 mod stand_in;

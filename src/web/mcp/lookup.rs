@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::ledger::reference::Reference;
 use crate::ledger::{self, DecisionDetails, LabeledValue, MessageDecisions};
 use crate::web::access::Access;
+use crate::web::mcp::size;
 use crate::web::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, api, console, decision, memories, views, workspaces};
@@ -114,19 +115,24 @@ struct StatusArguments {
 }
 
 impl Lookup<'_> {
+    /// Returns an answer of limited size.
     pub async fn answer(
         &self,
         tool: LookupTool,
         arguments: Map<String, Value>,
         language: Language,
     ) -> Result<Value, Problem> {
-        match tool {
-            LookupTool::SearchMessages => self.search(parse(arguments)?).await,
-            LookupTool::Recall => self.recall(parse(arguments)?).await,
-            LookupTool::Why => self.why(parse(arguments)?, language).await,
-            LookupTool::Decisions => self.decisions(parse(arguments)?).await,
-            LookupTool::Status => self.status(parse(arguments)?).await,
-        }
+        let answer = match tool {
+            LookupTool::SearchMessages => self.search(parse(arguments)?).await?,
+            LookupTool::Recall => self.recall(parse(arguments)?).await?,
+            LookupTool::Why => self.why(parse(arguments)?, language).await?,
+            LookupTool::Decisions => {
+                let page = self.decisions(parse(arguments)?).await?;
+                return Ok(size::fit_page(page, "decisions", size::MAX_BYTES));
+            }
+            LookupTool::Status => self.status(parse(arguments)?).await?,
+        };
+        Ok(size::fit(answer, size::MAX_BYTES))
     }
 
     async fn search(&self, wanted: MessageSearchArguments) -> Result<Value, Problem> {

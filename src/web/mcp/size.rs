@@ -21,6 +21,19 @@ pub fn fit(mut answer: Value, most: usize) -> Value {
     answer
 }
 
+/// Does the same to a page of a list whose cursor is `older`. What is cut off begins the next page.
+pub fn fit_page(page: Value, list: &str, most: usize) -> Value {
+    let length = |page: &Value| page[list].as_array().map_or(0, Vec::len);
+    let whole = length(&page);
+    let mut fitted = fit(page, most);
+    let kept = length(&fitted);
+    if (1..whole).contains(&kept) {
+        let last = fitted[list][kept - 1]["id"].clone();
+        fitted["older"] = last;
+    }
+    fitted
+}
+
 /// Shortens long texts. Returns whether any text was too long.
 fn shorten(value: &mut Value) -> bool {
     match value {
@@ -106,6 +119,19 @@ mod tests {
         let answer = fit(answer, 500);
         assert_eq!(answer["workspaces"].as_array().unwrap().len(), 1);
         assert!(answer["workspaces"][0]["channels"].as_array().unwrap().len() > 10);
+    }
+
+    #[test]
+    fn the_next_page_begins_after_the_last_that_is_kept() {
+        let decisions: Vec<Value> = (1..=100).rev().map(|id| json!({ "id": id })).collect();
+        let page = json!({ "decisions": decisions, "older": 1 });
+        assert_eq!(fit_page(page.clone(), "decisions", MAX_BYTES), page);
+        let cut = fit_page(page, "decisions", 500);
+        let kept = cut["decisions"].as_array().unwrap();
+        assert!((10..90).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((&cut["older"], &cut["truncated"]), (&kept[kept.len() - 1]["id"], &json!(true)));
+        let last = json!({ "decisions": [{ "id": 2 }, { "id": 1 }], "older": null });
+        assert_eq!(fit_page(last.clone(), "decisions", MAX_BYTES), last);
     }
 
     #[test]

@@ -33,7 +33,7 @@ export class Attachments {
     });
     form.querySelector("textarea").addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
-      if (files.length === 0) return;
+      if (files.length === 0 || isFormattedText(event.clipboardData)) return;
       event.preventDefault();
       this.#addAll(files);
     });
@@ -109,6 +109,11 @@ export class Attachments {
       this.#onChange(draft);
     }
   }
+}
+
+/** Whether text was copied from a word processor or a spreadsheet, which adds a picture of it. */
+function isFormattedText({ types }) {
+  return types.includes("text/plain") && types.includes("text/html");
 }
 
 /** Why a file is rejected without an upload, or "". */

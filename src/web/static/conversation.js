@@ -90,8 +90,10 @@ export class Conversation {
       this.#goToEnd();
       this.#roving.focus(Infinity);
     });
-    // The pane shrinks when the composer grows or a phone's keyboard opens. The last message stays visible.
-    new ResizeObserver(() => this.#isAtEnd && this.#goToEnd()).observe(this.#scroll);
+    // The pane shrinks when the composer grows or a phone's keyboard opens, and the list grows when a picture is loaded.
+    // The last message stays visible.
+    const resized = new ResizeObserver(() => this.#isAtEnd && this.#goToEnd());
+    for (const element of [this.#scroll, this.#list]) resized.observe(element);
   }
 
   /**

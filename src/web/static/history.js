@@ -11,6 +11,8 @@ export class History {
   /** Conversations that were loaded in part, and in full. */
   #loaded = new Set();
   #complete = new Set();
+  /** By thread, the earliest reply of the pages that were loaded. An event may have brought an earlier one. */
+  #threadBegins = new Map();
 
   /**
    * @param {import("./state.js").State} state
@@ -70,14 +72,14 @@ export class History {
    */
   async loadEarlier(channel, thread) {
     if (thread === null) {
-      const page = await this.#fetch(channel, { before: this.#earliest(channel, null) });
+      const page = await this.#fetch(channel, { before: this.#earliest(channel) });
       return this.#setEarliest(channel, page.messages);
     }
-    const isLoaded = this.#loaded.has(key(channel, thread));
-    const before = isLoaded ? this.#earliest(channel, thread) : undefined;
-    const { messages } = await this.#fetch(channel, { thread, before });
-    this.#loaded.add(key(channel, thread));
-    if (messages.length < PAGE_SIZE) this.#complete.add(key(channel, thread));
+    const conversation = key(channel, thread);
+    const { messages } = await this.#fetch(channel, { thread, before: this.#threadBegins.get(conversation) });
+    this.#loaded.add(conversation);
+    if (messages.length < PAGE_SIZE) this.#complete.add(conversation);
+    else this.#threadBegins.set(conversation, messages[0].id);
   }
 
   /**
@@ -89,9 +91,8 @@ export class History {
     return this.#loaded.has(key(channel, thread)) || this.isComplete(channel, thread);
   }
 
-  #earliest(channel, thread) {
-    const messages = this.#state.messages(channel).filter((message) => thread === null || message.thread === thread);
-    return messages.find((message) => thread !== null || this.#state.isReached(message))?.id;
+  #earliest(channel) {
+    return this.#state.messages(channel).find((message) => this.#state.isReached(message))?.id;
   }
 
   async #fetch(channel, range) {

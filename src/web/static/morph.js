@@ -7,10 +7,24 @@
 export function morph(old, fresh) {
   if (old.isEqualNode(fresh) || old.hasAttribute("data-kept") || isFormattedTime(old, fresh)) return;
   morphAttributes(old, fresh);
-  // A field that a user is filling in stays as it is.
-  if (old.matches("select, input, textarea")) return;
-  if (old.hasAttribute("data-append")) morphAppended(old, fresh);
+  if (old.matches("select, textarea")) morphField(old, fresh);
+  else if (old.hasAttribute("data-append")) morphAppended(old, fresh);
   else morphChildren(old, fresh);
+}
+
+/** A field follows the page until a user fills it in: otherwise it would bring back a former value. */
+function morphField(old, fresh) {
+  if (isFilledIn(old)) return;
+  morphChildren(old, fresh);
+  if (old.matches("select")) old.selectedIndex = fresh.selectedIndex;
+}
+
+/** Whether a user is filling in a field, or has done so. */
+function isFilledIn(field) {
+  if (field === document.activeElement) return true;
+  if (field.matches("textarea")) return field.value !== field.defaultValue;
+  const preset = [...field.options].findLastIndex((option) => option.defaultSelected);
+  return field.selectedIndex !== Math.max(preset, 0);
 }
 
 /** A formatted time is kept as long as its value is the same. */

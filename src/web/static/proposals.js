@@ -88,6 +88,9 @@ export class Proposals {
   }
 
   #onClick(name, act) {
-    this.#button(name).addEventListener("click", act);
+    this.#button(name).addEventListener("click", ({ detail }) => {
+      // The second click of a double-click would decide on the next proposal, which nobody has read yet.
+      if (detail < 2) act();
+    });
   }
 }

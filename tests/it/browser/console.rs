@@ -6,7 +6,7 @@ use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::console::harness::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
 use crate::console::memory::{KETTLE, remembering};
-use crate::program::Program;
+use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
 
@@ -84,6 +84,53 @@ async fn an_operator_silences_a_channel_and_sees_it_live() {
     tab.expect_result(&waits, json!(true)).await;
     other.expect_result(TEXTS, json!(["is anybody there?"])).await;
     expect_sound(&other, "en").await;
+
+    // The whole workspace is muted on the overview, and unmuted on a channel's page.
+    tab.open_page(&format!("{}/console?workspace={workspace}", program.address)).await;
+    tab.click("mute-all").await;
+    tab.find("unmute-all").await;
+    let channel = format!("{}/console/channels/{workspace}/{}", program.address, harness.tea);
+    tab.open_page(&channel).await;
+    tab.click("unmute-all").await;
+    let is_unmuted = "return document.querySelector('[data-testid=mute]') !== null
+        && document.querySelector('[data-testid=unmute-all]') === null";
+    tab.expect_result(is_unmuted, json!(true)).await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A field with a former value would undo a change when its form is submitted.
+#[tokio::test]
+async fn a_field_follows_the_page_until_it_is_filled_in() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start_undrawn_in("en-US").await;
+    let tab = browser.blank().await;
+    tab.open_page(&format!("{}/console", program.address)).await;
+    let script = "const [done] = arguments;
+        import('/static/morph.js').then(({ morph }) => {
+            const form = (text, mode) => {
+                const options = ['off', 'observe', 'companion']
+                    .map((name) => `<option ${name === mode ? 'selected' : ''}>${name}</option>`).join('');
+                const page = `<form><textarea>${text}</textarea><select>${options}</select></form>`;
+                return new DOMParser().parseFromString(page, 'text/html').querySelector('form');
+            };
+            const shown = document.body.appendChild(document.importNode(form('one', 'off'), true));
+            const [text, mode] = shown.elements;
+            const seen = [];
+            const follow = (...values) => {
+                morph(shown, form(...values));
+                seen.push([text.value, mode.value]);
+            };
+            follow('two', 'observe');
+            follow('two', 'off');
+            text.value = 'mine';
+            mode.value = 'companion';
+            follow('three', 'observe');
+            done(seen);
+        })";
+    let followed = json!([["two", "observe"], ["two", "off"], ["mine", "companion"]]);
+    assert_eq!(tab.evaluate_later(script, vec![]).await, followed);
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -4,11 +4,12 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::program::Home;
+use crate::program::{Home, Program};
 use aizuchi_harness::net::free_port;
 
 const FIRST: &str = "I begin with a plan";
 const LATER: usize = 210;
+const REPLIES: usize = 205;
 
 #[tokio::test]
 async fn earlier_messages_are_loaded_with_their_decisions() {
@@ -62,6 +63,39 @@ async fn earlier_messages_are_loaded_with_their_decisions() {
     alice.expect_messages_in("thread-messages", &[FIRST, "a good plan"]).await;
     drop(program);
     browser.close().await;
+}
+
+/// An event may bring a reply that is older than those that are loaded, without the ones in between.
+#[tokio::test]
+async fn a_long_thread_is_loaded_without_a_gap() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let first = program.says("bob", FIRST).await;
+    let oldest = reply(&program, &first, "reply 0").await;
+    let texts: Vec<String> = (1..REPLIES).map(|number| format!("reply {number}")).collect();
+    let replies = futures_util::stream::iter(&texts).map(|text| reply(&program, &first, text));
+    assert_eq!(replies.buffer_unordered(8).count().await, REPLIES - 1);
+
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("older-thread-open").await;
+    let count = "return document.querySelectorAll('[data-testid=thread-messages] > [data-testid=message]').length";
+    alice.expect_result(count, json!(201)).await;
+    let edit = json!({ "channel": "general", "user": "carol", "text": "the first reply" });
+    let path = format!("/api/messages/{oldest}");
+    assert_eq!(program.send("PATCH", &path, Some(&edit)).await.0, 200);
+    alice.expect_result(count, json!(202)).await;
+    alice.click("thread-earlier").await;
+    alice.expect_result(count, json!(REPLIES + 1)).await;
+    browser.close().await;
+}
+
+/// Replies in a thread, and returns the id of the reply.
+async fn reply(program: &Program, thread: &str, text: &str) -> String {
+    let body = json!({ "channel": "general", "thread": thread, "user": "carol", "text": text });
+    let (status, answer) = program.post(&body).await;
+    assert_eq!(status, 201, "{answer}");
+    answer["id"].as_str().unwrap().to_owned()
 }
 
 /// The page and the server must order messages alike, because the oldest loaded message is where the next page starts.
