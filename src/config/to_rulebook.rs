@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use crate::config::Config;
 use crate::config::budget::ModelCosts;
 use crate::config::own_models::OwnModels;
+use crate::config::places::workspace_id;
 use crate::config::values::ConfiguredUserId;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::llm::model::ModelId;
@@ -75,7 +76,7 @@ impl Config {
             drafts_standing_orders: self.response.tries_every_order(self.is_judge_free()),
             workspace_models: {
                 let own = self.models.workspaces.iter();
-                own.map(|(id, own)| (id.clone(), own.rules())).collect()
+                own.map(|(key, own)| (workspace_id(key).to_string(), own.rules())).collect()
             },
             ..Rulebook::default()
         }
