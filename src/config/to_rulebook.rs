@@ -6,8 +6,7 @@ use crate::config::Config;
 use crate::config::budget::ModelCosts;
 use crate::config::own_models::OwnModels;
 use crate::config::places::workspace_id;
-use crate::config::values::ConfiguredUserId;
-use aizuchi_core::chat::UserId;
+use crate::config::values::{ConfiguredUserId, user_ids};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local::demo_channel;
 use aizuchi_core::rules::place::WorkspaceRules;
@@ -72,7 +71,7 @@ impl Config {
             calls_per_decision: self.budget.calls_per_decision.most(),
             soft_share: self.budget.soft_share.0,
             mention_share: self.budget.mention_share.0,
-            opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
+            opted_out: user_ids(&self.opted_out),
             drafts_standing_orders: self.response.tries_every_order(self.is_judge_free()),
             workspace_models: {
                 let own = self.models.workspaces.iter();
