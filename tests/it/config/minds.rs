@@ -30,6 +30,29 @@ fn each_agent_resolves_to_a_model() {
     assert_eq!(models(&minds(&state, &named)), [gpt, gpt, gpt, small]);
 }
 
+/// No agent's call is cut off before the timeout of its own model.
+#[test]
+fn a_call_may_take_as_long_as_the_slowest_model_may() {
+    let seconds = |text: &str| {
+        let config = Config::read(text, "config.yaml", &environment(&[], "")).unwrap().config;
+        let settings = config.agent_settings();
+        assert!(config.runner_settings().lease > settings.max_step_duration(), "{text}");
+        settings.model_timeout.as_secs()
+    };
+    let hosted = "agents:\n  response: {model_id: openai/large, client_args: {api_key: sk-x}}\n";
+    assert_eq!(seconds(hosted), 61);
+    // A model on this machine may have to be loaded first.
+    for agent in ["judgment", "memory", "state"] {
+        let local = format!("{hosted}  {agent}: {{model_id: ollama/small}}\n");
+        assert_eq!(seconds(&local), 301, "{agent}");
+    }
+    let patient = "  memory: {model_id: ollama/small, client_args: {timeout: 500}}\n";
+    assert_eq!(seconds(&format!("{hosted}{patient}")), 501);
+    // One may be chosen while the program runs.
+    assert_eq!(seconds("language: en\n"), 301);
+    assert_eq!(seconds("models: {timeout_seconds: 400}\n"), 401);
+}
+
 /// No model sees pictures unless the config says so: they may be private.
 #[test]
 fn only_a_configured_agent_sees_pictures() {
