@@ -307,6 +307,8 @@ fn run_app(
             // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
+        // A process that has stood by runs with the config of this moment.
+        levels.replace(&app.live.config.read().logging)?;
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());
         }
