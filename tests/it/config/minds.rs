@@ -2,6 +2,7 @@
 
 use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
 use aizuchi::config::{Config, ModelSelection};
+use aizuchi_core::rules::Mode;
 
 use crate::config::environment;
 
@@ -292,6 +293,41 @@ agents:
     std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
     let config = Config::load(Some(&file), ModelSelection::NoModel).unwrap().config;
     assert_eq!(config.minds, ResolvedMinds::builtin());
+}
+
+/// A command that calls no model needs no key, and shows and replays the modes of the running program.
+#[test]
+fn the_mode_follows_from_a_model_that_is_not_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    let load = |text: &str| {
+        std::fs::write(&file, format!("{slack}{text}")).unwrap();
+        let loaded = Config::load(Some(&file), ModelSelection::NoModel).unwrap();
+        let is_noted = loaded.warnings.iter().any(|it| it.contains("no model is named in agents"));
+        (loaded.config.rulebook(), is_noted)
+    };
+    for (text, mode, is_noted) in [
+        ("", Mode::MentionOnly, true),
+        ("agents: {response: {model_id: openrouter/x}}\n", Mode::Companion, false),
+        ("agents: {judgment: {model_id: openrouter/x}}\n", Mode::Companion, false),
+        (
+            "agents: {response: {model_id: openrouter/x}, judgment: {model_id: builtin}}\n",
+            Mode::MentionOnly,
+            true,
+        ),
+        ("response: {mode: observe}\n", Mode::Observe, false),
+    ] {
+        let (book, found) = load(text);
+        assert_eq!((book.default_rules.mode, found), (mode, is_noted), "{text}");
+    }
+    let own =
+        "models: {named: {small: {model_id: openrouter/x}}}\nchannels: {C1: {model: small}}\n";
+    let (book, _) = load(own);
+    assert_eq!(book.channels["C1"].mode, Mode::Companion);
+    assert_eq!(book.default_rules.mode, Mode::MentionOnly);
+    std::fs::write(folder.path().join(".env"), "AIZUCHI_MODEL=ollama/small\n").unwrap();
+    assert_eq!(load("").0.default_rules.mode, Mode::Companion);
 }
 
 #[test]
