@@ -430,6 +430,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_workspace_is_of_a_platform() {
+        for (id, platform) in [
+            ("T0123", "slack"),
+            ("E0123", "slack"),
+            ("discord:123", "discord"),
+            ("discord", "discord"),
+            ("local", "local"),
+            ("Tea", "Tea"),
+        ] {
+            assert_eq!(WorkspaceId::new(id).platform(), platform);
+        }
+    }
+
+    #[test]
     fn a_single_line_keeps_only_visible_characters() {
         for (text, expected) in [
             (" a\nb\r\nc ", "a b  c"),
