@@ -152,7 +152,7 @@ pub fn main() -> ExitCode {
     match cli.run() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("aizuchi: {error:#}");
+            tell(&format!("aizuchi: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -307,6 +307,8 @@ fn run_app(
             // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
+        // A process that has stood by runs with the config of this moment.
+        levels.replace(&app.live.config.read().logging)?;
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());
         }
@@ -363,11 +365,22 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes to stderr. Unlike `eprintln!`, it does not panic if that is a closed pipe or a file on a full disk.
+fn tell(text: &str) {
+    // There is no other place where the failure could be reported.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// Writes a file with chat messages, readable by the process's own user only.
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
-    // A file that already existed keeps the mode it had.
-    let owned = |file: File| file.set_permissions(Permissions::from_mode(0o600)).map(|()| file);
+    let owned = |file: File| -> std::io::Result<File> {
+        // A file that already existed keeps the mode it had. A device such as /dev/null belongs to everybody.
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        Ok(file)
+    };
     file.and_then(owned)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))
@@ -487,4 +500,32 @@ fn describe_minds(config: &Config) -> String {
         return model_name(response);
     }
     texts::command_line::two_minds(language, &model_name(response), &model_name(judgment))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::fd::{AsRawFd as _, OwnedFd};
+
+    use super::*;
+
+    #[test]
+    fn only_a_file_is_made_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("page.html");
+        std::fs::write(&page, "before").unwrap();
+        std::fs::set_permissions(&page, Permissions::from_mode(0o644)).unwrap();
+        write_private(&page, "after").unwrap();
+        let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&File::open(&page).unwrap()), 0o600);
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let pipe = File::from(OwnedFd::from(writer));
+        pipe.set_permissions(Permissions::from_mode(0o622)).unwrap();
+        write_private(&PathBuf::from(format!("/dev/fd/{}", pipe.as_raw_fd())), "after").unwrap();
+        assert_eq!(mode(&pipe), 0o622);
+        drop(pipe);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "after");
+    }
 }

@@ -69,6 +69,7 @@ use serde::Deserialize;
 use crate::config::agents::AgentsConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
+use crate::config::chosen::judge_of;
 use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
@@ -147,6 +148,10 @@ pub struct Config {
     /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
     pub minds: ResolvedMinds,
+    /// The model that judges in operation, if none was resolved because none will be called. The default mode depends on
+    /// it. `None` if it is that of `minds`.
+    #[serde(skip)]
+    pub unresolved_judge: Option<ModelId>,
     /// What the models were resolved from, besides the config's text.
     #[serde(skip)]
     pub model_sources: ModelSources,
@@ -322,6 +327,9 @@ impl Config {
         environment: &Environment,
     ) -> Result<(), ConfigProblem> {
         self.minds = ResolvedMinds::resolve(self, tree, environment, selection)?;
+        let judge = judge_of(&self.agents, environment);
+        let is_unresolved = selection == ModelSelection::NoModel && judge != ModelId::Builtin;
+        self.unresolved_judge = is_unresolved.then_some(judge);
         self.model_sources = ModelSources::new(selection, &self.agents, environment);
         Ok(())
     }

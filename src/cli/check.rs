@@ -17,7 +17,7 @@ use crate::config::minds::ResolvedModel;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::mcp_servers;
-use crate::models::prompts::load_prompts;
+use crate::models::prompts::load_prompts_in;
 use crate::models::short_context;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
@@ -149,7 +149,11 @@ fn describe_web_tool(description: String, checked: Result<(), WebError>) -> Resu
 }
 
 fn check_prompts(config: &Config) -> Result<String, String> {
-    load_prompts(config).map_err(|error| format!("{error:#}"))?;
+    let own = config.language.own();
+    let is_used = |language: &Language| *language == own || config.is_bilingual();
+    for language in [Language::En, Language::Ja].into_iter().filter(is_used) {
+        load_prompts_in(config, language).map_err(|error| format!("{error:#}"))?;
+    }
     Ok(config.prompts_dir().map_or("built in".to_owned(), |folder| folder.display().to_string()))
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::last_program::LastProgram;
-use crate::cli::print;
+use crate::cli::{print, tell};
 use crate::config::http::{AccessRole, ReaderName};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
@@ -75,11 +75,11 @@ impl ConsoleArgs {
         let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;
         let page = url.unwrap_or(page);
         print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
-        eprintln!(
+        tell(&format!(
             "\nThe link works once, within {} minutes, as {}.",
             LINK_AGE.as_mins(),
             role.name()
-        );
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::print;
+use crate::cli::{print, tell};
 use crate::config::ModelSelection;
 use crate::config::environment::Environment;
 use crate::config::source::ConfigSource;
@@ -43,10 +43,10 @@ impl DiscordArgs {
             )
         })?;
         print(&invite_url(application))?;
-        eprintln!(
+        tell(&format!(
             "\nOpen the link in a browser and choose the server. Before that, switch on Message Content Intent at\n{}",
             bot_page_url(application)
-        );
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::cli::money;
-use crate::cli::{number_of, strip_control_characters};
+use crate::cli::{number_of, strip_control_characters, tell};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::models;
@@ -184,10 +184,10 @@ pub fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
     const MAX_NAMED: usize = 10;
     let answers = RecordedAnswers::open(file)?;
     for (line, problem) in answers.bad_lines.iter().take(MAX_NAMED) {
-        eprintln!("{}, line {line}: {problem}; left out", file.display());
+        tell(&format!("{}, line {line}: {problem}; left out", file.display()));
     }
     if answers.bad_lines.len() > MAX_NAMED {
-        eprintln!("… and {} more", answers.bad_lines.len() - MAX_NAMED);
+        tell(&format!("… and {} more", answers.bad_lines.len() - MAX_NAMED));
     }
     Ok(Arc::new(answers))
 }
@@ -311,7 +311,7 @@ impl PreparedModel {
             })?;
         }
         let estimate = dry.counts();
-        eprintln!("{}", self.describe_estimate(&estimate));
+        tell(&self.describe_estimate(&estimate));
         let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if estimate.calls > 0 && is_terminal && !self.skips_question {
             anyhow::ensure!(is_agreed()?, "nothing was asked");
@@ -360,9 +360,9 @@ impl PreparedModel {
         };
         let calls = number_of(counted::calls, calls);
         let kept = number_of(counted::answers, from_cache);
-        eprintln!("{}: {calls} for {cost}, {kept} from the cache", self.llm.model());
+        tell(&format!("{}: {calls} for {cost}, {kept} from the cache", self.llm.model()));
         if let Some(failure) = &counts.failure {
-            eprintln!("a call failed: {}", strip_control_characters(failure));
+            tell(&format!("a call failed: {}", strip_control_characters(failure)));
         }
         let why = match counts.is_cap_reached {
             true => "the cap was reached",
@@ -378,10 +378,10 @@ fn report_unknown(unknown: u64, why: &str) {
         1 => ("1 judgment is".to_owned(), "it is"),
         _ => (format!("{unknown} judgments are"), "they are"),
     };
-    eprintln!(
+    tell(&format!(
         "{judgments} unknown, because {why}: {they_are} among the decisions that failed, and what would have been \
          said there is unknown"
-    );
+    ));
 }
 
 fn is_agreed() -> anyhow::Result<bool> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use crate::cli::print;
+use crate::cli::{print, tell};
 use crate::config::{Config, ModelSelection};
 use crate::models::ModelsInUse;
 use crate::models::offer::find_servers;
@@ -67,7 +67,7 @@ fn find_model() -> anyhow::Result<FlaggedModel> {
         anyhow::bail!("{}", nothing_found(&found));
     };
     let name = server.endpoint.server.name();
-    eprintln!("aizuchi: --model auto: {name} at {} has {model}", server.endpoint.address);
+    tell(&format!("aizuchi: --model auto: {name} at {} has {model}", server.endpoint.address));
     Ok(FlaggedModel { id: model.clone(), api_base: server.endpoint.api_base() })
 }
 

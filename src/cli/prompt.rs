@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::app::agent::{build_agent, build_command_answers};
-use crate::cli::print;
+use crate::cli::{print, tell};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::{ConversationId, MessageId, to_single_line};
@@ -55,11 +55,11 @@ impl PromptArgs {
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
-            eprintln!("there is nothing new to remember there");
+            tell("there is nothing new to remember there");
         }
         for prompt in &prompts {
             print(prompt.full_text().trim_end())?;
-            eprintln!("\n{}", sections(prompt));
+            tell(&format!("\n{}", sections(prompt)));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::cli::{number_of, strip_control_characters};
+use crate::cli::{number_of, strip_control_characters, tell};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
@@ -97,11 +97,11 @@ impl RecordingArgs {
     fn report(&self, recording: &Recording) {
         let mut named = 0;
         for bad in recording.named_bad_records() {
-            eprintln!("{}; left out", strip_control_characters(&bad));
+            tell(&format!("{}; left out", strip_control_characters(&bad)));
             named += 1;
         }
         if recording.bad_records() > named {
-            eprintln!("… and {} more", recording.bad_records() - named);
+            tell(&format!("… and {} more", recording.bad_records() - named));
         }
         let left_out = recording.left_out.describe();
         if recording.format == InputFormat::JsonLines && left_out.is_empty() {
@@ -110,9 +110,9 @@ impl RecordingArgs {
         let (channels, messages) = (recording.channel_count(), recording.messages());
         let messages = number_of(counted::messages, messages);
         let channels = number_of(counted::channels, channels as u64);
-        eprintln!("{}: {messages} in {channels}", recording.format.describe());
+        tell(&format!("{}: {messages} in {channels}", recording.format.describe()));
         if !left_out.is_empty() {
-            eprintln!("left out: {}", left_out.join(", "));
+            tell(&format!("left out: {}", left_out.join(", ")));
         }
     }
 

@@ -18,7 +18,7 @@ use crate::cli::against::{ComparisonTarget, PresentReplay};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
-use crate::cli::{log, print, strip_control_characters};
+use crate::cli::{log, print, strip_control_characters, tell};
 use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::ModelSources;
 use crate::config::source::ConfigSource;
@@ -133,9 +133,9 @@ impl ReplayArgs {
             "--companions cannot be used with a model that judges: it would be asked once for each companion"
         );
         if judge.kind() == ReplayJudge::Model && policies.iter().any(has_own_judge) {
-            eprintln!(
+            tell(
                 "one model judges all channels of a replay; a channel's own model judges on the console's page Try other \
-                 settings"
+                 settings",
             );
         }
         if judge.kind() == ReplayJudge::Model {
@@ -227,10 +227,10 @@ impl ReplayArgs {
         };
         match &labels {
             Some(labels) => print_thresholds(policies, labels),
-            None => eprintln!(
+            None => tell(
                 "response.tolerance has no part in this replay: it follows from how people took the words that were \
                  said, and nobody knows how they would have taken these. With --from-store the threshold of today holds \
-                 for all of it; the console's page Try other settings applies it to the last days of a channel"
+                 for all of it; the console's page Try other settings applies it to the last days of a channel",
             ),
         }
         Ok(labels.unwrap_or_default())
@@ -519,12 +519,12 @@ fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
             let rules = book.rules_in(&Place::new(&workspace, &channel, place, Visibility::Public));
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
-            eprintln!(
+            tell(&format!(
                 "{}: with response.tolerance, the judge must be at least {least:.2} sure in {} (known: {} posts, declined proposals and marks; at least {MIN_LABELS} are needed)",
                 policy.name,
                 strip_control_characters(place),
                 labels.len(),
-            );
+            ));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
-use crate::cli::{strip_control_characters, write_private};
+use crate::cli::{strip_control_characters, tell, write_private};
 use crate::config::Config;
 use crate::config::language::LanguageSetting;
 use crate::replay::{Policy, ReplayJudge};
@@ -95,7 +95,7 @@ impl ReplayReportArgs {
         let Some(first) = policies.first().filter(|_| self.report.is_some()) else { return };
         let language = self.page.language(&first.config);
         for name in add_default_limits(policies, language) {
-            eprintln!("the report also measures: {}", strip_control_characters(&name));
+            tell(&format!("the report also measures: {}", strip_control_characters(&name)));
         }
     }
 

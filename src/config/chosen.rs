@@ -42,6 +42,15 @@ pub fn chosen_agents(
     Ok(Some(AgentsConfig { response: Some(response), ..chosen }))
 }
 
+/// The model that judges, without what is needed to call it.
+pub fn judge_of(agents: &AgentsConfig, environment: &Environment) -> ModelId {
+    // A variable that cannot be used names no model.
+    let chosen = chosen_agents(agents, environment).ok().flatten();
+    let AgentsConfig { response, judgment, .. } = chosen.as_ref().unwrap_or(agents);
+    let mut agents = [judgment, response].into_iter().flatten();
+    agents.find_map(|agent| agent.model_id.clone()).unwrap_or(ModelId::Builtin)
+}
+
 /// The agents without the addresses, keys and headers that the config has for a model that it does not name: it is
 /// unknown which server they belong to.
 fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use aizuchi_core::llm::model::Provider;
 
 /// How long loading takes depends on the disk.
-const COLD_TIMEOUT_SECONDS: f64 = 300.0;
+pub const COLD_TIMEOUT_SECONDS: f64 = 300.0;
 
 /// Returns `usual`, or the longer cold timeout if the server may have to load the model.
 pub fn cold_timeout_seconds(provider: Provider, base: &str, usual: f64) -> f64 {

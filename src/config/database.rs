@@ -1,6 +1,6 @@
 //! The locations of the database and its backups.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::config::problem::ConfigProblem;
@@ -21,10 +21,13 @@ impl Config {
         Some((backup, self.resolve(&backup.folder.0)))
     }
 
-    /// Resolves a location that is written like `storage.url`: a path is relative to the config's folder.
+    /// Resolves a location that is written like `storage.url`: a path is relative to the config's folder, and a symbolic
+    /// link stands for the file that it leads to.
     pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
         match location {
-            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
+            DatabaseLocation::Sqlite(path) => {
+                DatabaseLocation::Sqlite(target_of_link(self.resolve(&path)))
+            }
             server @ DatabaseLocation::Postgres(_) => server,
         }
     }
@@ -63,4 +66,13 @@ impl Config {
         let entry = tree.find(&["memory", "database_path"]);
         Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
+}
+
+/// The file that a path leads to. SQLite puts its log beside that file, so the lock belongs there, too: otherwise the file
+/// would have another one by each of its names.
+fn target_of_link(path: PathBuf) -> PathBuf {
+    let Ok(target) = std::fs::read_link(&path) else { return path };
+    // The file may not exist yet.
+    let written = path.parent().unwrap_or(Path::new("")).join(target);
+    path.canonicalize().unwrap_or(written)
 }

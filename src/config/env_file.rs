@@ -39,8 +39,8 @@ fn changed(text: &str, changes: &[VariableChange]) -> String {
         .map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()))
         .collect();
     for ((name, value), written) in changes.iter().zip(&written) {
-        // If several lines set the variable, the first one counts.
-        let place = lines.iter().position(|line| variable_of(line) == Some(*name));
+        // If several lines set the variable, the last one counts.
+        let place = lines.iter().rposition(|line| variable_of(line) == Some(*name));
         match (place, value) {
             (Some(place), Some(_)) => lines[place] = written,
             (None, Some(_)) => lines.push(written),
@@ -113,13 +113,23 @@ mod tests {
             (
                 before,
                 vec![set("KEY", "new"), set("C", "3")],
-                "# mine\nA=1\n\nKEY=new\nB='two words'\nKEY=older\nC=3\n",
+                "# mine\nA=1\n\nexport KEY = old # note\nB='two words'\nKEY=new\nC=3\n",
             ),
             (before, vec![("KEY", None)], "# mine\nA=1\n\nB='two words'\n"),
             ("A=1\r\nKEY=x\r\n", vec![set("KEY", "y")], "A=1\r\nKEY=y\r\n"),
         ] {
             assert_eq!(changed(before, &changes), expected, "{before:?} {changes:?}");
         }
+    }
+
+    #[test]
+    fn a_variable_that_is_set_twice_has_the_new_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".env");
+        fs::write(&file, "KEY=first\nA=1\nKEY=last\n").unwrap();
+        change(&file, &[set("KEY", "new")]).unwrap();
+        let environment = Environment::from_process(folder.path()).unwrap();
+        assert_eq!((environment.get("KEY"), environment.get("A")), (Some("new"), Some("1")));
     }
 
     #[test]

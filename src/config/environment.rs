@@ -143,24 +143,37 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Escapes every `$` without a brace, so that it stays literal as in the config: a password may contain one. Values in
-/// single quotes, of one line or several, are literal anyway.
+/// Escapes every `$` without a brace, so that it stays literal as in the config: a password may contain one. Text in
+/// single quotes, on one line or several, is literal anyway. Ends the last line, whose trailing spaces dotenvy otherwise
+/// rejects.
 fn escape_bare_dollars(text: &str) -> String {
-    let mut is_quoted = false;
-    let line = |line: &str| {
-        let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
-        let was_quoted = is_quoted;
-        if is_quoted || value.starts_with('\'') {
-            is_quoted ^= line.matches('\'').count() % 2 == 1;
+    let text = text.trim_start_matches('\u{feff}');
+    let mut escaped = String::with_capacity(text.len() + 1);
+    let (mut quote, mut is_comment, mut is_after_space) = (None, false, true);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            ('\n', None) => is_comment = false,
+            _ if is_comment => {}
+            ('#', None) if is_after_space => is_comment = true,
+            ('\'' | '"', None) => quote = Some(character),
+            (_, Some(open)) if character == open => quote = None,
+            ('$', None | Some('"')) if characters.peek() != Some(&'{') => escaped.push('\\'),
+            ('\\', None | Some('"')) => {
+                escaped.push(character);
+                escaped.extend(characters.next());
+                is_after_space = false;
+                continue;
+            }
+            (_, None | Some(_)) => {}
         }
-        if was_quoted || value.starts_with('\'') || !line.contains('$') {
-            return line.to_owned();
-        }
-        let plain = line.replace("\\$", "$").replace('$', "\\$");
-        plain.replace("\\${", "${")
-    };
-    let lines = text.trim_start_matches('\u{feff}').split('\n').map(line);
-    lines.collect::<Vec<_>>().join("\n")
+        is_after_space = character.is_whitespace();
+        escaped.push(character);
+    }
+    if !escaped.ends_with('\n') {
+        escaped.push('\n');
+    }
+    escaped
 }
 
 /// Describes a line that cannot be read. dotenvy reports only its text, which may be a secret, so the line number is

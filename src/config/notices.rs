@@ -139,15 +139,14 @@ pub fn find_idle_settings(config: &Config, tree: &ConfigNode) -> Vec<ConfigProbl
 
 /// The warning that on a chat platform the built-in mind judges and therefore only answers mentions.
 fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
-    let is_builtin = config.minds.judgment.model.id == ModelId::Builtin;
+    let is_builtin = *config.judge() == ModelId::Builtin;
     let has_platform = config.slack.is_some() || config.discord.is_some();
     let has_no_mode = has_platform && is_builtin && config.response.mode.is_none();
     let location = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
     let location = location.map(|entry| entry.key_location);
-    let named = &config.minds.named;
     let is_judged = config.models.workspaces.values().any(|own| {
-        let judge = own.rules().judgment.and_then(|name| named.get(&*name));
-        judge.is_some_and(|mind| mind.model.id != ModelId::Builtin)
+        let judge = own.rules().judgment.and_then(|name| config.named_model(&name));
+        judge.is_some_and(|model| *model != ModelId::Builtin)
     });
     let sentence = match is_judged {
         true => {

@@ -5,8 +5,15 @@ use std::collections::BTreeMap;
 use crate::config::Config;
 use crate::config::overrides::{OverridingSection, PlaceOverrides, SectionKind};
 use crate::config::threads::ThreadConfig;
+use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::rules::place::WorkspaceRules;
 use aizuchi_core::rules::{ChannelRules, Mode};
+
+/// The workspace that a key of `workspaces` names, or the name of a platform. The ids of Slack's teams have no prefix, but
+/// may be written with one, like those of Discord's servers.
+pub(super) fn workspace_id(key: &str) -> WorkspaceId {
+    WorkspaceId::new(key.strip_prefix("slack:").unwrap_or(key))
+}
 
 impl Config {
     /// The rules of all channels on top of these defaults. `mode` applies to channels that set none.
@@ -49,13 +56,15 @@ impl Config {
         &self,
         defaults: &ChannelRules,
     ) -> BTreeMap<String, WorkspaceRules> {
-        let rules = |(id, workspace): (&String, &PlaceOverrides)| {
-            let platform = id.split_once(':').and_then(|(name, _)| self.workspaces.get(name));
+        let rules = |(key, workspace): (&String, &PlaceOverrides)| {
+            let id = workspace_id(key);
+            let name = Some(id.platform()).filter(|name| *name != id.as_str());
+            let platform = name.and_then(|name| self.workspaces.get(name));
             let around = platform.map(|it| it.apply_to(defaults));
             let own = workspace.apply_to(around.as_ref().unwrap_or(defaults));
             let of_platform = platform.and_then(|platform| platform.mode);
             let mode = workspace.mode.or(of_platform).or(self.response.mode);
-            (id.clone(), self.channel_and_thread_rules(&own, mode))
+            (id.to_string(), self.channel_and_thread_rules(&own, mode))
         };
         self.workspaces.iter().map(rules).collect()
     }

@@ -5,6 +5,8 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
+use crate::config::chosen::names_model;
+use crate::config::cold_start::COLD_TIMEOUT_SECONDS;
 use crate::config::minds::ResolvedMind;
 use aizuchi_core::agent::{self, remember};
 use aizuchi_core::clock::duration_from_seconds;
@@ -134,8 +136,13 @@ impl Config {
 
     /// The timeout of a model call, including calls to a model that is chosen while the program runs.
     fn longest_call(&self) -> SignedDuration {
-        let chosen = duration_from_seconds(self.models.timeout_seconds.0 as f64 + 1.0);
-        self.minds.longest_call().max(chosen)
+        let usual = self.models.timeout_seconds.0 as f64;
+        let chosen = match names_model(&self.agents) {
+            true => usual,
+            // The model may be one on this machine, which has to be loaded first.
+            false => usual.max(COLD_TIMEOUT_SECONDS),
+        };
+        self.minds.longest_call().max(duration_from_seconds(chosen + 1.0))
     }
 
     /// The runner's settings. The lease outlasts the longest possible step.

@@ -51,7 +51,8 @@ impl ResolvedMinds {
                 mind.fallback.as_ref().map_or(SignedDuration::ZERO, ResolvedModel::timeout);
             mind.model.timeout() + fallback
         };
-        let minds = [&self.response, &self.judgment].into_iter().chain(self.named.values());
+        let minds = [&self.response, &self.judgment, &self.memory, &self.state];
+        let minds = minds.into_iter().chain(self.named.values());
         minds.map(total_timeout).max().unwrap_or_default() + SignedDuration::from_secs(1)
     }
 }

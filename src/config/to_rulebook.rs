@@ -4,9 +4,10 @@ use jiff::SignedDuration;
 
 use crate::config::Config;
 use crate::config::budget::ModelCosts;
+use crate::config::model_sources::ModelOrigin;
 use crate::config::own_models::OwnModels;
-use crate::config::values::ConfiguredUserId;
-use aizuchi_core::chat::UserId;
+use crate::config::places::workspace_id;
+use crate::config::values::{ConfiguredUserId, user_ids};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local::demo_channel;
 use aizuchi_core::rules::place::WorkspaceRules;
@@ -16,14 +17,26 @@ impl Config {
     /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its
     /// rules are too simple to decide when to interrupt.
     fn default_mode(&self) -> Mode {
-        self.default_mode_with(&self.minds.judgment.model.id)
+        self.default_mode_with(self.judge())
+    }
+
+    /// The model that judges in channels without a model of their own.
+    pub(super) fn judge(&self) -> &ModelId {
+        self.unresolved_judge.as_ref().unwrap_or(&self.minds.judgment.model.id)
+    }
+
+    /// The model of this name in `models.named`. `None` if one model is used for all agents.
+    pub(super) fn named_model(&self, name: &str) -> Option<&ModelId> {
+        let is_one_for_all = self.model_sources.origin == ModelOrigin::Flag;
+        let named = self.models.named.get(name).filter(|_| !is_one_for_all);
+        named.map(|named| &named.model_id)
     }
 
     /// The default mode of a channel or thread, which may have models of its own.
     pub(super) fn default_mode_of(&self, own: Option<&OwnModels>) -> Mode {
         let own = own.and_then(|own| own.rules().judgment);
-        let own = own.and_then(|name| self.minds.named.get(&*name));
-        own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
+        let own = own.and_then(|name| self.named_model(&name));
+        self.default_mode_with(own.unwrap_or(self.judge()))
     }
 
     fn default_mode_with(&self, judge: &ModelId) -> Mode {
@@ -71,11 +84,11 @@ impl Config {
             calls_per_decision: self.budget.calls_per_decision.most(),
             soft_share: self.budget.soft_share.0,
             mention_share: self.budget.mention_share.0,
-            opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
+            opted_out: user_ids(&self.opted_out),
             drafts_standing_orders: self.response.tries_every_order(self.is_judge_free()),
             workspace_models: {
                 let own = self.models.workspaces.iter();
-                own.map(|(id, own)| (id.clone(), own.rules())).collect()
+                own.map(|(key, own)| (workspace_id(key).to_string(), own.rules())).collect()
             },
             ..Rulebook::default()
         }

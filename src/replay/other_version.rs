@@ -57,7 +57,8 @@ impl OtherVersion<'_> {
         anyhow::ensure!(output.status.success(), "{shown} {}", why_it_failed(&output.stderr));
         // These may be warnings about what it could not judge.
         for line in String::from_utf8_lossy(&output.stderr).lines() {
-            eprintln!("{shown}: {}", to_single_line(line));
+            // Nobody may be reading stderr, and `eprintln!` would panic.
+            let _ = writeln!(std::io::stderr(), "{shown}: {}", to_single_line(line));
         }
         let written = File::open(&events).with_context(|| format!("{shown} wrote no events"))?;
         let mut writer = TreatmentWriter::default();

@@ -2,6 +2,9 @@
 
 use std::process::Output;
 
+use aizuchi::config::Config;
+use aizuchi::models::prompts::load_prompts_in;
+use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
 
 use crate::command::aizuchi;
@@ -75,6 +78,34 @@ async fn the_limit_that_the_program_runs_with_is_named_without_a_model() {
     assert_eq!(code, Some(0), "{lines:?}");
     let limits = lines.iter().find(|line| line.starts_with("ok    limits")).unwrap();
     assert!(limits.contains("tokens_per_day 2000000, "), "{limits}");
+}
+
+/// Where a channel may have another language, the start needs the prompts of both.
+#[tokio::test]
+async fn the_prompts_of_each_language_have_to_leave_room() {
+    let text = |max_tokens: u64| {
+        let persona = "A quiet gardener who knows each plant by name. ".repeat(200);
+        format!(
+            "context: {{max_tokens: {max_tokens}}}\npersona: {{system_prompt: {persona}}}\n\
+             channels: {{\"#garden\": {{language: auto}}}}\n"
+        )
+    };
+    let leaves_room = |language: Language, max_tokens: u64| {
+        load_prompts_in(&Config::parse(&text(max_tokens)).unwrap(), language).is_ok()
+    };
+    // The instructions of one language are longer than those of the other one.
+    let mut sizes = (2000..30_000).step_by(40).map(|max_tokens| {
+        let of_each = [Language::En, Language::Ja].map(|it| leaves_room(it, max_tokens));
+        (max_tokens, of_each)
+    });
+    let (max_tokens, [is_english, _]) = sizes.find(|(_, [en, ja])| en != ja).unwrap();
+    let home = Home::new(1.0);
+    home.add(&text(max_tokens));
+    home.add(if is_english { "language: en\n" } else { "language: ja\n" });
+    let (code, lines) = check(&home, "").await;
+    let line = lines.iter().find(|line| line[6..].starts_with("prompts")).unwrap();
+    assert_eq!(code, Some(1), "{line}");
+    assert!(line.starts_with("FAIL  prompts   context.max_tokens is "), "{line}");
 }
 
 #[tokio::test]

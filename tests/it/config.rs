@@ -67,6 +67,27 @@ fn process_variables_override_those_of_the_env_file() {
     assert!(!format!("{environment:?}").contains("words"));
 }
 
+/// A quote in a comment is not one, and a value may be quoted in part.
+#[test]
+fn a_dollar_without_a_brace_is_literal_wherever_it_is() {
+    for file in [
+        "A=pa$word",
+        "A=pa$word # $5 for it's use",
+        "A=pa$word \t",
+        "A=pa\\$word\r\n",
+        "A='pa$word'",
+        "A=\"pa$word\"",
+        "A=pa'$w'ord",
+        "X='y' # it's old\nA=pa$word\n",
+        "# X='y\nA=pa$word\n",
+        "X=\"it's\"\nA=pa$word\n",
+        "X='two\n# lines $b'\nA=pa$word\n",
+        "AIZUCHI_TEST_WORD=word\nA=pa$${AIZUCHI_TEST_WORD}\n",
+    ] {
+        assert_eq!(environment(&[], file).get("A"), Some("pa$word"), "{file}");
+    }
+}
+
 #[test]
 fn an_invalid_env_line_is_located_and_not_shown() {
     for (text, location) in [

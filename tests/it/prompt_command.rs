@@ -1,5 +1,6 @@
 //! The command `aizuchi prompt`, which prints the prompt that a model would get now.
 
+use std::process::Stdio;
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
@@ -223,4 +224,22 @@ async fn a_folder_of_prompts_is_checked_first() {
     assert!(text.starts_with("Aizuchi? "), "{text}");
     let (code, text, _) = run(&home, &["check"]);
     assert_eq!(code, Some(0), "{text}");
+}
+
+/// With `2>&1 | head`, nobody reads stderr any more when the program writes to it.
+#[tokio::test]
+async fn a_closed_stderr_changes_no_exit_code() {
+    let home = home();
+    let program = home.start();
+    post_messages(&program).await;
+    for (channel, expected) in [("general", 0), ("nowhere", 1)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+        let command = command.env_remove("AIZUCHI_CONFIG").arg("--config").arg(home.config());
+        let command = command.args(["prompt", "judge", "--channel", channel]);
+        let status = command.stdout(Stdio::null()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(expected), "{channel}");
+    }
+    assert_eq!(program.stop(), Some(0));
 }

@@ -1,5 +1,6 @@
 //! The command `aizuchi search`.
 
+use aizuchi_harness::test_store::put_database;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
@@ -98,4 +99,27 @@ async fn errors_are_reported_in_one_sentence() {
     let (code, _, stderr) = search(&home, &["rose"]);
     assert_eq!(code, Some(1));
     assert!(stderr.contains("room.db: the file is not a database"), "{stderr}");
+}
+
+/// SQLite puts the log of what was not yet moved into the file beside the target of a link.
+#[tokio::test]
+async fn a_database_behind_a_symbolic_link_has_one_log_and_one_owner() {
+    let home = Home::new(1000.0);
+    let folder = home.path().join("disk");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("real.db");
+    put_database(&file);
+    std::os::unix::fs::symlink("disk/real.db", home.database()).unwrap();
+    let program = home.start();
+    program.says("Alice", "When do I cut the roses?").await;
+    let other = Home::new(1000.0);
+    other.replace(&other.database().display().to_string(), &file.display().to_string());
+    let mut forget = aizuchi();
+    let forget = forget.arg("--config").arg(other.config()).args(["forget", "--user", "Alice"]);
+    let refused = String::from_utf8(forget.output().unwrap().stderr).unwrap();
+    assert!(refused.contains("another Aizuchi is running on"), "{refused}");
+    program.kill();
+    let (code, stdout, _) = search(&home, &["roses"]);
+    assert_eq!((code, stdout.lines().count()), (Some(0), 1), "{stdout}");
+    assert!(stdout.ends_with("Alice: When do I cut the roses?\n"), "{stdout}");
 }

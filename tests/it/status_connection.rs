@@ -68,6 +68,10 @@ async fn the_running_program_tells_its_connections() {
         let channels = status["channels"].as_array().unwrap().clone();
         channels.into_iter().map(|it| it["name"].clone()).collect::<Vec<_>>()
     };
+    // The command resolves no model, but knows what the one in the config means for the mode.
+    for channels in [&known, &told].map(|status| status["channels"].as_array().unwrap()) {
+        assert!(channels.iter().all(|it| it["mode"] == "companion"), "{channels:?}");
+    }
     assert!(names(&known).contains(&json!("attic")), "{known}");
     assert!(!names(&told).contains(&json!("attic")), "{told}");
     let shown = run(&harness, &["status"]);

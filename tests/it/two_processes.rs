@@ -75,21 +75,24 @@ async fn h42_the_other_process_takes_over_after_a_kill() {
     assert!(answers.values().all(|count| *count == 1), "nothing is posted twice: {answers:?}");
 }
 
-/// Tokens may be replaced while a process stands by.
+/// Tokens and the level of the log may be changed while a process stands by.
 #[tokio::test]
-async fn h42_the_other_process_takes_over_with_the_tokens_of_that_time() {
+async fn h42_the_other_process_takes_over_with_the_config_of_that_time() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
     pair.harness.slack.replace_tokens("xoxb-new", "xapp-new");
     for home in [&pair.first, &pair.second] {
         home.replace("xoxb-dev", "xoxb-new");
         home.replace("xapp-dev", "xapp-new");
+        home.add("logging: {level: ERROR}\n");
     }
     first.kill();
     pair.second.until_ready_is(&second, 200).await;
     pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "who is there?");
     pair.until_counted(SPOKE, 1).await;
     assert_eq!(second.stop(), Some(0), "{}", pair.second.log());
+    let log = pair.second.log();
+    assert!(log.contains("this process is active now") && !log.contains("stopping: "), "{log}");
 }
 
 #[tokio::test]

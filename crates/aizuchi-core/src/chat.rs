@@ -55,12 +55,22 @@ opaque_id!(
 );
 
 impl WorkspaceId {
-    /// Returns the name of its platform, which is the prefix of the id, as in `slack:T0123`. The local room has no
-    /// prefix.
+    /// Returns the name of its platform, which is the prefix of the id, as in `discord:123`. The local room and the teams
+    /// of Slack have no prefix.
     pub fn platform(&self) -> &str {
         let id = self.as_str();
-        id.split_once(':').map_or(id, |(platform, _)| platform)
+        match id.split_once(':') {
+            Some((platform, _)) => platform,
+            None if is_team_id(id) => "slack",
+            None => id,
+        }
     }
+}
+
+/// Whether this is the id that Slack gives to a team, such as `T0123`, or to an organization, such as `E0123`.
+fn is_team_id(id: &str) -> bool {
+    let is_code = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    id.starts_with(['T', 'E']) && id.bytes().all(is_code)
 }
 
 opaque_id!(
@@ -421,6 +431,20 @@ pub fn is_invisible(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_workspace_is_of_a_platform() {
+        for (id, platform) in [
+            ("T0123", "slack"),
+            ("E0123", "slack"),
+            ("discord:123", "discord"),
+            ("discord", "discord"),
+            ("local", "local"),
+            ("Tea", "Tea"),
+        ] {
+            assert_eq!(WorkspaceId::new(id).platform(), platform);
+        }
+    }
 
     #[test]
     fn a_single_line_keeps_only_visible_characters() {

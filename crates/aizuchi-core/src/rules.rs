@@ -376,8 +376,7 @@ pub struct Rulebook {
     pub opted_out: Vec<UserId>,
     /// Whether a standing order from the chat is a draft at first, until a user keeps it.
     pub drafts_standing_orders: bool,
-    /// The models of a workspace by its id, or of all workspaces of a platform by its name, which is the prefix of
-    /// their ids. An id takes precedence.
+    /// The models of a workspace by its id, or of all workspaces of a platform by its name. An id takes precedence.
     pub workspace_models: BTreeMap<String, ModelRules>,
     /// Rules by the keys of `channels`, and within these by the id of the thread's first message.
     pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,

@@ -2,6 +2,7 @@
 
 use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
 use aizuchi::config::{Config, ModelSelection};
+use aizuchi_core::rules::Mode;
 
 use crate::config::environment;
 
@@ -28,6 +29,29 @@ fn each_agent_resolves_to_a_model() {
     assert_eq!(models(&minds(judgment, &[])), ["builtin", small, "builtin", small]);
     let state = format!("{one}  state:\n    model_id: ollama/small\n");
     assert_eq!(models(&minds(&state, &named)), [gpt, gpt, gpt, small]);
+}
+
+/// No agent's call is cut off before the timeout of its own model.
+#[test]
+fn a_call_may_take_as_long_as_the_slowest_model_may() {
+    let seconds = |text: &str| {
+        let config = Config::read(text, "config.yaml", &environment(&[], "")).unwrap().config;
+        let settings = config.agent_settings();
+        assert!(config.runner_settings().lease > settings.max_step_duration(), "{text}");
+        settings.model_timeout.as_secs()
+    };
+    let hosted = "agents:\n  response: {model_id: openai/large, client_args: {api_key: sk-x}}\n";
+    assert_eq!(seconds(hosted), 61);
+    // A model on this machine may have to be loaded first.
+    for agent in ["judgment", "memory", "state"] {
+        let local = format!("{hosted}  {agent}: {{model_id: ollama/small}}\n");
+        assert_eq!(seconds(&local), 301, "{agent}");
+    }
+    let patient = "  memory: {model_id: ollama/small, client_args: {timeout: 500}}\n";
+    assert_eq!(seconds(&format!("{hosted}{patient}")), 501);
+    // One may be chosen while the program runs.
+    assert_eq!(seconds("language: en\n"), 301);
+    assert_eq!(seconds("models: {timeout_seconds: 400}\n"), 401);
 }
 
 /// No model sees pictures unless the config says so: they may be private.
@@ -269,6 +293,41 @@ agents:
     std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
     let config = Config::load(Some(&file), ModelSelection::NoModel).unwrap().config;
     assert_eq!(config.minds, ResolvedMinds::builtin());
+}
+
+/// A command that calls no model needs no key, and shows and replays the modes of the running program.
+#[test]
+fn the_mode_follows_from_a_model_that_is_not_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    let load = |text: &str| {
+        std::fs::write(&file, format!("{slack}{text}")).unwrap();
+        let loaded = Config::load(Some(&file), ModelSelection::NoModel).unwrap();
+        let is_noted = loaded.warnings.iter().any(|it| it.contains("no model is named in agents"));
+        (loaded.config.rulebook(), is_noted)
+    };
+    for (text, mode, is_noted) in [
+        ("", Mode::MentionOnly, true),
+        ("agents: {response: {model_id: openrouter/x}}\n", Mode::Companion, false),
+        ("agents: {judgment: {model_id: openrouter/x}}\n", Mode::Companion, false),
+        (
+            "agents: {response: {model_id: openrouter/x}, judgment: {model_id: builtin}}\n",
+            Mode::MentionOnly,
+            true,
+        ),
+        ("response: {mode: observe}\n", Mode::Observe, false),
+    ] {
+        let (book, found) = load(text);
+        assert_eq!((book.default_rules.mode, found), (mode, is_noted), "{text}");
+    }
+    let own =
+        "models: {named: {small: {model_id: openrouter/x}}}\nchannels: {C1: {model: small}}\n";
+    let (book, _) = load(own);
+    assert_eq!(book.channels["C1"].mode, Mode::Companion);
+    assert_eq!(book.default_rules.mode, Mode::MentionOnly);
+    std::fs::write(folder.path().join(".env"), "AIZUCHI_MODEL=ollama/small\n").unwrap();
+    assert_eq!(load("").0.default_rules.mode, Mode::Companion);
 }
 
 #[test]

@@ -58,9 +58,9 @@ fn a_channel_names_its_models_and_a_workspace_the_rest() {
         [found.judgment, found.response, found.memory].map(|name| name.map(|it| it.to_string()))
     };
     let names = |names: [&str; 3]| names.map(|it| (!it.is_empty()).then(|| it.to_owned()));
-    assert_eq!(models("slack:T1", "tea"), names(["large", "small", ""]));
-    assert_eq!(models("slack:T1", "pot"), names(["small", "small", ""]));
-    assert_eq!(models("slack:T2", "pot"), names(["large", "large", "large"]));
+    assert_eq!(models("T1", "tea"), names(["large", "small", ""]));
+    assert_eq!(models("T1", "pot"), names(["small", "small", ""]));
+    assert_eq!(models("T2", "pot"), names(["large", "large", "large"]));
     assert_eq!(models("local", "tea"), names(["large", "", ""]));
     assert_eq!(config.minds.named["small"].model.id.to_string(), "ollama/small");
     // Their prices and keys are known.

@@ -37,11 +37,11 @@ fn the_narrower_place_takes_precedence_setting_by_setting() {
     for (workspace, name, thread, confidence, language, memory, mode) in [
         ("local", "pot", None, 0.5, None, MemoryRule::On, Mode::Companion),
         ("local", "garden", None, 0.6, None, MemoryRule::On, Mode::Companion),
-        ("slack:T2", "pot", None, 0.8, japanese, MemoryRule::Off, Mode::Companion),
-        ("slack:T2", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Companion),
-        ("slack:T1", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Observe),
+        ("T2", "pot", None, 0.8, japanese, MemoryRule::Off, Mode::Companion),
+        ("T2", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Companion),
+        ("T1", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Observe),
         (
-            "slack:T1",
+            "T1",
             "garden",
             Some("1700000000.000100"),
             0.6,
@@ -55,14 +55,35 @@ fn the_narrower_place_takes_precedence_setting_by_setting() {
         assert_eq!(what, (confidence, language, memory, mode), "{workspace} {name}");
     }
     let plants = Some(PersonaRule::Addition("Speak of plants.".into()));
-    assert_eq!(rules(&book, "slack:T1", "garden", None).persona, plants);
-    let thread = rules(&book, "slack:T1", "garden", Some("1700000000.000100"));
+    assert_eq!(rules(&book, "T1", "garden", None).persona, plants);
+    let thread = rules(&book, "T1", "garden", Some("1700000000.000100"));
     assert_eq!(thread.persona, Some(PersonaRule::Addition("Be brief.".into())));
     assert_eq!(thread.tools, ToolRule::Only(Vec::new()));
     // A thread inherits unset values from its channel.
     assert!(thread.keeper.is_some());
-    let other = rules(&book, "slack:T1", "garden", Some("1700000000.000200"));
-    assert_eq!(other, rules(&book, "slack:T1", "garden", None));
+    let other = rules(&book, "T1", "garden", Some("1700000000.000200"));
+    assert_eq!(other, rules(&book, "T1", "garden", None));
+}
+
+/// Slack's ids of teams have no prefix. A config may write one.
+#[test]
+fn the_settings_of_a_slack_team_apply_to_it() {
+    let confidence = |text: &str, workspace: &str| {
+        let book = Config::parse(text).unwrap().rulebook();
+        rules(&book, workspace, "pot", None).min_confidence
+    };
+    let team = "T0123456789";
+    for key in ["slack", "T0123456789", "slack:T0123456789"] {
+        let text = format!("workspaces: {{'{key}': {{min_confidence: 0.8}}}}\n");
+        assert_eq!(confidence(&text, team), 0.8, "{key}");
+        for other in ["local", "discord", "discord:1", "discord:direct"] {
+            assert_eq!(confidence(&text, other), 0.7, "{key} {other}");
+        }
+    }
+    let both = "workspaces: {slack: {min_confidence: 0.8}, T0123456789: {max_share: 0.1}}\n";
+    assert_eq!(confidence(both, team), 0.8);
+    let servers = "workspaces: {discord: {min_confidence: 0.8}}\n";
+    assert_eq!((confidence(servers, "discord:1"), confidence(servers, team)), (0.8, 0.7));
 }
 
 #[test]
@@ -110,8 +131,8 @@ fn the_built_in_rules_speak_unasked_in_a_thread_only_if_the_config_says_so() {
         );
         let config = Config::read(&text, "config.yaml", &Environment::default()).unwrap().config;
         let book = config.rulebook();
-        let mode = rules(&book, "slack:T1", "garden", Some("t1")).mode;
+        let mode = rules(&book, "T1", "garden", Some("t1")).mode;
         assert_eq!(mode, expected, "{channel} {model}");
-        assert_ne!(rules(&book, "slack:T1", "garden", None).mode, Mode::MentionOnly);
+        assert_ne!(rules(&book, "T1", "garden", None).mode, Mode::MentionOnly);
     }
 }

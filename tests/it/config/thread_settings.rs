@@ -10,7 +10,7 @@ const MODELS: &str = "models: {named: {small: {model_id: ollama/small}}}\n";
 
 fn rules(text: &str, thread: Option<&str>) -> ChannelRules {
     let config = Config::read(text, "config.yaml", &Environment::default()).unwrap().config;
-    let (workspace, channel) = (WorkspaceId::new("slack:T1"), ChannelId::new("C9"));
+    let (workspace, channel) = (WorkspaceId::new("T1"), ChannelId::new("C9"));
     let thread = thread.map(MessageId::new);
     let place = Place::new(&workspace, &channel, "garden", Visibility::Public);
     config.rulebook().rules_in(&Place { thread: thread.as_ref(), ..place }).clone()

@@ -2,7 +2,7 @@
 
 use aizuchi_fakes::slack::user::NewUser;
 
-use crate::slack::harness::SlackHarness;
+use crate::slack::harness::{SlackHarness, SlackOptions};
 
 #[tokio::test]
 async fn settings_are_changed_in_slack() {
@@ -32,5 +32,17 @@ async fn settings_are_changed_in_slack() {
     let told = harness.wait_for_posts(5).await.remove(4).text;
     assert!(told.starts_with("Done, for this channel: every setting"), "{told}");
     harness.until_kept("SELECT count(*) FROM given_orders WHERE kind = 'change_setting'", 4).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// The id of a team does not begin with the name of its platform.
+#[tokio::test]
+async fn the_configured_settings_of_all_slack_workspaces_apply_to_the_team() {
+    let more = "workspaces:\n  slack: {language: ja}\n";
+    let harness = SlackHarness::with(SlackOptions { more, ..SlackOptions::default() }).await;
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &harness.mio, "set confidence 0.9");
+    let told = harness.wait_for_posts(1).await.remove(0).text;
+    assert!(told.starts_with("変更しました（このチャンネル）"), "{told}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -291,14 +291,14 @@ impl Rulebook {
         place.scopes().find_map(|scope| self.ordered_rules.get(&key(scope)))
     }
 
-    /// Returns the configured layer of a workspace, by its id, or else by its platform, which is the prefix of the id.
+    /// Returns the configured layer of a workspace, by its id, or else by its platform.
     fn configured_in(&self, workspace: &WorkspaceId) -> Option<&WorkspaceRules> {
         if self.workspaces.is_empty() {
             return None;
         }
-        let id = workspace.as_str();
-        let platform = id.split_once(':').map_or(id, |(platform, _)| platform);
-        self.workspaces.get(id).or_else(|| self.workspaces.get(platform))
+        self.workspaces
+            .get(workspace.as_str())
+            .or_else(|| self.workspaces.get(workspace.platform()))
     }
 }
 
@@ -328,7 +328,7 @@ mod tests {
             ]),
         };
         let WorkspaceRules { default_rules, channels, threads } = layer(0.1);
-        let workspaces = by_key(vec![("slack", layer(0.2)), ("slack:T1", layer(0.3))]);
+        let workspaces = by_key(vec![("slack", layer(0.2)), ("T1", layer(0.3))]);
         Rulebook { default_rules, channels, threads, workspaces, ..Rulebook::default() }
     }
 
@@ -343,10 +343,10 @@ mod tests {
             ("local", "c9", "garden", Some("t2"), 0.11),
             ("local", "C1", "garden", Some("t1"), 0.14),
             ("local", "c9", "kitchen", Some("t1"), 0.1),
-            ("slack:T2", "c9", "kitchen", None, 0.2),
-            ("slack:T2", "c9", "garden", None, 0.21),
-            ("slack:T1", "c9", "kitchen", None, 0.3),
-            ("slack:T1", "C1", "kitchen", Some("t1"), 0.34),
+            ("T2", "c9", "kitchen", None, 0.2),
+            ("T2", "c9", "garden", None, 0.21),
+            ("T1", "c9", "kitchen", None, 0.3),
+            ("T1", "C1", "kitchen", Some("t1"), 0.34),
             ("discord:T1", "C1", "", None, 0.12),
         ] {
             let (workspace, channel) = (WorkspaceId::new(workspace), ChannelId::new(channel));
@@ -355,14 +355,12 @@ mod tests {
             let found = book.rules_in(&Place { thread: thread.as_ref(), ..place }).min_confidence;
             assert!((found - expected).abs() < 1e-9, "{workspace} {channel} {name}: {found}");
         }
-        assert!(
-            (book.workspace_rules(&WorkspaceId::new("slack:T1")).min_confidence - 0.3).abs() < 1e-9
-        );
+        assert!((book.workspace_rules(&WorkspaceId::new("T1")).min_confidence - 0.3).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_ordered_stands_over_the_config_and_the_narrower_order_over_the_wider_one() {
-        let workspace = WorkspaceId::new("slack:T1");
+        let workspace = WorkspaceId::new("T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
         let order = |scope: SettingScope, setting| SettingOverride {
             scope,
@@ -383,7 +381,7 @@ mod tests {
             order(SettingScope::Thread(garden.clone(), thread.clone()), confidence(0.9)),
         ];
         let ordered = book().with_orders(&workspace, &orders);
-        let other = WorkspaceId::new("slack:T2");
+        let other = WorkspaceId::new("T2");
         let attic = ChannelId::new("c8");
         for (workspace, channel, thread, expected, language) in [
             (&workspace, &garden, None, 0.6, true),
@@ -403,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_model_that_the_config_does_not_name_any_more_is_not_used() {
-        let workspace = WorkspaceId::new("slack:T1");
+        let workspace = WorkspaceId::new("T1");
         let garden = ChannelId::new("c9");
         let order = SettingOverride {
             scope: SettingScope::Channel(garden.clone()),
@@ -430,7 +428,7 @@ mod tests {
     /// If two orders require the same, one of them is still the source.
     #[test]
     fn one_of_two_orders_that_demand_the_same_is_the_source() {
-        let workspace = WorkspaceId::new("slack:T1");
+        let workspace = WorkspaceId::new("T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
         let order = |scope, role| SettingOverride {
             scope,
@@ -458,7 +456,7 @@ mod tests {
     /// The value is that of the order that narrows.
     #[test]
     fn a_narrowing_order_that_decides_is_the_source_of_a_value() {
-        let workspace = WorkspaceId::new("slack:T1");
+        let workspace = WorkspaceId::new("T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
         let order = |scope, thousandths, role| SettingOverride {
             scope,
