@@ -43,11 +43,18 @@ export function drawNotes(list, views) {
 
 function messageEntry(view, continues, members, actions) {
   const { message, replies, hasNewReplies, isOwn, edit, isPicking, problem } = view;
+  const parts = [shownParts(message), continues, replies, hasNewReplies, isOwn, isPicking, problem, dependsOnMembers(view) ? members : ""];
   // An edit form must stay, even when the message changes in the meantime.
-  const fingerprint = edit !== null
-    ? `editing ${message.deleted}`
-    : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, isPicking, problem, dependsOnMembers(view) ? members : ""]);
+  const fingerprint = edit !== null ? `editing ${message.deleted}` : JSON.stringify(parts);
   return { key: message.id, fingerprint, build: () => messageItem(view, continues, actions) };
+}
+
+/**
+ * What is shown of a message. The server's version of a message that was sent or changed here mostly differs only in other
+ * parts; then the element stays, because a click on an element that is replaced meanwhile is lost.
+ */
+function shownParts({ ts, user, bot, persona, text, html, files = [], edited, deleted, reactions }) {
+  return [ts, user, bot, persona, text, html, files, edited, deleted, reactions];
 }
 
 /** Whether the rendering depends on the members: on mentions, or on reactions. */

@@ -54,6 +54,26 @@ async fn own_messages_are_edited_and_deleted_with_the_mouse() {
     browser.close().await;
 }
 
+/// A click on an element that is replaced meanwhile is lost.
+#[tokio::test]
+async fn a_message_keeps_its_element_when_the_server_confirms_it() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    alice.hold_events("message").await;
+    alice.enter(&program, "alice").await;
+    alice.post("the shop opens at nine").await;
+    let shown = "window.shown = document.querySelector('[data-testid=messages] > [data-testid=message]')";
+    alice.evaluate(shown).await;
+    alice.release_events().await;
+    // What comes afterwards shows that the message has come as an event, too.
+    program.says("bob", "how nice").await;
+    alice.expect_messages(&["the shop opens at nine", "how nice"]).await;
+    assert_eq!(alice.evaluate("return window.shown.isConnected").await, json!(true));
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn own_messages_are_edited_and_deleted_with_keys() {
     let home = Home::new(0.1);

@@ -170,6 +170,23 @@ impl Tab {
         self.client.find(here).await?.click().await
     }
 
+    /// Holds the server's events of this kind back, on each page that is opened afterwards.
+    pub async fn hold_events(&self, kind: &str) {
+        let source = HOLD_EVENTS.replace("KIND", &json!(kind).to_string());
+        let source = json!({ "source": source });
+        self.send_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
+    }
+
+    /// Delivers the oldest of these events, once there is one.
+    pub async fn release_event(&self) {
+        self.expect_result("return window.releaseEvent()", json!(true)).await;
+    }
+
+    /// Delivers these events, and later ones as they come.
+    pub async fn release_events(&self) {
+        self.evaluate("window.releaseEvents()").await;
+    }
+
     /// Sends a command of the Chrome DevTools Protocol, for what WebDriver does not support.
     pub async fn send_devtools(&self, command: &str, parameters: Value) {
         self.to_front().await;
@@ -254,6 +271,27 @@ impl Tab {
         }
     }
 }
+
+/// A block of its own: constants of the page itself would hide the browser's functions from other scripts.
+const HOLD_EVENTS: &str = "{
+    const held = [];
+    let isHolding = true;
+    window.releaseEvent = () => {
+        held[0]?.();
+        return held.shift() !== undefined;
+    };
+    window.releaseEvents = () => {
+        isHolding = false;
+        while (window.releaseEvent());
+    };
+    const { addEventListener } = EventSource.prototype;
+    EventSource.prototype.addEventListener = function (kind, listener) {
+        addEventListener.call(this, kind, kind !== KIND ? listener : (event) => {
+            if (isHolding) held.push(() => listener(event));
+            else listener(event);
+        });
+    };
+}";
 
 const FOCUS: &str = "const { dataset, textContent } = document.activeElement;
     return dataset.testid === 'message' ? textContent : dataset.testid ?? textContent";
