@@ -21,6 +21,8 @@ export class MentionAutocomplete {
   #start = 0;
   /** The position of the `@` for which the list was dismissed. */
   #dismissed = -1;
+  /** Whether a name is being typed that nobody has. */
+  #hasNoMatch = false;
   #isComposing = false;
 
   /**
@@ -82,12 +84,13 @@ export class MentionAutocomplete {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
-  /** Shows users in the open list who were added since. */
+  /** Shows users who were added since: in the open list, or if nobody had the name that is being typed. */
   refresh() {
-    if (!this.#list.hidden) this.#update();
+    if (!this.#list.hidden || this.#hasNoMatch) this.#update();
   }
 
   close() {
+    this.#hasNoMatch = false;
     if (this.#list.hidden) return;
     this.#list.hidden = true;
     for (const name of [...Object.keys(COMBOBOX), "aria-controls", "aria-activedescendant"]) this.#field.removeAttribute(name);
@@ -104,7 +107,11 @@ export class MentionAutocomplete {
     if (found === null) this.#dismissed = -1;
     const isOpen = found !== null && found.start !== this.#dismissed && document.activeElement === this.#field;
     const names = isOpen ? matchingNames(found.query, this.#members()).slice(0, MAX_SUGGESTIONS) : [];
-    if (names.length === 0) return this.close();
+    if (names.length === 0) {
+      this.close();
+      this.#hasNoMatch = isOpen;
+      return;
+    }
     this.#start = found.start;
     const isSame = !this.#list.hidden && names.join("\n") === this.#names.join("\n");
     if (!isSame) this.#show(names);

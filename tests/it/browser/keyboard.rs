@@ -61,6 +61,23 @@ async fn names_are_completed() {
     browser.close().await;
 }
 
+/// The list of users comes with the first events, when somebody may already be typing.
+#[tokio::test]
+async fn a_name_is_completed_as_soon_as_its_user_is_known() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.type_text("@ma").await;
+    expect_text(&alice, "@ma").await;
+    expect_suggestions(&alice, &[]).await;
+    program.send("POST", "/api/people", Some(&json!({ "name": "Mary" }))).await;
+    expect_suggestions(&alice, &["*Mary"]).await;
+    alice.press(Key::Enter).await;
+    expect_text(&alice, "@Mary ").await;
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn a_visit_needs_no_mouse() {
     let home = Home::new(0.1);
