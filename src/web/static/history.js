@@ -24,15 +24,16 @@ export class History {
   }
 
   /**
-   * Loads the newest messages of a channel.
+   * Loads the newest messages of a channel that was added while the page is open.
    * @param {string} channel
    * @returns {Promise<number>} the revision up to which the channel is loaded
    */
   async load(channel) {
+    // Nobody has read anything of it, also not what is said while it loads.
+    this.#readState.initialize(channel, []);
     const page = await this.#fetch(channel, {});
     this.#loaded.add(channel);
     this.#setEarliest(channel, page.messages);
-    this.#readState.initialize(channel, this.#state.messages(channel));
     return page.revision;
   }
 

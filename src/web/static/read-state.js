@@ -13,7 +13,7 @@ export class ReadState {
   }
 
   /**
-   * A channel that is new to this tab counts as read up to its newest message.
+   * A channel that is new to this tab counts as read up to the newest of these messages.
    * @param {string} channel
    * @param {Object[]} messages
    */

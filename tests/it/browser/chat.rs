@@ -205,12 +205,11 @@ async fn a_user_and_a_channel_are_added() {
     alice.expect_messages(&["the beans are out"]).await;
 
     // In another tab the message is unread until the channel is opened.
-    let unread = "return document.querySelector('[data-testid=channel-garden]')?.dataset.unread";
-    bob.expect_result(unread, json!("1")).await;
+    bob.expect_result(UNREAD, json!("1")).await;
     bob.expect_messages(&[]).await;
     bob.click("channel-garden").await;
     bob.expect_messages(&["the beans are out"]).await;
-    bob.expect_result(unread, json!("0")).await;
+    bob.expect_result(UNREAD, json!("0")).await;
     let author = "return document.querySelector('[data-testid=message]').dataset.user";
     assert_eq!(bob.evaluate(author).await, json!("Carol Diaz"));
 
@@ -225,6 +224,42 @@ async fn a_user_and_a_channel_are_added() {
         )
         .await;
     alice.click("add-cancel").await;
+    browser.close().await;
+}
+
+/// The number of unread messages in the channel that a test adds.
+const UNREAD: &str =
+    "return document.querySelector('[data-testid=channel-garden]')?.dataset.unread";
+
+#[tokio::test]
+async fn what_is_said_while_a_new_channel_loads_is_unread() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let bob = browser.tab(&program, "bob").await;
+    // A slow connection: no channel is loaded before the test lets it through.
+    let slow = "const real = window.fetch;
+        window.fetch = async (address, options) => {
+            const isPage = address.startsWith('/api/messages?');
+            if (isPage) await new Promise((through) => (window.letThrough = through));
+            return real(address, options);
+        }";
+    bob.evaluate(slow).await;
+    let body = json!({ "name": "garden" });
+    assert_eq!(program.send("POST", "/api/channels", Some(&body)).await.0, 201);
+    bob.expect_result("return window.letThrough !== undefined", json!(true)).await;
+    let say = async |text: &str| {
+        let body = json!({ "channel": "garden", "user": "carol", "text": text });
+        assert_eq!(program.post(&body).await.0, 201);
+    };
+    say("the beans are out").await;
+    bob.expect_result(UNREAD, json!("1")).await;
+    bob.evaluate("window.letThrough()").await;
+    let is_loaded = "return performance.getEntriesByType('resource')
+        .some(({ name }) => new URL(name).pathname === '/api/messages')";
+    bob.expect_result(is_loaded, json!(true)).await;
+    say("and the peas").await;
+    bob.expect_result(UNREAD, json!("2")).await;
     browser.close().await;
 }
 

@@ -64,7 +64,8 @@ async fn a_message_keeps_its_element_when_the_server_confirms_it() {
     alice.hold_events("message").await;
     alice.enter(&program, "alice").await;
     alice.post("the shop opens at nine").await;
-    let shown = "window.shown = document.querySelector('[data-testid=messages] > [data-testid=message]')";
+    let shown =
+        "window.shown = document.querySelector('[data-testid=messages] > [data-testid=message]')";
     alice.evaluate(shown).await;
     alice.release_events().await;
     // What comes afterwards shows that the message has come as an event, too.
