@@ -25,6 +25,8 @@ export class ChannelSettings {
   #dialog = document.getElementById("channel-settings-dialog");
   #error = this.#dialog.querySelector(".error");
   #renderedKey = "";
+  /** Settles when the orders given so far are answered. */
+  #orders = Promise.resolve();
 
   /**
    * @param {import("./state.js").State} state
@@ -117,11 +119,18 @@ export class ChannelSettings {
     if (this.#isInFuture(this.#channel().muted_until)) await this.#order("unmute", {});
   }
 
+  /** Gives an order. Orders are sent one after another, so that the last one counts. */
+  #order(kind, order) {
+    const channel = this.#open();
+    this.#orders = this.#orders.then(() => this.#send(kind, { channel, ...order }));
+    return this.#orders;
+  }
+
   /** Sends an order. The server's event brings the new state to every page, including this one. */
-  async #order(kind, order) {
+  async #send(kind, order) {
     this.#showError("");
     try {
-      await postOrder(kind, { channel: this.#open(), ...order });
+      await postOrder(kind, order);
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
       this.#showError(problem.message);

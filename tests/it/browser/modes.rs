@@ -89,6 +89,33 @@ async fn a_mute_is_shown_and_lifted() {
 }
 
 #[tokio::test]
+async fn the_last_of_several_orders_counts() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    // A slow connection: the first order is not sent before the test lets it through.
+    let slow = "const real = window.fetch;
+        window.orders = 0;
+        window.fetch = async (address, options) => {
+            if (address === '/api/mute') {
+                window.orders += 1;
+                if (window.orders === 1) await new Promise((through) => (window.letThrough = through));
+            }
+            return real(address, options);
+        }";
+    alice.evaluate(slow).await;
+    alice.click("manner").await;
+    alice.click("mute-hour").await;
+    alice.click("mute-on").await;
+    alice.expect_result("return window.orders", json!(1)).await;
+    alice.evaluate("window.letThrough()").await;
+    expect_parts(&alice, "mute-state", &["until someone unmutes it."]).await;
+    alice.expect_result("return window.orders", json!(2)).await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn orders_in_words_are_shown_at_the_head() {
     let home = Home::new(1000.0);
     let program = home.start();
