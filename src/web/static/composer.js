@@ -90,9 +90,12 @@ export class Composer {
       event.preventDefault();
       this.#send();
     }
-    // The last message may still be on its way.
-    const isEmpty = this.#field.value === "" && !this.#draft.isSending;
-    if (event.key === "ArrowUp" && !hasModifier && isEmpty && this.#callbacks.editLast()) event.preventDefault();
+    if (event.key === "ArrowUp" && !hasModifier && this.#isEmpty && this.#callbacks.editLast()) event.preventDefault();
+  }
+
+  /** Whether nothing is being written, and no message is on its way. It may be known as stored before its response comes. */
+  get #isEmpty() {
+    return this.#field.value === "" && this.#draft.queue.every(({ id }) => this.#callbacks.isStored(id));
   }
 
   #send() {
