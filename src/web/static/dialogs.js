@@ -49,7 +49,12 @@ export function openDialog(dialog, act) {
   };
   dialog.showModal();
   input?.select();
-  return new Promise((resolve) => (dialog.onclose = () => resolve(isDone)));
+  return new Promise((resolve) => {
+    // The event comes with the next frame. By then the dialog may be open again, and the event is about the time before.
+    dialog.onclose = () => {
+      if (!dialog.open) resolve(isDone);
+    };
+  });
 }
 
 /**

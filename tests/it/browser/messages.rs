@@ -135,6 +135,31 @@ async fn own_messages_are_edited_and_deleted_with_keys() {
     browser.close().await;
 }
 
+/// A browser reports with its next frame that a dialog was closed, and a user can be faster.
+#[tokio::test]
+async fn a_dialog_that_is_opened_again_at_once_works() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.post("the shop opens at nine").await;
+    alice.click_on_message("the shop", "message-delete").await;
+    alice.expect_focus("delete-cancel").await;
+    let reopen = "document.querySelector('[data-testid=delete-cancel]').click();
+        document.querySelector('[data-testid=message-delete]').click();";
+    alice.evaluate(reopen).await;
+    // The event has come.
+    let frame = "const [done] = arguments;
+        requestAnimationFrame(() => setTimeout(() => done(true), 0));";
+    alice.evaluate_later(frame, vec![]).await;
+    alice.click("delete-confirm").await;
+    alice.expect_messages(&[]).await;
+    let announced =
+        "return [...document.getElementById('announcer').children].map((it) => it.textContent)";
+    alice.expect_result(announced, json!(["This message was deleted."])).await;
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn a_deleted_message_with_replies_leaves_a_tombstone() {
     let home = Home::new(0.1);
