@@ -201,17 +201,18 @@ function onUserPicked(name) {
   leaveSidebar();
 }
 
-/** The server's event may have added the user already. */
 function onUserAdded(user) {
-  if (!state.users.includes(user.name)) state.users = [...state.users, user.name];
+  state.addUser(user.name);
   drawNow();
   announce(translate("user_added", { name: user.name }));
   focusUser(user.name);
 }
 
 async function onChannelAdded(channel) {
-  if (!state.channels.some(({ id }) => id === channel.id)) state.channels = [...state.channels, channel];
+  state.addChannel(channel);
   await loadNewChannels();
+  // An event from before may have replaced the list meanwhile.
+  state.addChannel(channel);
   go(channel.id, null);
 }
 

@@ -55,6 +55,22 @@ export class State {
   }
 
   /**
+   * Adds a channel that an event may have brought already.
+   * @param {{id: string, name: string}} channel
+   */
+  addChannel(channel) {
+    if (!this.channels.some(({ id }) => id === channel.id)) this.channels = [...this.channels, channel];
+  }
+
+  /**
+   * Adds a user whom an event may have brought already, at the same place in the list.
+   * @param {string} name
+   */
+  addUser(name) {
+    if (!this.users.includes(name)) this.users = [...this.users, name].sort(NAMES.compare);
+  }
+
+  /**
    * An optimistic update of a message. It keeps the revision, so that the server's version wins when it arrives. If
    * that has arrived already, nothing changes.
    * @param {Object} before the message when the request was sent

@@ -231,23 +231,25 @@ async fn a_user_and_a_channel_are_added() {
 const UNREAD: &str =
     "return document.querySelector('[data-testid=channel-garden]')?.dataset.unread";
 
+/// A slow connection: no channel is loaded before the test lets it through.
+const LOAD_SLOWLY: &str = "const real = window.fetch;
+    window.fetch = async (address, options) => {
+        const isPage = address.startsWith('/api/messages?');
+        if (isPage) await new Promise((through) => (window.letThrough = through));
+        return real(address, options);
+    }";
+const IS_HELD: &str = "return window.letThrough !== undefined";
+
 #[tokio::test]
 async fn what_is_said_while_a_new_channel_loads_is_unread() {
     let home = Home::new(1000.0);
     let program = home.start();
     let browser = Browser::start().await;
     let bob = browser.tab(&program, "bob").await;
-    // A slow connection: no channel is loaded before the test lets it through.
-    let slow = "const real = window.fetch;
-        window.fetch = async (address, options) => {
-            const isPage = address.startsWith('/api/messages?');
-            if (isPage) await new Promise((through) => (window.letThrough = through));
-            return real(address, options);
-        }";
-    bob.evaluate(slow).await;
+    bob.evaluate(LOAD_SLOWLY).await;
     let body = json!({ "name": "garden" });
     assert_eq!(program.send("POST", "/api/channels", Some(&body)).await.0, 201);
-    bob.expect_result("return window.letThrough !== undefined", json!(true)).await;
+    bob.expect_result(IS_HELD, json!(true)).await;
     let say = async |text: &str| {
         let body = json!({ "channel": "garden", "user": "carol", "text": text });
         assert_eq!(program.post(&body).await.0, 201);
@@ -260,6 +262,42 @@ async fn what_is_said_while_a_new_channel_loads_is_unread() {
     bob.expect_result(is_loaded, json!(true)).await;
     say("and the peas").await;
     bob.expect_result(UNREAD, json!("2")).await;
+    browser.close().await;
+}
+
+/// The response to a request can overtake the event of an earlier change.
+#[tokio::test]
+async fn events_that_come_late_undo_nothing() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    alice.hold_events("room").await;
+    alice.enter(&program, "alice").await;
+    alice.evaluate(LOAD_SLOWLY).await;
+    alice.click("channel-add").await;
+    alice.type_in("add-input", "garden").await;
+    alice.click("add-save").await;
+    alice.expect_result(IS_HELD, json!(true)).await;
+    // The event has the channels of before.
+    alice.release_event().await;
+    alice.evaluate("window.letThrough()").await;
+    let title = "return document.querySelector('#channel-title').textContent";
+    alice.expect_result(title, json!("garden")).await;
+    alice.release_events().await;
+
+    alice.evaluate("window.holdsEvents = true").await;
+    alice.click("person-add").await;
+    alice.type_in("add-input", "Adam").await;
+    alice.click("add-save").await;
+    alice.expect_focus("person-Adam").await;
+    alice.release_events().await;
+    // This user is added after the event with the new order of the list.
+    assert_eq!(program.send("POST", "/api/people", Some(&json!({ "name": "Zoe" }))).await.0, 201);
+    let people =
+        "return [...document.querySelectorAll('#people button')].map((user) => user.dataset.user)";
+    alice.expect_result(people, json!(["Adam", "alice", "Zoe"])).await;
+    alice.expect_focus("person-Adam").await;
     browser.close().await;
 }
 

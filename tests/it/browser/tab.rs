@@ -275,19 +275,19 @@ impl Tab {
 /// A block of its own: constants of the page itself would hide the browser's functions from other scripts.
 const HOLD_EVENTS: &str = "{
     const held = [];
-    let isHolding = true;
+    window.holdsEvents = true;
     window.releaseEvent = () => {
         held[0]?.();
         return held.shift() !== undefined;
     };
     window.releaseEvents = () => {
-        isHolding = false;
+        window.holdsEvents = false;
         while (window.releaseEvent());
     };
     const { addEventListener } = EventSource.prototype;
     EventSource.prototype.addEventListener = function (kind, listener) {
         addEventListener.call(this, kind, kind !== KIND ? listener : (event) => {
-            if (isHolding) held.push(() => listener(event));
+            if (window.holdsEvents) held.push(() => listener(event));
             else listener(event);
         });
     };
