@@ -6,6 +6,7 @@ import { openDialog } from "./dialogs.js";
 import { build, buildButton } from "./elements.js";
 import { settings, translate } from "./i18n.js";
 import { showModelNames } from "./localize.js";
+import { ResponseOrder } from "./response-order.js";
 
 const DISMISSED_KEY = "builtin mind kept";
 
@@ -21,6 +22,7 @@ export class Models {
   #key = document.getElementById("model-key");
   #ownKey = document.getElementById("model-own-key");
   #models = null;
+  #responses = new ResponseOrder();
   #summary = "";
   #isBusy = false;
   #isCollapsed = false;
@@ -67,14 +69,15 @@ export class Models {
 
   async #refresh() {
     try {
-      this.#models = await fetchModels();
-      this.#updateSettings(this.#models);
+      await this.#responses.use(fetchModels(), (models) => {
+        this.#models = models;
+        this.#updateSettings(models);
+        this.#draw();
+      });
     } catch (problem) {
       // The next event triggers it again.
       if (!(problem instanceof ApiError)) throw problem;
-      return;
     }
-    this.#draw();
   }
 
   #draw() {

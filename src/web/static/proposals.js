@@ -1,6 +1,7 @@
 /** Proposals: a card with a message that the persona would post unasked, to approve, edit or reject it. */
 
 import { ApiError, fetchProposals, postProposal } from "./api.js";
+import { ResponseOrder } from "./response-order.js";
 
 /** The card of the oldest open proposal of the channel. */
 export class Proposals {
@@ -10,6 +11,7 @@ export class Proposals {
   #field = document.getElementById("proposal-words");
   #error = document.getElementById("proposal-error");
   #proposals = [];
+  #responses = new ResponseOrder();
   /** The id of the proposal that the card shows. */
   #shown = null;
 
@@ -30,8 +32,9 @@ export class Proposals {
   /** Reloads the proposals. Until they are loaded, the previous ones stay visible. */
   async load() {
     try {
-      const { proposals } = await fetchProposals();
-      this.#proposals = proposals.filter(({ state, text }) => state === "open" && text !== null).reverse();
+      await this.#responses.use(fetchProposals(), ({ proposals }) => {
+        this.#proposals = proposals.filter(({ state, text }) => state === "open" && text !== null).reverse();
+      });
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
     }

@@ -2,6 +2,7 @@
 
 import { ApiError, fetchProposals, postTrust } from "./api.js";
 import { translate } from "./i18n.js";
+import { ResponseOrder } from "./response-order.js";
 
 /** The card of the open channel's offer. */
 export class TrustOffers {
@@ -10,6 +11,7 @@ export class TrustOffers {
   #card = document.getElementById("trust");
   #error = document.getElementById("trust-error");
   #offers = [];
+  #responses = new ResponseOrder();
   /** The id of the offer that the card shows, with the name of its channel. */
   #shown = "";
 
@@ -27,7 +29,9 @@ export class TrustOffers {
   /** Reloads the offers. Until they are loaded, the previous ones stay visible. */
   async load() {
     try {
-      this.#offers = (await fetchProposals()).offers;
+      await this.#responses.use(fetchProposals(), ({ offers }) => {
+        this.#offers = offers;
+      });
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
     }

@@ -103,6 +103,46 @@ async fn a_key_is_typed_on_the_page() {
     browser.close().await;
 }
 
+/// Responses may arrive in another order than that of their requests.
+#[tokio::test]
+async fn a_late_response_brings_back_no_earlier_model() {
+    let server = Server::start(ServerLimits::default()).await;
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    // The next response is answered at once, and does not arrive before the test lets it through.
+    let slow = "const real = window.fetch;
+        window.fetch = async (address, options) => {
+            if (address !== '/api/models' || window.letThrough !== undefined) return real(address, options);
+            const through = new Promise((resolve) => (window.letThrough = resolve));
+            const answer = await real(address, options);
+            const models = await answer.json();
+            window.isAnswered = true;
+            await through;
+            return { status: 200, ok: true, json: async () => models };
+        }";
+    alice.evaluate(slow).await;
+    alice.click("model-open").await;
+    alice.expect_result("return window.isAnswered === true", json!(true)).await;
+    let base = format!("{}/v1", server.base);
+    // Only a page of the program may choose a model.
+    let choose = "const [choice, done] = arguments;
+        const headers = { 'Content-Type': 'application/json' };
+        fetch('/api/models', { method: 'POST', headers, body: choice }).then(({ status }) => done(status));";
+    let choice = json!({
+        "kind": "compatible", "api_base": base, "model": "large-1", "key": "sk-test-0123456789abcdef",
+    });
+    let status = alice.evaluate_later(choose, vec![json!(choice.to_string())]).await;
+    assert_eq!(status, json!(200));
+    let fact = "return document.querySelector('[data-minds=fact]').textContent";
+    let named = format!("The model openai/large-1 at {base}/ decides and answers.");
+    alice.expect_result(fact, json!(named)).await;
+    alice.evaluate("window.letThrough()").await;
+    assert_eq!(alice.evaluate(fact).await, json!(named));
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn the_built_in_rules_can_be_kept() {
     let home = Home::new(1000.0);
