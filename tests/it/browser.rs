@@ -18,7 +18,7 @@ mod many_rows;
 mod messages;
 mod models;
 mod modes;
-mod narrow;
+pub mod narrow;
 mod operator;
 mod process;
 mod proposals;
@@ -36,7 +36,7 @@ use crate::program::Program;
 
 /// A browser for one test. Other tests may have used it before.
 pub struct Browser {
-    pub client: Client,
+    client: Client,
     kind: BrowserKind,
     process: BrowserProcess,
 }

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::browser::Browser;
 use crate::browser::accessibility::{AXE, axe_script};
+use crate::browser::narrow::resize;
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
 
@@ -308,6 +309,7 @@ async fn no_text_runs_in_a_page() {
     }
     let (_folder, history) = folder_with(&lines);
     let browser = Browser::start().await;
+    let tab = browser.blank().await;
     for arguments in [
         &[][..],
         &["--anonymous", "--language", "ja"],
@@ -318,14 +320,12 @@ async fn no_text_runs_in_a_page() {
         // Text inside a mark is escaped, too.
         assert!(arguments.contains(&"--anonymous") || page.contains("<b>w&#"), "{page}");
         let address = format!("file://{}", history.with_extension("html").display());
-        let client = browser.client.clone();
-        client.goto(&address).await.unwrap();
+        tab.open_page(&address).await;
         let run = "return [typeof window.pwned, document.scripts.length, document.querySelectorAll('iframe, img, object, embed, link, form').length, document.querySelectorAll('[onload], [onerror], [onclick]').length, document.querySelectorAll('article').length > 0]";
-        let found = client.execute(run, Vec::new()).await.unwrap();
-        assert_eq!(found, json!(["undefined", 0, 0, 0, true]));
+        assert_eq!(tab.evaluate(run).await, json!(["undefined", 0, 0, 0, true]));
         // The page loads no resources.
         let loaded = "return performance.getEntriesByType('resource').length";
-        assert_eq!(client.execute(loaded, Vec::new()).await.unwrap(), json!(0));
+        assert_eq!(tab.evaluate(loaded).await, json!(0));
     }
     browser.close().await;
 }
@@ -375,7 +375,7 @@ async fn a_page_is_accessible_and_fits_a_phone() {
         return wrong;"#;
     let (axe, browser) = (axe_script(), Browser::start_touched().await);
     let tab = browser.blank().await;
-    browser.client.set_window_size(360, 740).await.unwrap();
+    resize(&tab, 360).await;
     for language in ["en", "ja"] {
         let policies =
             ["--policy", "policies/quiet-300.yaml", "--policy", "policies/adaptive.yaml"];
@@ -386,7 +386,7 @@ async fn a_page_is_accessible_and_fits_a_phone() {
             let features = [json!({ "name": "prefers-color-scheme", "value": scheme })];
             let emulated = json!({ "media": media, "features": features });
             tab.send_devtools("Emulation.setEmulatedMedia", emulated).await;
-            browser.client.goto(&page).await.unwrap();
+            tab.open_page(&page).await;
             let variant = format!("{language} {media} {scheme}");
             assert_eq!(tab.evaluate(&check).await, json!([]), "{variant}");
             tab.evaluate(&axe).await;
