@@ -14,6 +14,7 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::browser::tab::DevTools;
+use crate::program::TIMEOUT;
 
 /// Starts chromedriver with its output on this one, and runs until its standard input is closed, which also happens if
 /// the tests crash. Then it ends the browsers, too, which are in the driver's process group, and removes the profile
@@ -104,6 +105,9 @@ impl BrowserProcess {
         let args = arguments(kind, &profile.display().to_string());
         let options = json!({ "args": args, "binary": BROWSER });
         capabilities.insert("goog:chromeOptions".to_owned(), options);
+        // A script may take as long as any other wait for a state: axe-core looks at the whole of a long page.
+        let timeouts = json!({ "script": TIMEOUT.as_secs() * 1000 });
+        capabilities.insert("timeouts".to_owned(), timeouts);
         let connecting = RUNTIME.spawn(async move {
             ClientBuilder::new(HttpConnector::new())
                 .capabilities(capabilities)
