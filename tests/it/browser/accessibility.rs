@@ -138,16 +138,19 @@ const CONTROLS: &str = "
     return all.filter((element) => isShown(element) && !element.disabled && element.tabIndex < 0)
         .map((element) => element.outerHTML.slice(0, 120));";
 
+/// Remembers the focused element, and returns whether no control has the focus. An update of the page would remove a mark
+/// on the element itself.
 const FOCUSED: &str = "
     const element = document.activeElement;
-    element.dataset.reached = 'yes';
+    window.reached ??= new WeakSet();
+    window.reached.add(element);
     return element === document.body || element === document.documentElement;";
 
 const NOT_REACHED: &str = "
     const isShown = (element) => element.checkVisibility({ visibilityProperty: true });
     const inGroup = (element) => element.matches('input[type=radio]');
     return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
-        .filter((element) => isShown(element) && !inGroup(element) && element.dataset.reached !== 'yes')
+        .filter((element) => isShown(element) && !inGroup(element) && !window.reached.has(element))
         .map((element) => element.outerHTML.slice(0, 120));";
 
 async fn expect_reachable(tab: &Tab, page: &str) {

@@ -10,11 +10,9 @@ use crate::slack::harness::SlackHarness;
 #[tokio::test]
 async fn the_page_shows_the_backfill_until_it_is_complete() {
     let harness = SlackHarness::new().await;
-    harness.slack.inject_fault_times(
-        "conversations.history",
-        &Fault::HangBefore(Hang::UntilReleased),
-        8,
-    );
+    for channel in [&harness.tea, &harness.attic] {
+        harness.slack.break_history(channel, Fault::HangBefore(Hang::UntilReleased));
+    }
     let program = harness.home.start();
     harness.wait_until(|slack| !slack.calls("conversations.history").is_empty()).await;
     let browser = Browser::start().await;

@@ -79,10 +79,11 @@ async fn an_operator_silences_a_channel_and_sees_it_live() {
         .await;
     other.click("unmute").await;
     tab.expect_result(&muted, json!(false)).await;
-    harness.post_message(&harness.tea, &harness.mio, "is anybody there?");
+    // A question would be answered after a while.
+    harness.post_message(&harness.tea, &harness.mio, "the water boils");
     let waits = row("querySelector('td:nth-of-type(4) time') !== null");
     tab.expect_result(&waits, json!(true)).await;
-    other.expect_result(TEXTS, json!(["is anybody there?"])).await;
+    other.expect_result(TEXTS, json!(["the water boils"])).await;
     expect_sound(&other, "en").await;
 
     // The whole workspace is muted on the overview, and unmuted on a channel's page.
@@ -145,6 +146,7 @@ async fn each_role_sees_the_timeline_it_may() {
     harness.post_message(&harness.attic, &harness.mio, hostile);
     harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
     harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%pwned%'", 1).await;
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
     let browser = Browser::start_in("ja").await;
