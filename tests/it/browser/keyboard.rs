@@ -83,6 +83,8 @@ async fn a_visit_needs_no_mouse() {
     let home = Home::new(0.1);
     let program = home.start();
     program.says("bob", "good evening").await;
+    // Its note has a link.
+    program.wait_for(0, |kind, data| kind == "decision" && !data["closed"].is_null()).await;
     let browser = Browser::start().await;
     let alice = browser.blank().await;
     alice.open_page(&program.address).await;

@@ -10,6 +10,9 @@ use crate::demo_command::DemoProgram;
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=message-text]')].map((text) => text.textContent)";
 const NEWEST: &str = "[...document.querySelectorAll('[data-testid=message-text]')].at(-1)";
 
+/// The text of the field. It is emptied once its message is sent.
+const FIELD: &str = "return document.getElementById('text').value";
+
 /// Waits for the introduction, so that it does not become the newest message later.
 async fn expect_introduction(tab: &Tab) {
     let is_introduced = format!("return {NEWEST}?.textContent.includes('Aizuchi help') ?? false");
@@ -48,10 +51,11 @@ async fn a_stand_in_is_written_on_like_a_chat() {
             json!(format!("<p data-kind=\"line\">{shown}<br>second line</p>")),
         )
         .await;
-        tab.expect_result("return document.getElementById('text').value", json!("")).await;
+        tab.expect_result(FIELD, json!("")).await;
         // A mention is shown as a name, and answered below.
         tab.type_in("text", "@Aizuchi hello").await;
         tab.press(Key::Enter).await;
+        tab.expect_result(FIELD, json!("")).await;
         tab.expect_result(
             "return document.querySelector('.mention')?.textContent",
             json!("@Aizuchi"),
@@ -65,6 +69,7 @@ async fn a_stand_in_is_written_on_like_a_chat() {
         // A command goes to the app, and only its user sees the answer.
         tab.type_in("text", "/aizuchi status").await;
         tab.press(Key::Enter).await;
+        tab.expect_result(FIELD, json!("")).await;
         let ephemeral = "return document.querySelectorAll('[data-kind=ephemeral]').length";
         tab.expect_result(ephemeral, json!(1)).await;
         let is_at_end =
@@ -117,12 +122,25 @@ async fn replies_stand_in_their_thread() {
     let tab = browser.blank().await;
     tab.open_page(&demo.page).await;
     expect_introduction(&tab).await;
+    // A message may be shown, and replied to, before the response to it arrives.
+    let slow = "const real = window.fetch;
+        window.fetch = async (address, options) => {
+            const answer = await real(address, options);
+            if (address !== '/page/say') return answer;
+            window.fetch = real;
+            await new Promise((through) => (window.letThrough = through));
+            return answer;
+        }";
+    tab.evaluate(slow).await;
     tab.type_in("text", "who has the ladder").await;
     tab.press(Key::Enter).await;
     let newest = format!("return {NEWEST}?.textContent");
     tab.expect_result(&newest, json!("who has the ladder")).await;
     tab.evaluate(&format!("{NEWEST}.closest('li').querySelector('[data-testid=reply]').click()"))
         .await;
+    tab.expect_result("return window.letThrough !== undefined", json!(true)).await;
+    tab.evaluate("window.letThrough()").await;
+    tab.expect_result(FIELD, json!("")).await;
     tab.expect_focus("text").await;
     tab.type_text("Ken has").await;
     tab.press(Key::Enter).await;

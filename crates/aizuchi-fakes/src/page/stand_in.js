@@ -250,6 +250,7 @@ function onKey(event) {
 async function send() {
   const text = field.value;
   if (text.trim() === "") return;
+  const sentAbout = about;
   const isEdit = about?.kind === "edit";
   const command = isEdit ? null : unknownCommand(text);
   if (command !== null) {
@@ -261,8 +262,8 @@ async function send() {
   if (!isDone) return;
   if (field.value === text) field.value = "";
   isAtEnd = isAtEnd || thread === "";
-  // On Slack the next reply mostly goes to the same thread.
-  turnTo(platform === "slack" && thread !== "" ? about : null);
+  // On Slack the next reply mostly goes to the same thread. Somebody may have turned to another message meanwhile.
+  if (about === sentAbout) turnTo(platform === "slack" && thread !== "" ? about : null);
   await refresh();
 }
 
