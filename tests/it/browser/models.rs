@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::browser::operator::time_zone_at_noon;
 use crate::browser::tab::Tab;
 use crate::program::Home;
 use aizuchi_harness::providers::{Server, ServerLimits};
@@ -37,6 +38,7 @@ async fn a_key_is_typed_on_the_page() {
     let server = Server::start(ServerLimits::default()).await;
     server.accepts_only("sk-test-0123456789abcdef");
     let home = Home::new(1000.0);
+    home.add(&format!("timezone: {}\n", time_zone_at_noon()));
     let program = home.start();
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;

@@ -4,6 +4,7 @@ use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
+use crate::browser::operator::time_zone_at_noon;
 use crate::browser::tab::Tab;
 use crate::program::Home;
 use aizuchi_harness::providers::{Server, ServerLimits};
@@ -210,9 +211,11 @@ async fn spending_is_shown_on_a_phone_in_japanese() {
     let home = Home::new(0.1);
     home.add(&format!(
         "language: ja
+timezone: {}
 budget: {{tokens_per_day: 1, money_per_month: 2.5}}
 agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'}}}}}}
 ",
+        time_zone_at_noon(),
         server.base
     ));
     let program = home.start();

@@ -96,7 +96,7 @@ async fn operated() -> (SlackHarness, Program, String, i64) {
 }
 
 /// Returns a time zone in which it is about noon: what something has cost today changes at midnight.
-fn time_zone_at_noon() -> String {
+pub fn time_zone_at_noon() -> String {
     let ahead = 12 - Timestamp::now().to_zoned(TimeZone::UTC).hour();
     // In these names the signs are the other way round.
     let sign = if ahead < 0 { '+' } else { '-' };
