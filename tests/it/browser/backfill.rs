@@ -13,9 +13,9 @@ async fn the_page_shows_the_backfill_until_it_is_complete() {
     for channel in [&harness.tea, &harness.attic] {
         harness.slack.break_history(channel, Fault::HangBefore(Hang::UntilReleased));
     }
+    let browser = Browser::start().await;
     let program = harness.home.start();
     harness.wait_until(|slack| !slack.calls("conversations.history").is_empty()).await;
-    let browser = Browser::start().await;
     let tab = browser.tab(&program, "hana").await;
     let footer = "return document.getElementById('catching-up')?.textContent ?? null";
     let sentence = "Slack: caught up on 0 of 2 channels and 0 threads";
