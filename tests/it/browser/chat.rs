@@ -55,8 +55,7 @@ async fn the_next_message_can_be_written_while_the_last_is_being_sent() {
         window.fetch = async (address, options) => {
             const isLine = options?.method === 'POST';
             if (isLine) await new Promise((through) => (window.letThrough = through));
-            // However slow the test is, the page does not give up.
-            return real(address, { ...options, signal: undefined });
+            return real(address, options);
         }";
     alice.evaluate(slow).await;
 
@@ -250,7 +249,7 @@ const LOAD_SLOWLY: &str = "const real = window.fetch;
     window.fetch = async (address, options) => {
         const isPage = address.startsWith('/api/messages?');
         if (isPage) await new Promise((through) => (window.letThrough = through));
-        return real(address, { ...options, signal: undefined });
+        return real(address, options);
     }";
 const IS_HELD: &str = "return window.letThrough !== undefined";
 

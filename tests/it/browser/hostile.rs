@@ -113,7 +113,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     });
     let browser = Browser::start_undrawn_in("en-US").await;
     let tab = browser.blank().await;
-    tab.send_devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": LISTEN })).await;
+    tab.run_on_new_pages(LISTEN).await;
     sign_in(&tab, &program, ADMIN).await;
     let nothing = json!({ "trouble": [], "pwned": null, "hostile": [] });
     for address in &addresses {

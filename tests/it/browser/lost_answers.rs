@@ -28,7 +28,7 @@ const LOSE_EARLY: &str = "const real = window.fetch;
 /// Delays the answer to the next message until the test lets it through.
 const DELAY: &str = "const real = window.fetch;
     window.fetch = async (address, options) => {
-        const answer = await real(address, { ...options, signal: undefined });
+        const answer = await real(address, options);
         if (options?.method === 'POST') await new Promise((through) => (window.letThrough = through));
         return answer;
     }";

@@ -61,7 +61,7 @@ async fn thousands_of_rows_cost_no_more_than_a_page_of_them() {
     let program = home.start();
     let browser = Browser::start_undrawn_in("en-US").await;
     let tab = browser.blank().await;
-    tab.send_devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": COUNT })).await;
+    tab.run_on_new_pages(COUNT).await;
     tab.open_page(&format!("{}/console/channels/local/general", program.address)).await;
     tab.find("older").await;
     let dates = "return window.work.dates";

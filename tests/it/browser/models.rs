@@ -118,7 +118,7 @@ async fn a_late_response_brings_back_no_earlier_model() {
         window.fetch = async (address, options) => {
             if (address !== '/api/models' || window.letThrough !== undefined) return real(address, options);
             const through = new Promise((resolve) => (window.letThrough = resolve));
-            const answer = await real(address, { ...options, signal: undefined });
+            const answer = await real(address, options);
             const models = await answer.json();
             window.isAnswered = true;
             await through;

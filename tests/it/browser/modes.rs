@@ -103,7 +103,7 @@ async fn the_last_of_several_orders_counts() {
                 window.orders += 1;
                 if (window.orders === 1) await new Promise((through) => (window.letThrough = through));
             }
-            return real(address, { ...options, signal: undefined });
+            return real(address, options);
         }";
     alice.evaluate(slow).await;
     alice.click("manner").await;

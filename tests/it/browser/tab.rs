@@ -32,7 +32,9 @@ impl Tab {
     /// Opens another tab of this browser.
     pub async fn open(client: &Client) -> Self {
         let handle = client.new_window(true).await.unwrap().handle;
-        Self { client: client.clone(), handle }
+        let tab = Self { client: client.clone(), handle };
+        tab.run_on_new_pages(WAIT_FOR_RESPONSES).await;
+        tab
     }
 
     /// Selects the tab: WebDriver acts on the tab selected last, so each action starts with this.
@@ -172,9 +174,7 @@ impl Tab {
 
     /// Holds the server's events of this kind back, on each page that is opened afterwards.
     pub async fn hold_events(&self, kind: &str) {
-        let source = HOLD_EVENTS.replace("KIND", &json!(kind).to_string());
-        let source = json!({ "source": source });
-        self.send_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
+        self.run_on_new_pages(&HOLD_EVENTS.replace("KIND", &json!(kind).to_string())).await;
     }
 
     /// Delivers the oldest of these events, once there is one.
@@ -185,6 +185,12 @@ impl Tab {
     /// Delivers these events, and later ones as they come.
     pub async fn release_events(&self) {
         self.evaluate("window.releaseEvents()").await;
+    }
+
+    /// Runs a script in each page that is opened afterwards, before the page's own scripts.
+    pub async fn run_on_new_pages(&self, script: &str) {
+        let source = json!({ "source": script });
+        self.send_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
     }
 
     /// Sends a command of the Chrome DevTools Protocol, for what WebDriver does not support.
@@ -271,6 +277,9 @@ impl Tab {
         }
     }
 }
+
+/// On a machine under many times its load, a request may take longer than the 15 seconds for which the page waits.
+const WAIT_FOR_RESPONSES: &str = "AbortSignal.timeout = () => new AbortController().signal;";
 
 /// A block of its own: constants of the page itself would hide the browser's functions from other scripts.
 const HOLD_EVENTS: &str = "{
