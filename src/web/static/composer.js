@@ -93,7 +93,7 @@ export class Composer {
     if (event.key === "ArrowUp" && !hasModifier && this.#isEmpty && this.#callbacks.editLast()) event.preventDefault();
   }
 
-  /** Whether nothing is being written, and no message is on its way. It may be known as stored before its response comes. */
+  /** Whether nothing is being written or on its way. A message may be known as stored before its response comes. */
   get #isEmpty() {
     return this.#field.value === "" && this.#draft.queue.every(({ id }) => this.#callbacks.isStored(id));
   }

@@ -50,7 +50,7 @@ export function openDialog(dialog, act) {
   dialog.showModal();
   input?.select();
   return new Promise((resolve) => {
-    // The event comes with the next frame. By then the dialog may be open again, and the event is about the time before.
+    // The event comes with the next frame. By then the dialog may be open again.
     dialog.onclose = () => {
       if (!dialog.open) resolve(isDone);
     };

@@ -50,8 +50,8 @@ function messageEntry(view, continues, members, actions) {
 }
 
 /**
- * What is shown of a message. The server's version of a message that was sent or changed here mostly differs only in other
- * parts; then the element stays, because a click on an element that is replaced meanwhile is lost.
+ * What is shown of a message. The server's version of a message that was sent or changed here mostly differs only in
+ * other parts; then the element stays, because a click on an element that is replaced meanwhile is lost.
  */
 function shownParts({ ts, user, bot, persona, text, html, files = [], edited, deleted, reactions }) {
   return [ts, user, bot, persona, text, html, files, edited, deleted, reactions];

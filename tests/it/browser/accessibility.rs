@@ -138,8 +138,8 @@ const CONTROLS: &str = "
     return all.filter((element) => isShown(element) && !element.disabled && element.tabIndex < 0)
         .map((element) => element.outerHTML.slice(0, 120));";
 
-/// Remembers the focused element, and returns whether no control has the focus. An update of the page would remove a mark
-/// on the element itself.
+/// Remembers the focused element, and returns whether no control has the focus. An update of the page would remove a
+/// mark on the element itself.
 const FOCUSED: &str = "
     const element = document.activeElement;
     window.reached ??= new WeakSet();
