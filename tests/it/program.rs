@@ -175,6 +175,23 @@ impl Program {
         answer.json().await.unwrap()
     }
 
+    /// Polls a page of the API until it satisfies the condition, and returns it.
+    pub async fn until(&self, path: &str, is_reached: impl Fn(&Value) -> bool) -> Value {
+        let mut page = Value::Null;
+        let waiting = async {
+            loop {
+                page = self.get(path).await;
+                if is_reached(&page) {
+                    return;
+                }
+                next_poll().await;
+            }
+        };
+        let in_time = tokio::time::timeout(TIMEOUT, waiting).await;
+        assert!(in_time.is_ok(), "{path} remains {page}");
+        page
+    }
+
     pub async fn request(&self, path: &str) -> reqwest::Response {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }

@@ -234,8 +234,8 @@ async fn the_program_is_not_ready_while_disconnected() {
     harness.discord.set_connect_behavior(ConnectBehavior::Hello);
     harness.says_five();
     harness.until_kept(STORED_MESSAGES, 5).await;
-    harness.until_heard().await;
-    assert_eq!(program.request("/ready").await.status(), 200);
+    // The missed events are replayed before the session counts as resumed.
+    harness.until_ready_is(&program, 200).await;
     // The health port caches its result for a moment.
     let healthy = async {
         while health().await != (200, json!("healthy"), json!("connected")) {
