@@ -126,6 +126,8 @@ async fn files_me_messages_and_integrations_are_heard_and_bots_get_no_answer() {
     ];
     for new_message in new_messages {
         harness.slack.send_message_with(new_message).unwrap();
+        // With two connections, the first could arrive after the answer to the last.
+        harness.until_kept("SELECT count(*) > 0 FROM messages WHERE text = 'waves'", 1).await;
     }
     harness.wait_for_posts(1).await;
     let prompt = harness.prompt();
