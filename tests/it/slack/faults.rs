@@ -276,21 +276,28 @@ async fn a_due_step_waits_for_the_backfill() {
 /// H33, H34: a wait and a delay continue after a kill.
 #[tokio::test]
 async fn h33_a_wait_survives_a_kill() {
-    let harness = SlackHarness::with(SlackOptions { wait: 4.0, ..SlackOptions::default() }).await;
+    let harness = SlackHarness::new().await;
     let program = harness.start().await;
     for number in 0..5 {
         harness.post_message(&harness.tea, &harness.mio, &format!("is this line {number}?"));
     }
     harness.until_kept("SELECT count(*) FROM messages", 5).await;
+    let due = harness.count("SELECT due_ms FROM steps").await;
     program.kill();
+    let program = harness.start().await;
+    harness.until_log("backfilled all channels").await;
+    harness.until_kept("SELECT due_ms FROM steps", due).await;
+    program.kill();
+    harness.end_waits().await;
     let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9,
-        "delay_seconds": 2}"#;
+        "delay_seconds": 600}"#;
     harness.will_say(&[verdict, "Here I am."]);
     let program = harness.start().await;
     harness.model.came(1).await;
     let armed = "SELECT count(*) FROM steps WHERE verb = 'reply'";
     harness.until_kept(armed, 1).await;
     program.kill();
+    harness.end_waits().await;
     let program = harness.start().await;
     assert_eq!(harness.wait_for_posts(1).await[0].text, "Here I am.");
     harness.until_kept(SPOKE, 1).await;
