@@ -177,10 +177,16 @@ impl Program {
 
     /// Polls a page of the API until it satisfies the condition, and returns it.
     pub async fn until(&self, path: &str, is_reached: impl Fn(&Value) -> bool) -> Value {
-        let mut page = Value::Null;
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        parse(&self.until_text(path, |text| is_reached(&parse(text))).await)
+    }
+
+    /// Polls a page until its text satisfies the condition, and returns it.
+    pub async fn until_text(&self, path: &str, is_reached: impl Fn(&str) -> bool) -> String {
+        let mut page = String::new();
         let waiting = async {
             loop {
-                page = self.get(path).await;
+                page = self.request(path).await.text().await.unwrap();
                 if is_reached(&page) {
                     return;
                 }

@@ -320,9 +320,9 @@ async fn h37_an_invalid_verdict_is_a_failed_decision() {
         harness.model.forget();
     }
     assert_eq!(harness.slack.posts(), []);
-    let figures = program.request("/metrics").await.text().await.unwrap();
-    let failed = figures.lines().find(|line| line.contains(r#"ended="failed""#));
-    assert!(failed.is_some_and(|line| line.ends_with(" 3")), "{failed:?}");
+    // A decision is counted after its end is stored.
+    let is_counted = |line: &str| line.contains(r#"ended="failed""#) && line.ends_with(" 3");
+    program.until_text("/metrics", |figures| figures.lines().any(is_counted)).await;
     assert_eq!(program.stop(), Some(0));
 }
 
