@@ -162,7 +162,7 @@ async fn h21_there_is_always_a_connection() {
     for number in 0..20 {
         harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
-    harness.wait_until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
+    harness.wait_until(|slack| slack.calls("apps.connections.open").len() >= opened + 2).await;
     harness.wait_until(|slack| slack.connection_counts().open == 2).await;
     assert!(
         harness.slack.connection_counts().min_open >= 2,
