@@ -173,7 +173,8 @@ async fn d05_a_fatal_close_code_is_explained_and_ends_the_program() {
 async fn an_unresponsive_connection_is_replaced() {
     let usual = Setting::default();
     let world = FakeDiscordSettings {
-        heartbeat_interval: SignedDuration::from_millis(300),
+        // Discord ends the session of a program that misses two heartbeats.
+        heartbeat_interval: SignedDuration::from_secs(2),
         ..usual.world.clone()
     };
     let harness = DiscordHarness::with(Setting { world, ..usual }).await;
