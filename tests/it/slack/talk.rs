@@ -17,6 +17,7 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
     let harness = SlackHarness::new().await;
     harness.post_message(&harness.tea, &harness.ren, "the kettle is in the kitchen");
     let program = harness.start().await;
+    harness.until_named().await;
     let parent =
         harness.post_message(&harness.attic, &harness.ren, "what do roses need in winter?");
     harness.post_in_thread(&harness.attic, parent, &harness.mio, "straw, perhaps");
