@@ -1,5 +1,7 @@
 //! Ages the data in the database of a stopped program, so that a test need not wait.
 
+use jiff::Timestamp;
+
 use crate::program::Home;
 
 impl Home {
@@ -24,5 +26,14 @@ impl Home {
              WHERE place = 'proposals' AND json_extract(value, '{since}') IS NOT NULL"
         );
         assert_eq!(self.change_rows(statement).await, 1, "it is not known whether it arrived");
+    }
+
+    /// Makes everything due that the program has planned, as if the time had come.
+    pub async fn end_waits(&self) {
+        let now = Timestamp::now().as_millisecond();
+        let statement = format!(
+            "UPDATE steps SET due_ms = min(due_ms, {now}), ready_ms = min(ready_ms, {now})"
+        );
+        assert_ne!(self.change_rows(statement).await, 0, "nothing is planned");
     }
 }

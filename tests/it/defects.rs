@@ -22,13 +22,14 @@ async fn times_do_not_depend_on_the_machines_time_zone() {
     // With an error of nine hours, the message would have been judged by now.
     let decisions = program.get("/api/decisions?channel=general").await;
     assert_eq!(decisions["decisions"][0]["ended"], Value::Null, "{decisions}");
-    for (zone, shown) in [("Asia/Tokyo", "Asia/Tokyo"), ("America/New_York", "America/New_York")] {
+    // Zones without daylight saving, whose local times are never ambiguous.
+    for zone in ["Asia/Tokyo", "America/Bogota"] {
         let mut command = aizuchi();
         command.env("TZ", zone).arg("--config").arg(home.config());
         let output = command.args(["prompt", "judge", "--channel", "general"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let now = text.lines().find_map(|line| line.strip_prefix("Current time: ")).unwrap();
-        let now = now.strip_suffix(shown).expect(now).trim();
+        let now = now.strip_suffix(zone).expect(now).trim();
         let line = text.lines().find_map(|line| line.strip_suffix("** Alice:")).unwrap();
         let read = |time: &str| time.trim_matches('*').parse::<DateTime>().unwrap();
         let age = read(now).duration_since(read(line)).as_secs();

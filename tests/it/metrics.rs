@@ -1,7 +1,5 @@
 //! The metrics of `/metrics`: counts of events, and of unusable answers.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::program::Home;
@@ -37,17 +35,9 @@ async fn metrics_count_what_happened() {
         "# EOF",
     ];
     // A decision is counted after its end is stored and published.
-    let mut text = answer.text().await.unwrap();
-    let missing =
-        |text: &str| expected.into_iter().find(|one| !text.lines().any(|line| line == *one));
-    for _ in 0..600 {
-        if missing(&text).is_none() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        text = program.request("/metrics").await.text().await.unwrap();
-    }
-    assert_eq!(missing(&text), None, "{text}");
+    let is_complete =
+        |text: &str| expected.into_iter().all(|one| text.lines().any(|line| line == one));
+    let text = program.until_text("/metrics", is_complete).await;
     for gauge in
         ["aizuchi_resident_memory_bytes", "aizuchi_start_seconds", "aizuchi_wake_ups_total"]
     {

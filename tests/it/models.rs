@@ -362,11 +362,7 @@ async fn a_refused_key_is_seen_at_once_until_a_call_succeeds() {
     let ready: Value = ready.json().await.unwrap();
     let told = json!([{ "model": "openai/large-1", "problem": "key_refused", "told": "the model refused the key" }]);
     assert_eq!((&ready["status"], &ready["models"]), (&json!("ready"), &told));
-    assert!(
-        home.log().contains(r#""model":"openai/large-1","problem":"key_refused""#),
-        "{}",
-        home.log()
-    );
+    home.until_log(r#""model":"openai/large-1","problem":"key_refused""#).await;
 
     let (apology, row) = models_asked(&program, 0).await;
     assert_eq!(

@@ -175,6 +175,29 @@ impl Program {
         answer.json().await.unwrap()
     }
 
+    /// Polls a page of the API until it satisfies the condition, and returns it.
+    pub async fn until(&self, path: &str, is_reached: impl Fn(&Value) -> bool) -> Value {
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        parse(&self.until_text(path, |text| is_reached(&parse(text))).await)
+    }
+
+    /// Polls a page until its text satisfies the condition, and returns it.
+    pub async fn until_text(&self, path: &str, is_reached: impl Fn(&str) -> bool) -> String {
+        let mut page = String::new();
+        let waiting = async {
+            loop {
+                page = self.request(path).await.text().await.unwrap();
+                if is_reached(&page) {
+                    return;
+                }
+                next_poll().await;
+            }
+        };
+        let in_time = tokio::time::timeout(TIMEOUT, waiting).await;
+        assert!(in_time.is_ok(), "{path} remains {page}");
+        page
+    }
+
     pub async fn request(&self, path: &str) -> reqwest::Response {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }

@@ -1,7 +1,7 @@
 //! The command `aizuchi prompt`, which prints the prompt that a model would get now.
 
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId};
@@ -14,6 +14,7 @@ use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use regex::Regex;
 use serde_json::json;
 
 use crate::command::aizuchi;
@@ -58,9 +59,12 @@ fn prompt(home: &Home, arguments: &[&str]) -> (String, Vec<(String, u64)>) {
     (prompt, sections.collect())
 }
 
+/// The age of a question in seconds or minutes.
+static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d+ (?:s|min) ago").unwrap());
+
 fn without_the_time(prompt: &str) -> String {
     let lines = prompt.trim_end().lines().filter(|line| !line.starts_with("Current time: "));
-    lines.collect::<Vec<_>>().join("\n")
+    AGE.replace_all(&lines.collect::<Vec<_>>().join("\n"), "some time ago").into_owned()
 }
 
 /// Returns the prompt that the library builds with the default settings.

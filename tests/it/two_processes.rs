@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::FakeSlack;
@@ -19,10 +19,8 @@ use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
 use aizuchi_harness::providers::ProviderResponse;
 
-/// A process whose session shows no activity for this long is no longer active.
-const LEASE: Duration = Duration::from_secs(15);
-/// How long the other process may take to notice, to connect and to become ready.
-const TAKEOVER_TIME: Duration = Duration::from_secs(45);
+/// Logged by the process that takes over from one whose session has shown no activity for the length of its lease.
+const TERMINATED: &str = "terminated the silent session of the active process";
 /// The timeout of every wait.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// The interval between polls, where there is nothing to subscribe to.
@@ -48,16 +46,12 @@ async fn h42_the_other_process_takes_over_after_a_kill() {
     pair.harness.model.came(MESSAGES / QUESTION_EVERY / 2).await;
     pair.until_counted(SPOKE, 2).await;
     pair.wait_until(|slack| slack.posts().len() == 3).await;
-    let began = Instant::now();
     first.kill();
     pair.harness.slack.release_hanging();
     pair.post_messages(MESSAGES / 2..MESSAGES);
     pair.second.until_ready_is(&second, 200).await;
-    assert!(
-        began.elapsed() < LEASE,
-        "the takeover takes less than the lease: {:?}",
-        began.elapsed()
-    );
+    // It did not wait for the lease.
+    assert!(!pair.second.log().contains(TERMINATED), "{}", pair.second.log());
     // Slack redelivers what the first process did not acknowledge.
     pair.harness.slack.redeliver();
     pair.until_counted(SPOKE, (MESSAGES / QUESTION_EVERY) as i64).await;
@@ -103,10 +97,9 @@ async fn h42_a_process_suspended_beyond_its_lease_ends_when_it_resumes() {
     pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "one?");
     pair.harness.model.came(1).await;
     first.signal("STOP");
-    let began = Instant::now();
     pair.harness.post_mention(&pair.harness.attic, &pair.harness.mio, "two?");
     pair.second.until_ready_is(&second, 200).await;
-    assert!(began.elapsed() < LEASE + TAKEOVER_TIME, "{:?}", began.elapsed());
+    assert!(pair.second.log().contains(TERMINATED), "{}", pair.second.log());
     pair.harness.slack.redeliver();
     pair.until_counted(SPOKE, 2).await;
     // The model answers the first process while that is suspended.

@@ -43,7 +43,7 @@ async fn kill_9_loses_no_message_and_answers_none_twice() {
 
 #[tokio::test]
 async fn a_wait_survives_a_restart() {
-    let home = Home::new(3.0);
+    let home = Home::new(1000.0);
     let is_waiting =
         |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
     let program = home.start();
@@ -56,6 +56,9 @@ async fn a_wait_survives_a_restart() {
     let program = home.start();
     let after = program.wait_for(0, is_waiting).await;
     assert_eq!(after["steps"][0]["due"], before["steps"][0]["due"]);
+    program.kill();
+    home.end_waits().await;
+    let program = home.start();
     let is_answer = |kind: &str, data: &Value| {
         is_own(kind, data)
             && data["text"].as_str().is_some_and(|it| it.starts_with("alice, this might help: "))

@@ -23,11 +23,12 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
     let program = harness.start().await;
+    harness.until_named().await;
     harness.will_say(&["<b>the tea is hot</b>", "in the attic"]);
     harness.post_mention(&harness.tea, &harness.ren, "is the tea <i>ready</i>?");
     harness.wait_for_posts(1).await;
     harness.post_mention(&harness.attic, &harness.mio, "where is the kettle?");
-    harness.wait_for_posts(2).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 2).await;
     harness.post_message(&harness.tea, &harness.mio, "<script>window.pwned=1</script>");
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%pwned%'", 1).await;
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
@@ -99,6 +100,7 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
     let program = harness.start().await;
+    harness.until_named().await;
     harness.will_say(&["the tea is hot"]);
     harness.post_message(&harness.tea, &harness.mio, "\"quoted\" <b>beginning</b>");
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%quoted%'", 1).await;

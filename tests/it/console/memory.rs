@@ -23,6 +23,7 @@ pub async fn remembering() -> (SlackHarness, Program, String) {
     harness.post_message(&harness.attic, &harness.mio, &format!("the safe opens with {CANARY} 77"));
     let remembered = "SELECT count(*) FROM memories WHERE is_current = 1 AND scope = 'channel' AND entries <> '[]'";
     harness.until_kept(remembered, 4).await;
+    harness.until_named().await;
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
     (harness, program, workspace)
 }

@@ -14,6 +14,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
     let program = harness.start().await;
+    harness.until_named().await;
     let workspace = slack_workspace(&program, Some(VIEWER)).await;
     let orders = [
         ("/api/mute", json!({ "workspace": workspace, "channel": harness.tea })),

@@ -9,6 +9,7 @@ async fn what_is_asked_of_a_timeline_holds_together() {
     let harness = SlackHarness::new().await;
     set_tokens(&harness);
     let program = harness.start().await;
+    harness.until_named().await;
     harness.will_say(&["it is hot"]);
     harness.post_message(&harness.tea, &harness.mio, "the kettle is old");
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%old%'", 1).await;

@@ -5,7 +5,7 @@ use aizuchi_fakes::discord::message::NewFakeMessage;
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
-/// The settings name the other bot. The wait leaves time for its posts to be heard.
+/// The settings name the other bot.
 #[tokio::test]
 async fn what_another_companion_has_answered_is_left_to_it() {
     for (more, question, answer, why) in [
@@ -17,7 +17,7 @@ async fn what_another_companion_has_answered_is_left_to_it() {
             "ほかの会話ボットがすでに話していました",
         ),
     ] {
-        let harness = DiscordHarness::with(Setting { wait: 3.0, more, ..Setting::default() }).await;
+        let harness = DiscordHarness::with(Setting { more, ..Setting::default() }).await;
         let companion =
             harness.discord.add_user_with(NewUser { name: "Momo".to_owned(), is_bot: true });
         harness.discord.add_member(harness.guild, companion).unwrap();
@@ -28,6 +28,10 @@ async fn what_another_companion_has_answered_is_left_to_it() {
             reply_to: Some(asked),
             ..NewFakeMessage::new(harness.tea, companion, answer)
         });
+        harness.until_line(answer).await;
+        assert_eq!(program.stop(), Some(0));
+        harness.end_waits().await;
+        let program = harness.start().await;
         let left = format!(
             "SELECT count(*) FROM decisions WHERE gate = 'other_companion' AND why = '{why}'"
         );

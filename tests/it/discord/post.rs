@@ -40,6 +40,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::guild::Permissions;
 
 use crate::discord::bodies::are_valid;
+use crate::program::TIMEOUT;
 
 /// The adapter without the program, on a server with one channel.
 struct PostHarness {
@@ -55,7 +56,7 @@ struct PostHarness {
     _stop: DropGuard,
 }
 
-fn settings(base: &str, threads: ThreadPolicy) -> DiscordSettings {
+fn settings(base: &str, threads: ThreadPolicy, timeouts: DiscordTimeouts) -> DiscordSettings {
     DiscordSettings {
         token: SecretString::from("dev-discord-token").into(),
         api_base: base.to_owned(),
@@ -66,7 +67,7 @@ fn settings(base: &str, threads: ThreadPolicy) -> DiscordSettings {
         history_span: SignedDuration::ZERO,
         sync_interval: SignedDuration::from_hours(1),
         time_zone: TimeZone::UTC,
-        timeouts: DiscordTimeouts { call: Duration::from_secs(2), ..DiscordTimeouts::default() },
+        timeouts,
     }
 }
 
@@ -99,6 +100,20 @@ impl PostHarness {
     }
 
     async fn with_settings(threads: ThreadPolicy, world: fake::FakeDiscordSettings) -> Self {
+        Self::with_timeouts(threads, world, DiscordTimeouts::default()).await
+    }
+
+    /// Returns a harness that soon gives up a call that hangs.
+    async fn hasty() -> Self {
+        let timeouts = DiscordTimeouts { call: Duration::from_secs(2), ..Default::default() };
+        Self::with_timeouts(ThreadPolicy::Never, Default::default(), timeouts).await
+    }
+
+    async fn with_timeouts(
+        threads: ThreadPolicy,
+        world: fake::FakeDiscordSettings,
+        timeouts: DiscordTimeouts,
+    ) -> Self {
         let fake = FakeDiscord::new(world);
         let mio = fake.add_user("Mio");
         let guild = fake.add_guild("Tea House", mio);
@@ -108,7 +123,7 @@ impl PostHarness {
         let base = format!("http://{}/api/v10", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         tokio::spawn(serve(listener, fake.clone(), stop.clone()));
-        let settings = settings(&base, threads);
+        let settings = settings(&base, threads, timeouts);
         let store = Arc::new(VolatileStore::new());
         let inbox = Arc::new(Inbox {
             store: store.clone(),
@@ -290,7 +305,10 @@ async fn a_post_whose_response_is_lost_is_found_or_posted_once() {
         Fault::StatusAfter(502),
         Fault::Garbage,
     ] {
-        let harness = PostHarness::new().await;
+        let harness = match fault {
+            Fault::HangBefore(_) | Fault::HangAfter(_) => PostHarness::hasty().await,
+            _ => PostHarness::new().await,
+        };
         let item = harness.item("It is ready.", &[]);
         harness.fake.inject_fault(Method::CreateMessage, fault.clone());
         let lost = harness.discord.post(&item).await;
@@ -383,7 +401,7 @@ async fn a_rate_limit_is_honored_and_does_not_delay_others() {
     let hall = harness.fake.add_channel(new).unwrap();
     harness
         .fake
-        .inject_fault(Method::CreateMessage, Fault::rate_limited(7.0, RateLimitScope::User));
+        .inject_fault(Method::CreateMessage, Fault::rate_limited(700.0, RateLimitScope::User));
     let post = |conversation: &ConversationId| {
         let asked = MessageId::new("1");
         let mut item = harness.item("a", &[&asked]);
@@ -395,27 +413,31 @@ async fn a_rate_limit_is_honored_and_does_not_delay_others() {
         Err(PlatformError::Busy { retry_after: Some(wait), .. }) => wait.as_secs_f64().round(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(busy(post(&harness.conversation).await), 7.0);
+    assert_eq!(busy(post(&harness.conversation).await), 700.0);
     let other = ConversationId {
         channel: ChannelId::new(hall.to_string()),
         ..harness.conversation.clone()
     };
     post(&other).await.unwrap();
     // Discord is not called at all.
-    assert!(busy(post(&harness.conversation).await) > 5.0);
+    assert!(busy(post(&harness.conversation).await) > 500.0);
     assert_eq!(harness.fake.calls(Method::CreateMessage).len(), 2);
     // There is a global limit, too.
     harness
         .fake
-        .inject_fault(Method::CreateMessage, Fault::rate_limited(9.0, RateLimitScope::Global));
-    assert_eq!(busy(post(&other).await), 9.0);
-    assert!(busy(post(&other).await) > 7.0);
+        .inject_fault(Method::CreateMessage, Fault::rate_limited(900.0, RateLimitScope::Global));
+    assert_eq!(busy(post(&other).await), 900.0);
+    assert!(busy(post(&other).await) > 700.0);
     assert_eq!(harness.fake.calls(Method::CreateMessage).len(), 3);
 }
 
 #[tokio::test]
 async fn no_call_is_made_on_an_empty_bucket() {
-    let harness = PostHarness::new().await;
+    // The bucket does not refill meanwhile.
+    let messages = RateLimit::new(5, SignedDuration::from_hours(1));
+    let rate_limits = RateLimits { messages, ..RateLimits::default() };
+    let world = fake::FakeDiscordSettings { rate_limits, ..fake::FakeDiscordSettings::default() };
+    let harness = PostHarness::with_settings(ThreadPolicy::Never, world).await;
     for _ in 0..5 {
         harness.discord.post(&harness.item("a", &[])).await.unwrap();
     }
@@ -594,7 +616,7 @@ async fn a_forum_post_is_answered_and_reacted_to_in_its_thread() {
 /// Returns the alterations of each value of the newest response to a request. Each value is altered in a subset of all
 /// ways, which differs from value to value.
 fn alterations(fake: &FakeDiscord, method: Method) -> Vec<Alteration> {
-    let answer = fake.calls(method).pop().and_then(|call| call.answer);
+    let answer = fake.calls(method).into_iter().rev().find_map(|call| call.answer);
     let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method:?} was answered")));
     all.into_iter().step_by(5).collect()
 }
@@ -654,7 +676,7 @@ async fn no_response_to_a_lookup_finds_what_was_not_posted() {
 #[tokio::test]
 async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
     let harness = PostHarness::without_limits().await;
-    let base = settings(&harness.base, ThreadPolicy::Never);
+    let base = settings(&harness.base, ThreadPolicy::Never, DiscordTimeouts::default());
     let store = VolatileStore::new();
     for method in [Method::GetMe, Method::GetMyApplication, Method::GetMyGuilds] {
         for alteration in alterations(&harness.fake, method) {
@@ -668,10 +690,13 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
         // A malformed event triggers a sync of the server.
         let sync = async |method: Method| {
             let before = call_count(&harness.fake, method);
-            while call_count(&harness.fake, method) == before {
-                harness.fake.emit_event("CHANNEL_UPDATE", json!({}));
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            let synced = async {
+                while call_count(&harness.fake, method) == before {
+                    harness.fake.emit_event("CHANNEL_UPDATE", json!({}));
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            tokio::time::timeout(TIMEOUT, synced).await.unwrap();
         };
         let methods = [
             Method::GetGuild,
@@ -681,7 +706,7 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
         ];
         for method in methods {
             sync(method).await;
-            while harness.fake.calls(method).pop().unwrap().answer.is_none() {
+            while harness.fake.calls(method).iter().all(|call| call.answer.is_none()) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             for alteration in alterations(&harness.fake, method) {
@@ -693,12 +718,15 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
         let id = harness.fake.send_message(harness.tea, harness.mio, "hello").unwrap();
         let id = MessageId::new(id.to_string());
         let ConversationId { workspace, channel, .. } = &harness.conversation;
-        while !harness.inbox.store.has_heard(workspace, channel, &id, None).await.unwrap() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        let heard = async {
+            while !harness.inbox.store.has_heard(workspace, channel, &id, None).await.unwrap() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, heard).await.unwrap();
     };
     tokio::select! {
         ended = harness.discord.run(CancellationToken::new()) => panic!("{ended:?}"),
-        checked = tokio::time::timeout(Duration::from_secs(120), checked) => checked.unwrap(),
+        () = checked => {}
     }
 }

@@ -4,16 +4,11 @@ use aizuchi_fakes::discord::thread::NewThread;
 use twilight_model::channel::ChannelType;
 
 use crate::discord::harness::DiscordHarness;
-use crate::program::{Program, TIMEOUT, next_poll};
+use crate::program::Program;
 
 /// Waits until the program counts this many channels that it is a member of.
 async fn until_channels(program: &Program, count: u64) {
-    let is_reached = async {
-        while program.get("/ready").await["catching_up"][0]["channels"] != count {
-            next_poll().await;
-        }
-    };
-    tokio::time::timeout(TIMEOUT, is_reached).await.unwrap();
+    program.until("/ready", |ready| ready["catching_up"][0]["channels"] == count).await;
 }
 
 /// Other users who leave change nothing, and a thread that the bot is added to again is heard again.

@@ -192,7 +192,7 @@ async fn shards_share_the_servers() {
     let direct = harness.discord.open_direct_message(harness.ren).unwrap();
     harness.says(direct, harness.ren, "and here?");
     harness.posts(2).await;
-    assert_eq!(program.request("/ready").await.status(), 200);
+    harness.until_ready_is(&program, 200).await;
     assert_eq!(program.stop(), Some(0));
 }
 

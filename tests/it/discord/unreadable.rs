@@ -6,7 +6,7 @@ use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::id::ChannelId;
 use aizuchi_fakes::wire::LONE_SURROGATE;
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::discord::harness::DiscordHarness;
 use crate::program::{TIMEOUT, next_poll};
@@ -69,11 +69,9 @@ async fn answer_in_other_channels(wrong: Wrong) {
         };
         let in_time = tokio::time::timeout(TIMEOUT, is_logged).await;
         assert!(in_time.is_ok(), "{}", harness.log());
-        let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
-        while behind().await["count"] != 1 {
-            next_poll().await;
-        }
-        assert_eq!(behind().await["channels"][0], harness.tea.to_string());
+        let is_alone = |ready: &Value| ready["catching_up"][0]["behind"]["count"] == 1;
+        let ready = program.until("/ready", is_alone).await;
+        assert_eq!(ready["catching_up"][0]["behind"]["channels"][0], harness.tea.to_string());
         harness.discord.clear_faults();
     }
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'the % line'", 2).await;

@@ -4,7 +4,7 @@ use aizuchi_fakes::slack::user::NewUser;
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// The settings name the other bot. The wait leaves time for its posts to be heard.
+/// The settings name the other bot.
 #[tokio::test]
 async fn what_another_companion_has_answered_is_left_to_it() {
     for (more, question, answer, why) in [
@@ -16,7 +16,7 @@ async fn what_another_companion_has_answered_is_left_to_it() {
             "ほかの会話ボットがすでに話していました",
         ),
     ] {
-        let options = SlackOptions { wait: 3.0, more, ..SlackOptions::default() };
+        let options = SlackOptions { more, ..SlackOptions::default() };
         let harness = SlackHarness::with(options).await;
         let companion = harness.slack.add_user_with(NewUser {
             name: "Momo".to_owned(),
@@ -28,6 +28,10 @@ async fn what_another_companion_has_answered_is_left_to_it() {
         let program = harness.start().await;
         let asked = harness.post_message(&harness.tea, &harness.mio, question);
         harness.post_in_thread(&harness.tea, asked, &companion, answer);
+        harness.until_kept("SELECT count(*) FROM messages", 2).await;
+        assert_eq!(program.stop(), Some(0));
+        harness.end_waits().await;
+        let program = harness.start().await;
         let left = format!(
             "SELECT count(*) FROM decisions WHERE gate = 'other_companion' AND why = '{why}'"
         );

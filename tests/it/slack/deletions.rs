@@ -45,8 +45,7 @@ async fn any_number_of_deletions_is_honored() {
     let program = harness.start().await;
     harness.until_kept(DELETED, 265).await;
     assert_eq!(harness.count(MESSAGES).await, 15, "a deleted message has no text");
-    let deletions = program.get("/ready").await["catching_up"][0]["deletions"].clone();
-    assert_eq!(deletions["count"], 0);
+    program.until("/ready", |ready| ready["catching_up"][0]["deletions"]["count"] == 0).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts(), []);
 }

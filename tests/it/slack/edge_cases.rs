@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::net::http;
+use aizuchi_harness::providers::ProviderResponse;
 
 /// Slack allows an app ten sockets in total. A connection beyond the limit waits, and the others keep receiving events.
 #[tokio::test]
@@ -30,15 +31,22 @@ async fn a_connection_beyond_the_limit_waits_while_others_receive() {
 async fn an_archived_channel_gets_no_posts_until_it_is_unarchived() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
-    harness.slack.inject_fault("chat.postMessage", Fault::rate_limited(3));
+    let until_joined = async |count: u64| {
+        program.until("/ready", |ready| ready["catching_up"][0]["channels"] == count).await;
+    };
+    until_joined(2).await;
+    harness.model.then([ProviderResponse::Held("hello".to_owned())]);
     harness.post_mention(&harness.tea, &harness.mio, "hello?");
-    harness.wait_until(|slack| slack.calls("chat.postMessage").len() == 1).await;
+    harness.model.came(1).await;
     harness.slack.archive_channel(&harness.tea, &harness.mio).unwrap();
+    until_joined(1).await;
+    harness.model.release();
     harness.until_kept("SELECT count(*) FROM dead_letters", 1).await;
-    assert_eq!(harness.slack.calls("chat.postMessage").len(), 1);
+    assert_eq!(harness.slack.calls("chat.postMessage"), []);
     let letters = program.get("/api/dead-letters").await.to_string();
     assert!(letters.contains("it is in this channel no more"), "{letters}");
     harness.slack.unarchive_channel(&harness.tea, &harness.mio).unwrap();
+    until_joined(2).await;
     harness.post_mention(&harness.tea, &harness.mio, "and now?");
     assert_eq!(harness.wait_for_posts(1).await[0].channel, harness.tea);
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;

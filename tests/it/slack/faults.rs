@@ -120,13 +120,17 @@ async fn h17_retry_after_is_honored() {
     let program = harness.start().await;
     harness.slack.inject_fault("chat.postMessage", Fault::rate_limited(3));
     harness.post_mention(&harness.tea, &harness.mio, "one?");
-    harness.wait_until(|slack| slack.calls("chat.postMessage").len() == 1).await;
-    harness.post_mention(&harness.attic, &harness.mio, "two?");
-    let posts = harness.wait_for_posts(2).await;
-    assert_eq!([&posts[0].channel, &posts[1].channel], [&harness.attic, &harness.tea]);
+    harness.wait_for_posts(1).await;
     let calls = harness.slack.calls("chat.postMessage");
-    assert_eq!(calls.len(), 3);
-    assert!(calls[2].at.duration_since(calls[0].at) >= SignedDuration::from_secs(3));
+    assert_eq!(calls.len(), 2);
+    assert!(calls[1].at.duration_since(calls[0].at) >= SignedDuration::from_secs(3));
+    // Longer than an answer takes on any machine.
+    harness.slack.inject_fault("chat.postMessage", Fault::rate_limited(600));
+    harness.post_mention(&harness.tea, &harness.mio, "two?");
+    harness.wait_until(|slack| slack.calls("chat.postMessage").len() == 3).await;
+    harness.post_mention(&harness.attic, &harness.mio, "three?");
+    let posts = harness.wait_for_posts(2).await;
+    assert_eq!([&posts[0].channel, &posts[1].channel], [&harness.tea, &harness.attic]);
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -158,7 +162,7 @@ async fn h21_there_is_always_a_connection() {
     for number in 0..20 {
         harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
-    harness.wait_until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
+    harness.wait_until(|slack| slack.calls("apps.connections.open").len() >= opened + 2).await;
     harness.wait_until(|slack| slack.connection_counts().open == 2).await;
     assert!(
         harness.slack.connection_counts().min_open >= 2,
@@ -272,21 +276,28 @@ async fn a_due_step_waits_for_the_backfill() {
 /// H33, H34: a wait and a delay continue after a kill.
 #[tokio::test]
 async fn h33_a_wait_survives_a_kill() {
-    let harness = SlackHarness::with(SlackOptions { wait: 4.0, ..SlackOptions::default() }).await;
+    let harness = SlackHarness::new().await;
     let program = harness.start().await;
     for number in 0..5 {
         harness.post_message(&harness.tea, &harness.mio, &format!("is this line {number}?"));
     }
     harness.until_kept("SELECT count(*) FROM messages", 5).await;
+    let due = harness.count("SELECT due_ms FROM steps").await;
     program.kill();
+    let program = harness.start().await;
+    harness.until_log("backfilled all channels").await;
+    harness.until_kept("SELECT due_ms FROM steps", due).await;
+    program.kill();
+    harness.end_waits().await;
     let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9,
-        "delay_seconds": 2}"#;
+        "delay_seconds": 600}"#;
     harness.will_say(&[verdict, "Here I am."]);
     let program = harness.start().await;
     harness.model.came(1).await;
     let armed = "SELECT count(*) FROM steps WHERE verb = 'reply'";
     harness.until_kept(armed, 1).await;
     program.kill();
+    harness.end_waits().await;
     let program = harness.start().await;
     assert_eq!(harness.wait_for_posts(1).await[0].text, "Here I am.");
     harness.until_kept(SPOKE, 1).await;
@@ -309,9 +320,9 @@ async fn h37_an_invalid_verdict_is_a_failed_decision() {
         harness.model.forget();
     }
     assert_eq!(harness.slack.posts(), []);
-    let figures = program.request("/metrics").await.text().await.unwrap();
-    let failed = figures.lines().find(|line| line.contains(r#"ended="failed""#));
-    assert!(failed.is_some_and(|line| line.ends_with(" 3")), "{failed:?}");
+    // A decision is counted after its end is stored.
+    let is_counted = |line: &str| line.contains(r#"ended="failed""#) && line.ends_with(" 3");
+    program.until_text("/metrics", |figures| figures.lines().any(is_counted)).await;
     assert_eq!(program.stop(), Some(0));
 }
 

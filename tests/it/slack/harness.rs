@@ -129,6 +129,11 @@ impl SlackHarness {
         }
     }
 
+    /// Waits until the names of Mio and Ren are known, which are read independently of the history.
+    pub async fn until_named(&self) {
+        self.until_kept("SELECT count(*) FROM users WHERE name IN ('Mio', 'Ren')", 2).await;
+    }
+
     /// Waits until the fake is in a certain state.
     pub async fn wait_until(&self, condition: impl Fn(&FakeSlack) -> bool) {
         self.home.until_changed(self.slack.subscribe(), || condition(&self.slack)).await;

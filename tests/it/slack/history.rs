@@ -8,8 +8,9 @@ use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
-use crate::program::{TIMEOUT, next_poll};
+use crate::program::TIMEOUT;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
 impl SlackHarness {
@@ -72,9 +73,9 @@ async fn only_threads_that_may_have_changed_are_read_again() {
     assert!(!read.contains(&quiet.0.to_string()), "{read:?}");
     // After another start, only the thread with a recent reply is read.
     let before = harness.slack.calls("conversations.replies").len();
-    let pages = harness.slack.calls("conversations.history").len();
     let program = harness.start().await;
-    harness.wait_until(|slack| slack.calls("conversations.history").len() >= pages + 2).await;
+    harness.wait_until(|slack| slack.calls("conversations.replies").len() > before).await;
+    harness.until_log("backfilled all channels").await;
     harness.post_mention(&harness.tea, &harness.mio, "are you back?");
     harness.wait_for_posts(1).await;
     assert_eq!(program.stop(), Some(0));
@@ -135,16 +136,11 @@ async fn a_channel_with_unknown_membership_does_not_block_the_backfill() {
     harness.slack.leave_channel(&harness.attic, &harness.bot).unwrap();
     harness.slack.inject_fault_times("conversations.info", &Fault::error("missing_scope"), 100);
     let program = harness.home.start();
-    let all_is_read = async {
-        loop {
-            let status = program.get("/ready").await["catching_up"][0].clone();
-            if status["read"] == 1 && status["channels"] == 1 {
-                return;
-            }
-            next_poll().await;
-        }
+    let is_all_read = |ready: &Value| {
+        let status = &ready["catching_up"][0];
+        status["read"] == 1 && status["channels"] == 1
     };
-    tokio::time::timeout(TIMEOUT, all_is_read).await.unwrap();
+    program.until("/ready", is_all_read).await;
     assert_eq!(program.stop(), Some(0));
 }
 

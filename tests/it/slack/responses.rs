@@ -18,11 +18,13 @@ use crate::slack::timeouts::AdapterHarness;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-/// Returns the alterations of each value of the newest response to a method. Each value is altered in a subset of all
-/// ways, which differs from value to value.
-fn alterations(slack: &FakeSlack, method: &str) -> Vec<Alteration> {
-    let answer = slack.calls(method).pop().and_then(|call| call.answer);
-    let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method} was answered")));
+/// Waits for a response to a method, and returns the alterations of each value of the newest one. Each value is altered
+/// in a subset of all ways, which differs from value to value.
+async fn alterations(harness: &SlackHarness, method: &str) -> Vec<Alteration> {
+    let newest =
+        |slack: &FakeSlack| slack.calls(method).into_iter().rev().find_map(|call| call.answer);
+    harness.wait_until(|slack| newest(slack).is_some()).await;
+    let all = Alteration::all_of(&newest(&harness.slack).unwrap());
     all.into_iter().step_by(5).collect()
 }
 
@@ -51,7 +53,7 @@ async fn no_response_to_a_post_makes_it_posted_twice() {
         (slack.post(&item).await, item)
     };
     post(0).await.0.unwrap();
-    let alterations = alterations(fake, "chat.postMessage");
+    let alterations = alterations(&adapter.harness, "chat.postMessage").await;
     for (number, alteration) in (1..).zip(&alterations) {
         fake.inject_fault("chat.postMessage", Fault::Altered(alteration.clone()));
         let (posted, item) = post(number).await;
@@ -78,7 +80,7 @@ async fn no_response_to_a_lookup_finds_what_was_not_posted() {
     adapter.harness.post_message(&adapter.harness.tea, &adapter.harness.mio, "Here I am.");
     let item = OutboxItem { dispatched_at: Some(clock.now()), ..adapter.outbox_item("never") };
     assert_eq!(slack.find_posted(&item).await, Ok(None));
-    for alteration in alterations(fake, "conversations.history") {
+    for alteration in alterations(&adapter.harness, "conversations.history").await {
         fake.inject_fault("conversations.history", Fault::Altered(alteration.clone()));
         let found = slack.find_posted(&item).await;
         assert!(!matches!(found, Ok(Some(_))), "{alteration:?}");
@@ -92,7 +94,7 @@ async fn no_response_to_a_lookup_finds_what_was_not_posted() {
     slack.post(&reaction).await.unwrap();
     assert!(slack.find_posted(&reaction).await.unwrap().is_some());
     for method in ["reactions.add", "reactions.get"] {
-        for alteration in alterations(fake, method) {
+        for alteration in alterations(&adapter.harness, method).await {
             fake.inject_fault(method, Fault::Altered(alteration));
             // Whatever the result, the emoji is added once.
             let _ = slack.post(&reaction).await;
@@ -115,7 +117,7 @@ async fn no_list_and_no_description_ends_the_adapter() {
     };
     for method in ["usergroups.list", "users.list", "users.conversations"] {
         called_again(method, 0).await;
-        for alteration in alterations(fake, method) {
+        for alteration in alterations(&adapter.harness, method).await {
             let before = call_count(fake, method);
             fake.inject_fault(method, Fault::Altered(alteration));
             called_again(method, before).await;
@@ -127,13 +129,14 @@ async fn no_list_and_no_description_ends_the_adapter() {
     };
     rename(0);
     called_again("conversations.info", 0).await;
-    for (number, alteration) in (1..).zip(alterations(fake, "conversations.info")) {
+    for (number, alteration) in (1..).zip(alterations(&adapter.harness, "conversations.info").await)
+    {
         let before = call_count(fake, "conversations.info");
         fake.inject_fault("conversations.info", Fault::Altered(alteration));
         rename(number);
         called_again("conversations.info", before).await;
     }
-    for alteration in alterations(fake, "apps.connections.open") {
+    for alteration in alterations(&adapter.harness, "apps.connections.open").await {
         let before = call_count(fake, "apps.connections.open");
         fake.inject_fault("apps.connections.open", Fault::Altered(alteration));
         fake.reset_connections();

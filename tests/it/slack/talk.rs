@@ -17,6 +17,7 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
     let harness = SlackHarness::new().await;
     harness.post_message(&harness.tea, &harness.ren, "the kettle is in the kitchen");
     let program = harness.start().await;
+    harness.until_named().await;
     let parent =
         harness.post_message(&harness.attic, &harness.ren, "what do roses need in winter?");
     harness.post_in_thread(&harness.attic, parent, &harness.mio, "straw, perhaps");
@@ -126,6 +127,8 @@ async fn files_me_messages_and_integrations_are_heard_and_bots_get_no_answer() {
     ];
     for new_message in new_messages {
         harness.slack.send_message_with(new_message).unwrap();
+        // With two connections, the first could arrive after the answer to the last.
+        harness.until_kept("SELECT count(*) > 0 FROM messages WHERE text = 'waves'", 1).await;
     }
     harness.wait_for_posts(1).await;
     let prompt = harness.prompt();

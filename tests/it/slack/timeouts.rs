@@ -14,13 +14,13 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_fakes::fault::Hang;
-use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::channel::ChannelKind;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::state::TokenStatus;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings};
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::identity::fetch_identity;
 use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
@@ -48,10 +48,30 @@ pub struct AdapterHarness {
     _stop: DropGuard,
 }
 
+/// Timeouts that a busy machine does not exceed either, with short waits between pages. A test shortens only the
+/// timeout that it is about.
+fn patient() -> SlackTimeouts {
+    SlackTimeouts {
+        limited_page_interval: SignedDuration::from_millis(50),
+        history_lag: SignedDuration::from_millis(200),
+        ..SlackTimeouts::default()
+    }
+}
+
+/// Like `patient`, but connections that open silently are given up soon.
+fn quick_to_open() -> SlackTimeouts {
+    SlackTimeouts {
+        open: Duration::from_secs(1),
+        ping_interval: Duration::from_millis(100),
+        ..patient()
+    }
+}
+
 async fn connect(
     harness: &SlackHarness,
     database: &TestStore,
     clock: Clock,
+    timeouts: SlackTimeouts,
 ) -> (SlackPlatform, Arc<Inbox>) {
     let settings = SlackSettings {
         bot_token: SecretString::from("xoxb-dev").into(),
@@ -64,15 +84,7 @@ async fn connect(
         in_flight_timeout: SignedDuration::from_secs(60),
         history_span: SignedDuration::from_hours(24),
         sync_interval: SignedDuration::from_hours(1),
-        timeouts: SlackTimeouts {
-            call: Duration::from_millis(500),
-            command_answer: Duration::from_millis(50),
-            open: Duration::from_millis(500),
-            ping_interval: Duration::from_millis(50),
-            idle: Duration::from_millis(300),
-            limited_page_interval: SignedDuration::from_millis(50),
-            history_lag: SignedDuration::from_millis(200),
-        },
+        timeouts,
     };
     let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
     let (inbox, _) = build_parts(database.store.clone(), clock, mind, platform);
@@ -95,8 +107,7 @@ async fn connect(
         weekly_notes: database.weekly_notes.clone(),
         currency: "USD".into(),
     };
-    // Only the tested steps have short timeouts: a busy machine may take longer for the setup.
-    let patient = SlackSettings { timeouts: SlackTimeouts::default(), ..settings.clone() };
+    let patient = SlackSettings { timeouts: patient(), ..settings.clone() };
     let identity = fetch_identity(&patient).await.unwrap();
     (SlackPlatform::new(settings, identity, deps).await.unwrap(), inbox)
 }
@@ -111,8 +122,12 @@ impl AdapterHarness {
     }
 
     pub async fn with_clock(harness: SlackHarness, clock: Clock) -> Self {
+        Self::with_timeouts(harness, clock, patient()).await
+    }
+
+    async fn with_timeouts(harness: SlackHarness, clock: Clock, timeouts: SlackTimeouts) -> Self {
         let database = TestStore::sqlite().await;
-        let (slack, inbox) = connect(&harness, &database, clock).await;
+        let (slack, inbox) = connect(&harness, &database, clock, timeouts).await;
         let slack = Arc::new(slack);
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());
@@ -126,8 +141,8 @@ impl AdapterHarness {
     }
 
     /// The adapter of the next process, which has seen no event.
-    async fn restarted(&self) -> SlackPlatform {
-        connect(&self.harness, &self.database, Clock::system()).await.0
+    async fn restarted(&self, timeouts: SlackTimeouts) -> SlackPlatform {
+        connect(&self.harness, &self.database, Clock::system(), timeouts).await.0
     }
 
     pub fn outbox_item(&self, key: &str) -> OutboxItem {
@@ -215,7 +230,13 @@ impl AdapterHarness {
 /// H25: idle connections are replaced, and the messages that they lost are backfilled.
 #[tokio::test]
 async fn h25_an_idle_connection_is_replaced() {
-    let adapter = AdapterHarness::new().await;
+    let timeouts = SlackTimeouts {
+        idle: Duration::from_secs(1),
+        ping_interval: Duration::from_millis(100),
+        ..patient()
+    };
+    let harness = SlackHarness::new().await;
+    let adapter = AdapterHarness::with_timeouts(harness, Clock::system(), timeouts).await;
     adapter.post_and_wait("before").await;
     adapter.harness.slack.stall_connections();
     adapter.post_and_wait("into the void").await;
@@ -226,7 +247,9 @@ async fn h25_an_idle_connection_is_replaced() {
 /// A connection without a hello is dropped, and so is a request for a URL that hangs.
 #[tokio::test]
 async fn a_connection_without_a_hello_is_reopened() {
-    let adapter = AdapterHarness::new().await;
+    let timeouts = SlackTimeouts { call: Duration::from_secs(1), ..quick_to_open() };
+    let harness = SlackHarness::new().await;
+    let adapter = AdapterHarness::with_timeouts(harness, Clock::system(), timeouts).await;
     adapter.harness.slack.set_connect_behavior(ConnectBehavior::Silence);
     adapter
         .harness
@@ -250,7 +273,7 @@ async fn a_connection_without_a_hello_is_reopened() {
 async fn a_young_message_that_was_deleted_in_a_gap_is_forgotten() {
     let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
     let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
-    let adapter = AdapterHarness::with(harness).await;
+    let adapter = AdapterHarness::with_timeouts(harness, Clock::system(), quick_to_open()).await;
     let AdapterHarness { harness, slack, .. } = &adapter;
     let slip = harness.post_message(&harness.tea, &harness.mio, "a slip of the tongue");
     adapter.until_heard(slip).await;
@@ -278,7 +301,10 @@ async fn a_young_message_that_was_deleted_in_a_gap_is_forgotten() {
 #[tokio::test]
 async fn h14_an_unknown_outcome_can_be_looked_up() {
     let adapter = AdapterHarness::new().await;
-    let restarted = adapter.restarted().await;
+    let restarted = adapter.restarted(patient()).await;
+    let hasty = SlackTimeouts { call: Duration::from_secs(1), ..patient() };
+    let hasty = adapter.restarted(hasty).await;
+    let mut posts = 0;
     for (number, fault, was_posted) in [
         (1, Fault::HangAfter(Hang::UntilReleased), true),
         (2, Fault::HangBefore(Hang::UntilReleased), false),
@@ -290,16 +316,22 @@ async fn h14_an_unknown_outcome_can_be_looked_up() {
     ] {
         let outbox_item = adapter.outbox_item(&format!("key-{number}"));
         adapter.harness.slack.inject_fault("chat.postMessage", fault.clone());
-        let answer = adapter.slack.post(&outbox_item).await;
+        let answer = hasty.post(&outbox_item).await;
         assert!(matches!(answer, Err(PlatformError::OutcomeUnknown(_))), "{fault:?}: {answer:?}");
+        // On a busy machine, the call may time out before Slack has handled it.
+        posts += usize::from(was_posted);
+        let is_handled = |slack: &FakeSlack| {
+            slack.calls("chat.postMessage").len() == number && slack.posts().len() == posts
+        };
+        adapter.harness.wait_until(is_handled).await;
         let found = restarted.find_posted(&outbox_item).await.unwrap();
         assert_eq!(found.is_some(), was_posted, "{fault:?}");
-        adapter.harness.slack.release_hanging();
     }
+    adapter.harness.slack.release_hanging();
     // If the history cannot be read, the outcome stays unknown.
     for fault in [Fault::Status(503), Fault::HangBefore(Hang::UntilReleased)] {
         adapter.harness.slack.inject_fault("conversations.history", fault.clone());
-        let found = restarted.find_posted(&adapter.outbox_item("key-1")).await;
+        let found = hasty.find_posted(&adapter.outbox_item("key-1")).await;
         let is_unknown = matches!(found, Err(PlatformError::OutcomeUnknown(_)));
         assert!(is_unknown, "{fault:?}: {found:?}");
         adapter.harness.slack.release_hanging();
@@ -399,7 +431,7 @@ async fn a_channel_that_became_private_during_a_gap_is_private_after_it() {
 #[tokio::test]
 async fn a_lookup_resumes_where_it_stopped() {
     let adapter = AdapterHarness::new().await;
-    let restarted = adapter.restarted().await;
+    let restarted = adapter.restarted(patient()).await;
     let outbox_item = adapter.outbox_item("key-1");
     let slack = &adapter.harness.slack;
     slack.inject_fault("chat.postMessage", Fault::ResetAfter);
@@ -469,7 +501,9 @@ async fn a_rate_limited_backfill_reads_threads_that_were_active_before_the_gap()
 /// Slack waits three seconds for the answer to a command. Forgetting a user with many messages may take longer.
 #[tokio::test]
 async fn a_slow_command_is_answered_later() {
-    let adapter = AdapterHarness::new().await;
+    let timeouts = SlackTimeouts { command_answer: Duration::from_millis(50), ..patient() };
+    let harness = SlackHarness::new().await;
+    let adapter = AdapterHarness::with_timeouts(harness, Clock::system(), timeouts).await;
     // Orders wait while something is being heard.
     let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
     let AdapterHarness { harness, .. } = &adapter;
@@ -489,7 +523,8 @@ async fn a_command_whose_channel_slack_does_not_describe_is_given_up_soon() {
     for method in ["users.conversations", "conversations.info"] {
         harness.slack.inject_fault_times(method, &Fault::rate_limited(3600), 10);
     }
-    let restarted = Arc::new(connect(harness, database, clock.clone()).await.0);
+    let timeouts = SlackTimeouts { command_answer: Duration::from_millis(50), ..patient() };
+    let restarted = Arc::new(connect(harness, database, clock.clone(), timeouts).await.0);
     let (running, stop) = (restarted.clone(), CancellationToken::new());
     let _stop = stop.clone().drop_guard();
     tokio::spawn(async move { running.run(stop).await });

@@ -5,6 +5,7 @@ use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::wire::LONE_SURROGATE;
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use crate::program::{TIMEOUT, next_poll};
 use crate::slack::harness::SlackHarness;
@@ -70,11 +71,9 @@ async fn answer_in_other_channels(wrong: Wrong) {
         };
         let in_time = tokio::time::timeout(TIMEOUT, is_logged).await;
         assert!(in_time.is_ok(), "{}", harness.log());
-        let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
-        while behind().await["count"] != 1 {
-            next_poll().await;
-        }
-        assert_eq!(behind().await["channels"][0], harness.tea.as_str());
+        let is_alone = |ready: &Value| ready["catching_up"][0]["behind"]["count"] == 1;
+        let ready = program.until("/ready", is_alone).await;
+        assert_eq!(ready["catching_up"][0]["behind"]["channels"][0], harness.tea.as_str());
         harness.slack.clear_faults();
     }
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'the % line'", 2).await;

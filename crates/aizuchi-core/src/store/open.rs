@@ -13,7 +13,16 @@ const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 impl DatabaseLocation {
     /// Opens the database exclusively. Fails if another process owns it.
     pub fn open(&self) -> BoxFuture<'_, Result<OpenedDatabase, StoreError>> {
-        Box::pin(async move { self.open_with_readers(MAX_READERS).await })
+        Box::pin(async move {
+            // A server ends the session of an exited process only after a short delay.
+            for _ in 0..postgres::ENDING_SESSION_POLLS {
+                if let Some(opened) = self.open_if_free().await? {
+                    return Ok(opened);
+                }
+                tokio::time::sleep(postgres::ENDING_SESSION_POLL).await;
+            }
+            self.open_with_readers(MAX_READERS).await
+        })
     }
 
     /// Opens the database exclusively with at most this many readers. Each costs a server a process.

@@ -67,8 +67,8 @@ const LEASE: Duration = Duration::from_secs(15);
 const HEARTBEAT: SessionHeartbeat =
     SessionHeartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
 /// How often, and how many times, to poll for a session that may be ending.
-const ENDING_SESSION_POLL: Duration = Duration::from_millis(200);
-const ENDING_SESSION_POLLS: usize = 15;
+pub(in crate::store) const ENDING_SESSION_POLL: Duration = Duration::from_millis(50);
+pub(in crate::store) const ENDING_SESSION_POLLS: usize = 60;
 /// The oldest supported server, as a `server_version_num`. `client_connection_check_interval` is new in 14.
 const MIN_SERVER_VERSION: i64 = 140_000;
 /// Larger than the number of statements.

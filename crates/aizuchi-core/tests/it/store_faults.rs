@@ -106,6 +106,27 @@ async fn open(location: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
     }
 }
 
+/// A command may follow right after the program has exited, whose session the server ends a moment later.
+#[tokio::test]
+async fn a_server_that_is_about_to_end_a_session_is_waited_for() {
+    let store = TestStore::postgres().await;
+    let database = store.database.clone().unwrap();
+    let mut opening = database.address.open();
+    // This takes longer than an attempt to open the database.
+    let connecting = async {
+        for _ in 0..5 {
+            drop(database.connect().await);
+        }
+    };
+    tokio::select! {
+        opened = &mut opening => panic!("it was not waited for: {:?}", opened.err()),
+        () = connecting => {}
+    }
+    store.stop().await;
+    let opened = opening.await;
+    assert!(opened.is_ok(), "{:?}", opened.err());
+}
+
 /// Without statistics, a server plans as if the tables were empty.
 #[tokio::test]
 async fn a_server_knows_how_large_a_growing_database_is() {
