@@ -27,6 +27,9 @@ pub struct ChannelLedger {
     /// Private messages from before that time that decisions are about: an edit may cause an owed answer to an older
     /// message.
     pub private_before: HashSet<MessageId>,
+    /// That time, if there are messages from before it: then the report is about all of the time since. Otherwise it
+    /// begins with the first message.
+    pub begin: Option<Timestamp>,
 }
 
 impl ChannelLedger {
@@ -36,16 +39,18 @@ impl ChannelLedger {
         channel: &Channel,
         since: Timestamp,
     ) -> Result<Self, StoreError> {
-        let query = DecisionQuery::Since {
+        let decided = DecisionQuery::Since {
             workspace: workspace.clone(),
             channel: channel.id.clone(),
             since,
         };
-        let decisions = archive.decisions(query).await?;
+        let decisions = archive.decisions(decided).await?;
         let messages = load_messages(archive, workspace, channel, since).await?;
         let place = (workspace, channel);
         let private_before = find_private(archive, place, &messages, &decisions).await?;
-        Ok(Self { messages, decisions, private_before })
+        let older = query(workspace, channel, MessageRange::BeforeTime(since), 1);
+        let begin = (!archive.messages(older).await?.is_empty()).then_some(since);
+        Ok(Self { messages, decisions, private_before, begin })
     }
 
     /// Returns the channel without private messages and the decisions about them.
@@ -64,7 +69,10 @@ impl ChannelLedger {
 
     /// Adds the channel to a report, and returns the number of decisions.
     pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> anyhow::Result<usize> {
-        let Self { messages: stored, decisions, private_before: _ } = self;
+        let Self { messages: stored, decisions, private_before: _, begin } = self;
+        if let Some(begin) = *begin {
+            builder.include(begin, begin);
+        }
         let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
         let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
         let messages = recorded_messages(channel, stored);

@@ -86,6 +86,7 @@ mod report_examples;
 mod report_moments;
 mod report_months;
 mod report_opened;
+mod report_period;
 mod report_policies;
 mod report_posts;
 mod report_next_steps;

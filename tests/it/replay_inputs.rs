@@ -164,6 +164,18 @@ fn a_public_channel_is_read_whatever_else_has_its_name() {
     assert_eq!(recording.left_out.private_channels, 3);
 }
 
+/// The user of such a post is the one who made the webhook.
+#[test]
+fn what_a_webhook_posts_on_mattermost_is_not_by_a_person() {
+    let posted = r#"{"type": "post", "post": {"team": "house", "channel": "porch", "user": "mara", "message": "build 13 passed", "create_at": 1772524900000, "props": {"from_webhook": "true", "override_username": "Builds"}}}"#;
+    let text = std::fs::read_to_string(fixture("mattermost.jsonl")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mattermost.jsonl");
+    std::fs::write(&file, format!("{}\n{posted}\n", text.trim_end())).unwrap();
+    let expected = format!("{CONVERSATION}  2026-03-03T08:01:40Z bot Builds: build 13 passed\n");
+    assert_eq!(transcript(&open(&file, &DEFAULT)), expected);
+}
+
 #[test]
 fn private_channels_are_taken_on_request() {
     let options = InputOptions { private: PrivateChannels::Taken, ..DEFAULT };

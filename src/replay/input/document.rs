@@ -2,13 +2,15 @@
 //! object.
 
 use std::fmt;
-use std::io::Read;
+use std::io::BufRead;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 /// The field that holds the elements.
 const ELEMENTS: &str = "messages";
+/// What some programs write at the beginning of a file. It is not part of the JSON.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Receives the parts of a document in order. An error stops the reading.
 pub trait ExportReader {
@@ -37,7 +39,13 @@ pub enum ExportError {
     Failed(anyhow::Error),
 }
 
-pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<(), ExportError> {
+pub fn read_document(
+    mut input: impl BufRead,
+    reader: &mut dyn ExportReader,
+) -> Result<(), ExportError> {
+    let beginning = input.fill_buf().map_err(|error| ExportError::Failed(error.into()))?;
+    let has_mark = beginning.starts_with(BYTE_ORDER_MARK);
+    input.consume(if has_mark { BYTE_ORDER_MARK.len() } else { 0 });
     let mut state = DocumentState { reader, stop: None, elements: 0 };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let result =
@@ -167,6 +175,7 @@ mod tests {
         for (text, parts, end) in [
             (r#"{"a":1,"messages":[2,"x"],"b":3}"#, r#"a=1 elements 1:2 2:"x""#, ""),
             ("[1,2]", "elements 1:1 2:2", ""),
+            ("\u{feff}[1,2]", "elements 1:1 2:2", ""),
             (r#"{"messages":[1,{"#, "elements 1:1", "it ends too early, at line 1, column 16"),
             ("[1,\nsecret]", "elements 1:1", "it is not valid JSON, at line 2, column 1"),
             (r#"{"messages":"secret"}"#, "", "it is not valid JSON, at line 1, column 20"),

@@ -12,6 +12,9 @@ use crate::replay::input::InputWriter;
 use crate::replay::json_lines::read_lines;
 use aizuchi_core::chat::to_single_line;
 
+/// The name of a webhook without one. Names of users have no space, so no user has the id of a webhook.
+const WEBHOOK: &str = "webhook";
+
 /// Reads a file. `label` precedes the number of a line in errors.
 pub fn read(
     input: &mut dyn BufRead,
@@ -136,20 +139,32 @@ impl BulkReader<'_, '_> {
             self.writer.left_out.notices += 1;
             return Ok(());
         }
-        let user = self.users.get(author).cloned().unwrap_or_default();
+        let (author, user) = self.sender(author, &post["props"]);
         let recorded = RecordedMessage {
             channel: channel.to_owned(),
             thread,
             id,
             ts: at as f64 / 1000.0,
-            author: author.to_owned(),
+            author,
             name: Some(user.name).filter(|name| !name.is_empty()),
             text,
             reply_to: Vec::new(),
-            bot: user.is_bot || post["props"]["from_bot"] == "true",
+            bot: user.is_bot,
             opener: false,
         };
         self.writer.add(number, &recorded)
+    }
+
+    /// Returns who sent a post: its user, or a webhook, whose posts have the user who made the webhook.
+    fn sender(&self, user: &str, props: &Value) -> (String, ExportUser) {
+        if props["from_webhook"] == "true" {
+            let name = to_single_line(str_at(props, "override_username"));
+            let name = if name.is_empty() { WEBHOOK.to_owned() } else { name };
+            return (format!("{WEBHOOK} {name}"), ExportUser { name, is_bot: true });
+        }
+        let known = self.users.get(user).cloned().unwrap_or_default();
+        let is_bot = known.is_bot || props["from_bot"] == "true";
+        (user.to_owned(), ExportUser { is_bot, ..known })
     }
 
     fn text(&self, post: &Value) -> String {

@@ -68,6 +68,10 @@ pub enum CallKind {
     Judge,
     State,
     Reply,
+    /// The description of a picture.
+    Describe,
+    /// The transcript of a recording.
+    Transcribe,
     Remember,
     /// A trial of a model, a setting or a persona.
     Trial,
@@ -76,10 +80,12 @@ pub enum CallKind {
 }
 
 impl CallKind {
-    pub const ALL: [CallKind; 6] = [
+    pub const ALL: [CallKind; 8] = [
         CallKind::Judge,
         CallKind::State,
         CallKind::Reply,
+        CallKind::Describe,
+        CallKind::Transcribe,
         CallKind::Remember,
         CallKind::Trial,
         CallKind::Unfinished,

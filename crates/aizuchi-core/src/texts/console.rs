@@ -330,6 +330,8 @@ pub fn call_kind(language: Language, kind: &str) -> &'static str {
         "judge" => pick(language, "deciding", "判断"),
         "state" => pick(language, "state of the conversation", "会話の状態"),
         "reply" => pick(language, "answers", "返答"),
+        "describe" => pick(language, "descriptions of pictures", "画像の説明"),
+        "transcribe" => pick(language, "transcripts of recordings", "音声の文字起こし"),
         "remember" => pick(language, "memory", "記憶"),
         "trial" => pick(language, "what operators tried", "運用者の試行"),
         _ => pick(language, "not finished", "未完了"),

@@ -1,16 +1,20 @@
 //! The figures of a period, which every store counts alike.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Reaction, ReactionChange, UserId};
+use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Message, Reaction, ReactionChange, UserId};
 use aizuchi_core::decision::welcome::{RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason};
 use aizuchi_core::decision::{AttemptResult, DecisionResult, Price, Usage};
 use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, WorkspacePeriod};
 use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_harness::fixtures::{JOIN, at, thread, workspace};
-use aizuchi_harness::harness::Harness;
+use aizuchi_harness::fixtures::{JOIN, at, message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::on_every_store;
 
 #[tokio::test]
@@ -117,6 +121,43 @@ async fn what_every_call_costs_is_counted_once() {
                 (spent.tokens_in_day, spent.micros_in_day, booked.unpriced_tokens_in_day);
             assert_eq!(of(booked.channel.as_ref()), booked_here, "{:?}", booked.channel);
         }
+    })
+    .await;
+}
+
+/// Nobody could see the figures of a workspace in which a model had described a picture.
+#[tokio::test]
+async fn calls_about_files_are_counted_by_their_purpose() {
+    on_every_store(async |store| {
+        let senses = Arc::new(TestMind::default());
+        senses.script.set_default(PromptVerb::Describe, "A boat.");
+        senses.script.set_default(PromptVerb::Transcribe, "It leaves at nine.");
+        let options = HarnessOptions {
+            vision: Some(senses.clone()),
+            transcription: Some(senses),
+            ..HarnessOptions::default()
+        };
+        let harness = Harness::new(store).await.with_options(options);
+        let recording = [&b"OggS\0\x04"[..], &144_000_u64.to_le_bytes(), b"sound"].concat();
+        for (id, bytes) in [("F1", b"\x89PNG\r\n\x1a\nboat".to_vec()), ("V1", recording)] {
+            harness.platform.files.lock().unwrap().insert(id.to_owned(), bytes);
+        }
+        let text = "@Aizuchi look and listen";
+        let sent = message(top_level("garden"), "f1", harness.clock.now(), "alice", text);
+        let attachments = vec![
+            Attachment::new("F1", "boat.png", "image/png", 12),
+            Attachment::new("V1", "voice-message.ogg", "audio/ogg", 19).with_seconds(Some(3.0)),
+        ];
+        harness.hear(Message { attachments, ..sent }).await;
+        harness.pass(10).await;
+        let sums = harness.store.archive.calls_by_day(&period(0)).await.unwrap();
+        let calls = |verb: PromptVerb| {
+            let kind = CallKind::of_verb(verb.name());
+            let of_kind = sums.iter().filter(|sum| Some(sum.kind) == kind);
+            of_kind.map(|sum| sum.calls).sum::<u64>()
+        };
+        let verbs = [PromptVerb::Describe, PromptVerb::Transcribe, PromptVerb::Reply];
+        assert_eq!(verbs.map(calls), [1, 1, 1], "{sums:?}");
     })
     .await;
 }
