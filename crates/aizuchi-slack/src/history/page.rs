@@ -115,7 +115,7 @@ impl SlackPlatform {
     ) -> Result<Value, SlackApiError> {
         let mut failures = 0;
         loop {
-            self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
+            self.sleep_until_steady(self.history_limit.reserve_page(self.steady_now())).await;
             let size = if failures == 0 { size } else { size.min(SMALL_PAGE_SIZE) };
             let mut arguments = arguments.to_vec();
             arguments.push(("limit", size.to_string()));
@@ -131,7 +131,7 @@ impl SlackPlatform {
                         wait = %format_args!("{wait:#}"),
                         "Slack asks to wait before the next page of history"
                     );
-                    self.history_limit.hold_until(self.now() + wait);
+                    self.history_limit.hold_until(self.steady_now() + wait);
                 }
                 Err(
                     SlackApiError::Unreachable(_)
