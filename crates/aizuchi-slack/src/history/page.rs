@@ -90,7 +90,14 @@ impl SlackPlatform {
         arguments.push(("include_all_metadata", "true".to_owned()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
         // A rate-limited app gets short pages whatever size it requests; a long page shows that the limit was lifted.
-        let page = self.read_history_page(method, &arguments, PAGE_SIZE).await?;
+        let page = self.read_history_page(method, &arguments, PAGE_SIZE).await;
+        // Slack does not refuse the history itself: it can be read again from its first page.
+        let page = page.map_err(|error| match error {
+            SlackApiError::Refused(code) if code == "invalid_cursor" => {
+                SlackApiError::OutcomeUnknown("it has lost its place".to_owned())
+            }
+            error => error,
+        })?;
         let has_more = page["has_more"] == true;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
             return Err(SlackApiError::OutcomeUnknown("a page has no messages".to_owned()).into());
