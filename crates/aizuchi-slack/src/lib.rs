@@ -97,7 +97,8 @@ pub struct SlackPlatform {
     app_access: PlatformAccess,
     history_limit: HistoryLimit,
     pub connection: ConnectionTracker,
-    /// When the last lookup of each unknown channel failed. Locked during a lookup.
+    /// When the last lookup of each channel that is unknown or was left has failed or changed nothing, as a time of
+    /// `steady_now`. Locked during a lookup.
     failed_channel_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// Whether all lists have been fetched once, or fetching them has failed.
     has_synced: AtomicBool,
