@@ -12,6 +12,7 @@ use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::Membership;
 use crate::from_slack::{non_empty_str, parse_id};
+use crate::ingest::IngestError;
 use crate::keeper::form_error;
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
@@ -209,21 +210,28 @@ impl SlackPlatform {
         self.slash_commands.execute(&request).await
     }
 
-    /// Returns whether the bot is a member of a channel. Right after a start, the lists may not say so yet.
+    /// Returns whether the bot is a member of a channel. Right after a start, the lists may not say so yet, and the event
+    /// that it has joined may be lost.
     async fn membership(&self, channel: &ChannelId) -> Membership {
         let cached = || self.cache.channel(channel).map(|cached| cached.membership);
-        if cached() == Some(Membership::Unknown) {
-            match self.clock.timeout(MEMBERSHIP_TIMEOUT, self.fetch_channel(channel)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    info!(platform = "slack", %channel, %error, "a command's channel could not be fetched");
-                }
-                Err(TimedOut) => {
-                    info!(platform = "slack", %channel, "a command's channel could not be fetched in time");
-                }
-            }
+        if cached() == Some(Membership::Member) {
+            return Membership::Member;
         }
-        cached().unwrap_or(Membership::NotMember)
+        let fetched = self.clock.timeout(MEMBERSHIP_TIMEOUT, self.fetch_channel(channel)).await;
+        let otherwise = match fetched {
+            // Slack does not describe a private channel that the bot is not in.
+            Ok(Ok(())) => Membership::NotMember,
+            Ok(Err(error)) => {
+                info!(platform = "slack", %channel, %error, "a command's channel could not be fetched");
+                let is_refused = matches!(error, IngestError::Slack(SlackApiError::Refused(_)));
+                if is_refused { Membership::NotMember } else { Membership::Unknown }
+            }
+            Err(TimedOut) => {
+                info!(platform = "slack", %channel, "a command's channel could not be fetched in time");
+                Membership::Unknown
+            }
+        };
+        cached().unwrap_or(otherwise)
     }
 
     /// Answers through the `response_url`. An answer that may have arrived is not retried.

@@ -229,7 +229,7 @@ impl SlackPlatform {
         found: usize,
         has_more: bool,
     ) -> Result<(), StoreError> {
-        let value = match self.history_limit.observe_page(found, has_more, self.now()) {
+        let value = match self.history_limit.observe_page(found, has_more, self.steady_now()) {
             None => return Ok(()),
             Some(LimitChange::Limited) => {
                 warn!(

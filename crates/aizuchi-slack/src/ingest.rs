@@ -37,11 +37,11 @@ pub(super) enum IngestError {
     Backfill(#[from] anyhow::Error),
 }
 
-/// The interval between lookups of an unknown channel after a failure.
+/// The interval between lookups of an unknown channel after a failure, and of one that the bot has left.
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// How long a message waits for the role of its author. Slack redelivers an event that is not acknowledged within 3
-/// seconds.
-const ROLE_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
+/// How long a message waits for the role of its author, or for the membership in its channel. Slack redelivers an event
+/// that is not acknowledged within 3 seconds.
+const LOOKUP_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
 
 impl SlackPlatform {
     /// Ingests an event. Returns whether to acknowledge it; Slack redelivers an unacknowledged event a few times.
@@ -81,6 +81,7 @@ impl SlackPlatform {
         }
         match parse_event(payload) {
             SlackEvent::Message(message) => {
+                self.recheck_left_channel(&message.channel).await;
                 self.hear_message(&message, Arrival::Live).await.map(|_| ())
             }
             SlackEvent::MessageChanged { message, at } => {
@@ -332,11 +333,8 @@ impl SlackPlatform {
         if self.cache.channel(channel).is_some() {
             return Ok(());
         }
-        let has_just_failed = failed
-            .get(channel)
-            .is_some_and(|failed| self.now().duration_since(*failed) < CHANNEL_LOOKUP_INTERVAL);
         // During an outage, each of the waiting messages would otherwise call Slack in turn.
-        if has_just_failed {
+        if self.is_within_lookup_interval(failed.get(channel)) {
             return Err(SlackApiError::Unreachable("it was asked just now".to_owned()).into());
         }
         let arguments = [("channel", channel.to_string())];
@@ -364,10 +362,38 @@ impl SlackPlatform {
             }
             // Slack delivers the event again.
             Err(error) => {
-                failed.insert(channel.clone(), self.now());
+                failed.insert(channel.clone(), self.steady_now());
                 Err(error.into())
             }
         }
+    }
+
+    /// Asks Slack whether the bot is a member again of a channel that it has left. Only members receive events, and the
+    /// event of its return may be lost, or be followed by a late one of its removal.
+    async fn recheck_left_channel(&self, channel: &ChannelId) {
+        let has_left = || {
+            let cached = self.cache.channel(channel);
+            cached.is_some_and(|cached| cached.membership == Membership::NotMember)
+        };
+        if !has_left() {
+            return;
+        }
+        let mut failed = self.failed_channel_lookups.lock().await;
+        // Messages from before the bot left may arrive late, many at once.
+        if !has_left() || self.is_within_lookup_interval(failed.get(channel)) {
+            return;
+        }
+        let fetched = self.clock.timeout(LOOKUP_TIMEOUT, self.fetch_channel(channel)).await;
+        if !matches!(fetched, Ok(Ok(()))) {
+            self.cache.request_channel(channel);
+        }
+        if has_left() {
+            failed.insert(channel.clone(), self.steady_now());
+        }
+    }
+
+    fn is_within_lookup_interval(&self, failed: Option<&Timestamp>) -> bool {
+        failed.is_some_and(|at| self.steady_now().duration_since(*at) < CHANNEL_LOOKUP_INTERVAL)
     }
 
     /// An app that is installed in several workspaces receives the events of all of them.
@@ -420,7 +446,7 @@ impl SlackPlatform {
         if *user == self.identity.user || self.cache.author_kind(user).is_some() {
             return;
         }
-        let fetched = self.clock.timeout(ROLE_TIMEOUT, self.fetch_user(user)).await;
+        let fetched = self.clock.timeout(LOOKUP_TIMEOUT, self.fetch_user(user)).await;
         if !matches!(fetched, Ok(Ok(()))) {
             self.cache.request_user(user);
         }

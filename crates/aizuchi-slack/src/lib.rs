@@ -97,7 +97,8 @@ pub struct SlackPlatform {
     app_access: PlatformAccess,
     history_limit: HistoryLimit,
     pub connection: ConnectionTracker,
-    /// When the last lookup of each unknown channel failed. Locked during a lookup.
+    /// When the last lookup of each channel that is unknown or was left has failed or changed nothing, as a time of
+    /// `steady_now`. Locked during a lookup.
     failed_channel_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// Whether all lists have been fetched once, or fetching them has failed.
     has_synced: AtomicBool,
@@ -131,10 +132,6 @@ impl SlackPlatform {
         cache.load(archive.users(workspace).await?, archive.channels(workspace).await?);
         let history_limit = HistoryLimit::new(settings.timeouts.limited_page_interval);
         let stored = cursors.cursors(workspace).await?;
-        let is_limited = |it: &Cursor| *it.stream == *LIMIT_KEY && *it.value == *LIMIT_ON;
-        if stored.iter().any(is_limited) {
-            history_limit.set_limited(inbox.clock.now());
-        }
         let backfill = BackfillQueue::default();
         backfill.deletion_checks.load(&stored);
         let clock = inbox.clock.clone();
@@ -146,7 +143,7 @@ impl SlackPlatform {
             // Slack connects to us, so there is no connection to lose.
             EventTransport::Webhooks { .. } => ConnectionTracker::always_connected(clock.now()),
         };
-        Ok(Self {
+        let platform = Self {
             api: SlackApi::new(&settings.api_base, settings.timeouts.call)?,
             settings,
             identity,
@@ -172,7 +169,12 @@ impl SlackPlatform {
             failed_channel_lookups: tokio::sync::Mutex::default(),
             has_synced: AtomicBool::new(false),
             invalid_signature_logged_ms: AtomicI64::new(0),
-        })
+        };
+        let is_limited = |it: &Cursor| *it.stream == *LIMIT_KEY && *it.value == *LIMIT_ON;
+        if stored.iter().any(is_limited) {
+            platform.history_limit.set_limited(platform.steady_now());
+        }
+        Ok(platform)
     }
 
     pub fn identity(&self) -> &SlackIdentity {
@@ -400,5 +402,16 @@ impl SlackPlatform {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Returns the time by which rate limits are kept. It cannot be set back, after which calls would wait for as long.
+    fn steady_now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + self.clock.elapsed()
+    }
+
+    /// Sleeps until [`Self::steady_now`] reaches this time.
+    async fn sleep_until_steady(&self, at: Timestamp) {
+        let wait = at.duration_since(self.steady_now());
+        self.clock.sleep_until(self.now() + wait).await;
     }
 }

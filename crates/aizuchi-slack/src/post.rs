@@ -38,7 +38,7 @@ pub(super) const MAX_POST_LENGTH: usize = 3_000;
 /// How many users one post notifies at most. Others are named in plain text.
 const MAX_MENTIONED: usize = 5;
 
-/// Spaces out the posts of each channel.
+/// Spaces out the posts of each channel. Its times are those of `SlackPlatform::steady_now`.
 #[derive(Default)]
 pub struct PostLimiter {
     next_post_at: Mutex<HashMap<ChannelId, Timestamp>>,
@@ -89,13 +89,13 @@ impl Platform for SlackPlatform {
         // first.
         let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
         let max_wait = if is_unsolicited { SignedDuration::ZERO } else { MAX_POST_WAIT };
-        match self.post_limiter.reserve(channel, self.now(), max_wait) {
-            Ok(post_at) => self.clock.sleep_until(post_at).await,
+        match self.post_limiter.reserve(channel, self.steady_now(), max_wait) {
+            Ok(post_at) => self.sleep_until_steady(post_at).await,
             Err(wait) => return Err(PlatformError::Queued { wait }),
         }
         let posted = self.post_message(item).await;
         if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &posted {
-            self.post_limiter.hold_until(channel, self.now() + *wait);
+            self.post_limiter.hold_until(channel, self.steady_now() + *wait);
         }
         posted
     }

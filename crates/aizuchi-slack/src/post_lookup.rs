@@ -61,7 +61,7 @@ struct PostLookup {
     began: Timestamp,
     /// Slack's cursor for the next page.
     cursor: Option<String>,
-    /// When the next page may be read, once that is reserved.
+    /// When the next page may be read, once that is reserved, as a time of `SlackPlatform::steady_now`.
     page_due_at: Option<Timestamp>,
 }
 
@@ -121,15 +121,16 @@ impl SlackPlatform {
         dispatched_at: Timestamp,
         lookup: &mut PostLookup,
     ) -> Result<Value, PlatformError> {
-        let page_at =
-            *lookup.page_due_at.get_or_insert_with(|| self.history_limit.reserve_page(self.now()));
+        let page_at = *lookup
+            .page_due_at
+            .get_or_insert_with(|| self.history_limit.reserve_page(self.steady_now()));
         // The reservation must survive this attempt, which may end before the page is due.
         self.post_lookups.save(&item.key, lookup);
-        let wait = page_at.duration_since(self.now());
+        let wait = page_at.duration_since(self.steady_now());
         if wait > MAX_PAGE_WAIT {
             return Err(PlatformError::Queued { wait });
         }
-        self.clock.sleep_until(page_at).await;
+        self.sleep_until_steady(page_at).await;
         let thread = self.reply_thread(item);
         let settled_at = dispatched_at + self.settings.in_flight_timeout;
         // A post from a restored backup may have been posted at any time until the restore.

@@ -2,8 +2,8 @@
 //! metadata.
 
 use aizuchi_fakes::fault::Hang;
-use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings};
 use serde_json::{Value, json};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -50,6 +50,24 @@ async fn an_archived_channel_gets_no_posts_until_it_is_unarchived() {
     harness.post_mention(&harness.tea, &harness.mio, "and now?");
     assert_eq!(harness.wait_for_posts(1).await[0].channel, harness.tea);
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Slack may deliver the event of the bot's removal once more after the bot has returned.
+#[tokio::test]
+async fn a_late_event_of_a_removal_leaves_no_mention_unanswered() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let removal =
+        json!({ "type": "channel_left", "channel": harness.tea, "actor_id": harness.ren });
+    harness.slack.emit_event(removal);
+    harness.wait_until(|slack| slack.unacked_deliveries().is_empty()).await;
+    harness.will_say(&["It is in the kettle."]);
+    harness.post_mention(&harness.tea, &harness.mio, "where is the tea?");
+    let is_answered =
+        |slack: &FakeSlack| slack.posts().iter().any(|post| post.text == "It is in the kettle.");
+    harness.wait_until(is_answered).await;
+    assert_eq!(harness.count("SELECT count(*) FROM dead_letters").await, 0);
     assert_eq!(program.stop(), Some(0));
 }
 

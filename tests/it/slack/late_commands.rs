@@ -25,6 +25,16 @@ async fn a_slash_command_before_the_lists_of_channels_is_carried_out() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
     assert_eq!(program.stop(), Some(0));
+    command_before_the_lists(&harness).await;
+}
+
+/// The first process knows no channel at all.
+#[tokio::test]
+async fn a_slash_command_right_after_the_first_start_is_carried_out() {
+    command_before_the_lists(&SlackHarness::new().await).await;
+}
+
+async fn command_before_the_lists(harness: &SlackHarness) {
     harness.slack.inject_fault("users.conversations", Fault::HangBefore(Hang::UntilReleased));
     let program = harness.home.start();
     harness.wait_until(|slack| slack.connection_counts().open >= 2).await;

@@ -98,6 +98,12 @@ async fn a_channel_whose_history_hangs_keeps_no_other_waiting() {
     answer_in_other_channels(Wrong::History(hang)).await;
 }
 
+/// Slack accepts the cursor of a next page only for some time. The history is read again from its first page.
+#[tokio::test]
+async fn a_channel_whose_history_has_lost_its_place_is_read_again() {
+    answer_in_other_channels(Wrong::History(Fault::error("invalid_cursor"))).await;
+}
+
 /// The page is read, including the message.
 #[tokio::test]
 async fn a_message_with_half_a_surrogate_pair_hides_nothing() {

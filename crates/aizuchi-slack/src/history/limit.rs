@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 /// The page size of a rate-limited app.
 pub const LIMITED_PAGE_SIZE: usize = 15;
 
-/// Whether this app is rate-limited, and when it may read the next page.
+/// Whether this app is rate-limited, and when it may read the next page. Its times are those of
+/// `SlackPlatform::steady_now`.
 pub struct HistoryLimit {
     is_limited: AtomicBool,
     /// Whether `is_limited` may have changed since it was observed.

@@ -90,7 +90,14 @@ impl SlackPlatform {
         arguments.push(("include_all_metadata", "true".to_owned()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
         // A rate-limited app gets short pages whatever size it requests; a long page shows that the limit was lifted.
-        let page = self.read_history_page(method, &arguments, PAGE_SIZE).await?;
+        let page = self.read_history_page(method, &arguments, PAGE_SIZE).await;
+        // Slack does not refuse the history itself: it can be read again from its first page.
+        let page = page.map_err(|error| match error {
+            SlackApiError::Refused(code) if code == "invalid_cursor" => {
+                SlackApiError::OutcomeUnknown("it has lost its place".to_owned())
+            }
+            error => error,
+        })?;
         let has_more = page["has_more"] == true;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
             return Err(SlackApiError::OutcomeUnknown("a page has no messages".to_owned()).into());
@@ -115,7 +122,7 @@ impl SlackPlatform {
     ) -> Result<Value, SlackApiError> {
         let mut failures = 0;
         loop {
-            self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
+            self.sleep_until_steady(self.history_limit.reserve_page(self.steady_now())).await;
             let size = if failures == 0 { size } else { size.min(SMALL_PAGE_SIZE) };
             let mut arguments = arguments.to_vec();
             arguments.push(("limit", size.to_string()));
@@ -131,7 +138,7 @@ impl SlackPlatform {
                         wait = %format_args!("{wait:#}"),
                         "Slack asks to wait before the next page of history"
                     );
-                    self.history_limit.hold_until(self.now() + wait);
+                    self.history_limit.hold_until(self.steady_now() + wait);
                 }
                 Err(
                     SlackApiError::Unreachable(_)
