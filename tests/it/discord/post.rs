@@ -278,6 +278,18 @@ async fn without_access_to_the_history_an_answer_is_no_reply() {
     assert_eq!(harness.texts(), ["@Aizuchi, why?", "Because."]);
 }
 
+/// Discord removes the whitespace around a text, such as the line end after a heading.
+#[tokio::test]
+async fn a_lost_post_is_found_without_the_whitespace_around_it() {
+    let harness = PostHarness::new().await;
+    let item = harness.item("It is ready.\n\n#### Tea", &[]);
+    harness.fake.inject_fault(Method::CreateMessage, Fault::ResetAfter);
+    harness.discord.post(&item).await.unwrap_err();
+    assert_eq!(harness.texts(), ["It is ready.\n\n**Tea**"]);
+    let found = harness.discord.find_posted(&PostHarness::sending(&item)).await.unwrap();
+    assert!(found.is_some());
+}
+
 /// Scenario D07: the response is lost in every possible way, and the message is posted once.
 #[tokio::test]
 async fn a_post_whose_response_is_lost_is_found_or_posted_once() {
