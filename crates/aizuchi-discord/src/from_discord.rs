@@ -141,8 +141,16 @@ fn or_malformed(event: Option<DiscordEvent>) -> DiscordEvent {
 /// Parses an edit. Only a change by the author is an edit; a link preview, a pin or a thread also updates the message.
 /// Some updates contain only the changed fields.
 fn parse_edit(data: &Value) -> DiscordEvent {
-    if data["edited_timestamp"].is_null() || !message::is_for_users(data) {
+    if !message::is_for_users(data) {
         return DiscordEvent::Ignored;
+    }
+    if data["edited_timestamp"].is_null() {
+        // An app fills in its deferred response, which Discord does not count as an edit. If the response is known,
+        // hearing it again changes nothing.
+        let response = Some(data).filter(|data| message::is_command_response(data));
+        return response
+            .and_then(message::parse_message)
+            .map_or(DiscordEvent::Ignored, |message| DiscordEvent::Message(Box::new(message)));
     }
     let edit = message::parse_message(data).and_then(|message| {
         let edited_at = message.edited_at?;
@@ -227,6 +235,26 @@ mod tests {
         assert_eq!(message.id.as_str(), "175928847299117063");
         // Some updates contain only the changed fields.
         let part = json!({"id": "5", "channel_id": "2", "embeds": [{}]});
+        assert_eq!(parse_event("MESSAGE_UPDATE", &part), DiscordEvent::Ignored);
+    }
+
+    /// Discord shows that the app is thinking, and then its response, without counting that as an edit.
+    #[test]
+    fn a_deferred_response_is_heard_when_it_is_filled_in() {
+        let response = |flags: u64, content: &str| {
+            json!({"id": "175928847299117063", "channel_id": "2", "guild_id": "1", "type": 20,
+                "content": content, "flags": flags, "edited_timestamp": null,
+                "author": {"id": "4", "username": "weather", "bot": true}})
+        };
+        let thinking = response(128, "");
+        assert_eq!(parse_event("MESSAGE_CREATE", &thinking), DiscordEvent::Ignored);
+        assert_eq!(parse_event("MESSAGE_UPDATE", &thinking), DiscordEvent::Ignored);
+        let DiscordEvent::Message(message) = parse_event("MESSAGE_UPDATE", &response(0, "sunny"))
+        else {
+            panic!()
+        };
+        assert_eq!(message.raw["content"], "sunny");
+        let part = json!({"id": "175928847299117063", "channel_id": "2", "type": 20, "embeds": []});
         assert_eq!(parse_event("MESSAGE_UPDATE", &part), DiscordEvent::Ignored);
     }
 

@@ -1,5 +1,6 @@
 //! Reads the text of a whole message: its content, and a line for every other visible part except its files: forwarded
-//! messages, stickers, polls and their results, embeds of bots. A part of an unexpected shape is skipped.
+//! messages, stickers, polls and their results, embeds and texts in components of bots. A part of an unexpected shape is
+//! skipped.
 
 use serde_json::Value;
 
@@ -11,6 +12,9 @@ use aizuchi_core::chat::{Mention, to_single_line};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_core::texts;
+
+/// Discord's number for a component that shows a text.
+const TEXT_DISPLAY: u64 = 10;
 
 /// Returns a message's text, and the users mentioned in its own content.
 pub fn read_message_text(
@@ -31,6 +35,7 @@ pub fn read_message_text(
     let poll = Some(&message["poll"]).filter(|poll| poll.is_object());
     let forwarded = array_at(message, "message_snapshots").map(|snapshot| &snapshot["message"]);
     let extras = embeds
+        .chain(reader.component_texts(message))
         .chain(reader.stickers(message))
         .chain(poll.map(|poll| reader.poll(poll)))
         .chain(forwarded.map(|forwarded| reader.forwarded(forwarded)));
@@ -98,6 +103,18 @@ impl MessageTextReader<'_> {
         self.text(text, &mut Vec::new())
     }
 
+    /// Returns the texts in components, which replace the content of some messages of bots. Components are nested.
+    fn component_texts(&self, parent: &Value) -> Vec<String> {
+        let mut shown = Vec::new();
+        for component in array_at(parent, "components") {
+            if component["type"].as_u64() == Some(TEXT_DISPLAY) {
+                shown.push(self.text_without_mentions(str_at(component, "content")));
+            }
+            shown.extend(self.component_texts(component));
+        }
+        shown
+    }
+
     fn stickers<'a>(&'a self, message: &'a Value) -> impl Iterator<Item = String> + 'a {
         array_at(message, "sticker_items").map(|sticker| self.sticker(sticker))
     }
@@ -125,8 +142,8 @@ impl MessageTextReader<'_> {
     fn forwarded(&self, message: &Value) -> String {
         let content = self.text_without_mentions(str_at(message, "content"));
         let embeds = array_at(message, "embeds").map(|embed| self.embed(embed));
-        let all =
-            join_non_empty([content].into_iter().chain(embeds).chain(self.stickers(message)), "\n");
+        let shown = embeds.chain(self.component_texts(message)).chain(self.stickers(message));
+        let all = join_non_empty([content].into_iter().chain(shown), "\n");
         let quoted = all.lines().map(|line| format!("> {line}"));
         let forwarded = texts::discord::forwarded(self.language).to_owned();
         join_non_empty([forwarded].into_iter().chain(quoted), "\n")
@@ -222,6 +239,29 @@ mod tests {
         let read =
             read_text(json!({"content": "done", "embeds": [embed], "author": bot}), Language::En);
         assert_eq!(read.text, format!("done\n{expected}"));
+    }
+
+    #[test]
+    fn texts_in_components_are_read() {
+        let components = json!([
+            {"type": 17, "components": [
+                {"type": 10, "content": "**Build 7** for <@900>"},
+                {"type": 9, "components": [{"type": 10, "content": "it failed"}],
+                    "accessory": {"type": 2, "label": "Open"}},
+            ]},
+            {"type": 1, "components": [{"type": 2, "label": "Retry", "custom_id": "retry"}]},
+            {"type": 10}, {"type": 10, "content": 5}, 5,
+        ]);
+        let message = json!({"content": "", "flags": 1 << 15, "components": components,
+            "author": {"id": "3", "username": "ci", "bot": true}});
+        let read = read_text(message.clone(), Language::En);
+        assert_eq!(read.text, "**Build 7** for @Aizuchi\nit failed");
+        assert_eq!(read.mentions, []);
+        let forwarded = json!({"message_snapshots": [{"message": message}]});
+        let expected = "[forwarded]\n> **Build 7** for @Aizuchi\n> it failed";
+        assert_eq!(read_text(forwarded, Language::En).text, expected);
+        let odd = json!({"components": {"type": 10, "content": "hidden"}});
+        assert_eq!(read_text(odd, Language::En).text, "");
     }
 
     #[test]

@@ -41,8 +41,9 @@ const PAGE_SIZE: usize = 100;
 
 /// Discord's error codes for temporary limits, such as slow mode.
 const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
-/// Discord's error code for a reply without access to the history.
-const REPLY_NEEDS_HISTORY: u64 = 160_002;
+/// Discord's error codes for a reply without access to the history, and for a body that it does not accept, such as a
+/// reply to a system message.
+const REPLY_REFUSED: [u64; 2] = [160_002, 50_035];
 /// Discord's error codes for an unknown channel and an unknown message.
 pub(super) const UNKNOWN_CODES: [u64; 2] = [10_003, UNKNOWN_MESSAGE];
 pub(super) const UNKNOWN_MESSAGE: u64 = 10_008;
@@ -156,7 +157,8 @@ impl DiscordPlatform {
             // A link preview would make Discord fetch a page that a user's text chose.
             "flags": MessageFlags::SUPPRESS_EMBEDS.bits(),
         });
-        if let Some(answered) = reply_target(item, thread.as_ref(), &messages) {
+        let answered = reply_target(item, thread.as_ref(), &messages);
+        if let Some(answered) = answered {
             body["message_reference"] =
                 // If the message has been deleted in the meantime, the answer is posted without the reference.
                 json!({ "message_id": answered, "fail_if_not_exists": false });
@@ -167,7 +169,11 @@ impl DiscordPlatform {
         let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
         let call = if is_unsolicited { call.without_wait() } else { call };
         let posted = match self.call(&call).await {
-            Err(error) if error.code() == Some(REPLY_NEEDS_HISTORY) => {
+            // Nothing was posted, and the answer is worth more than the reference.
+            Err(error)
+                if answered.is_some()
+                    && error.code().is_some_and(|code| REPLY_REFUSED.contains(&code)) =>
+            {
                 self.call(&without_reference(call.clone())).await
             }
             posted => posted,

@@ -121,9 +121,11 @@ impl RateLimiter {
             RateLimitBucket { remaining: 0, resets_at: until.max(bucket.resets_at), ..*bucket };
     }
 
-    /// Blocks all calls until a time.
+    /// Blocks all calls until a time. Of several blocks the longest holds: responses to calls made at the same time
+    /// arrive in any order.
     pub fn block_all(&self, until: Timestamp) {
-        self.lock().blocked_until = until;
+        let mut state = self.lock();
+        state.blocked_until = state.blocked_until.max(until);
     }
 
     fn lock(&self) -> MutexGuard<'_, RateLimiterState> {
@@ -234,6 +236,7 @@ mod tests {
         );
         assert_eq!(turn(18), Err(SignedDuration::from_secs(7)));
         limiter.block_all(at(30));
+        limiter.block_all(at(23));
         assert_eq!(turn(20), Err(SignedDuration::from_secs(10)));
         assert_eq!(turn(30), Ok(at(30)));
         // At most 50 calls a second in total.

@@ -27,6 +27,7 @@ use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::channel::{NewChannel, NewChannelKind};
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::message::MessageKind;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::rate_limit::{RateLimit, RateLimits};
 use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
@@ -291,6 +292,36 @@ async fn without_access_to_the_history_an_answer_is_no_reply() {
         .unwrap();
     harness.discord.post(&harness.item("Because.", &[&asked])).await.unwrap();
     assert_eq!(harness.texts(), ["@Aizuchi, why?", "Because."]);
+}
+
+/// The judge may be about a system message, such as the result of a poll. Discord accepts no reply to it.
+#[tokio::test]
+async fn a_post_about_a_system_message_is_no_reply() {
+    let harness = PostHarness::new().await;
+    let notice = harness.fake.send_message(harness.tea, harness.mio, "green tea won").unwrap();
+    harness.fake.change(|state| {
+        state.world.message_mut(harness.tea, notice).unwrap().kind = MessageKind::Join;
+    });
+    harness.says("what now?").await;
+    let item = harness.item("Put the kettle on.", &[]);
+    let about = Some(MessageId::new(notice.to_string()));
+    let draft = DraftMetadata { about, ..(*item.metadata).clone() };
+    let item = OutboxItem { metadata: Arc::new(draft), ..item };
+    harness.discord.post(&item).await.unwrap();
+    assert_eq!(harness.texts(), ["green tea won", "what now?", "Put the kettle on."]);
+    assert_eq!(harness.bodies()[0]["message_reference"], Value::Null);
+}
+
+/// Discord removes the whitespace around a text, such as the line end after a heading.
+#[tokio::test]
+async fn a_lost_post_is_found_without_the_whitespace_around_it() {
+    let harness = PostHarness::new().await;
+    let item = harness.item("It is ready.\n\n#### Tea", &[]);
+    harness.fake.inject_fault(Method::CreateMessage, Fault::ResetAfter);
+    harness.discord.post(&item).await.unwrap_err();
+    assert_eq!(harness.texts(), ["It is ready.\n\n**Tea**"]);
+    let found = harness.discord.find_posted(&PostHarness::sending(&item)).await.unwrap();
+    assert!(found.is_some());
 }
 
 /// Scenario D07: the response is lost in every possible way, and the message is posted once.

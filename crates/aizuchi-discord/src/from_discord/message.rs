@@ -81,10 +81,10 @@ pub fn parse_history_message(channel_ref: &ChannelRef, mut json: Value) -> Optio
 /// Whether a message is one that users can talk about. Most system messages are not.
 pub fn is_for_users(json: &Value) -> bool {
     let kind = message_type(json);
-    let is_written = kind == DEFAULT || kind == REPLY || COMMAND_TYPES.contains(&kind);
-    // An ephemeral message arrives without its server, like a direct message.
+    let is_written = kind == DEFAULT || kind == REPLY || is_command_response(json);
+    // An ephemeral message arrives without its server, like a direct message. A deferred response has no content yet.
     let flags = MessageFlags::from_bits_truncate(json["flags"].as_u64().unwrap_or(0));
-    let is_shown = !flags.contains(MessageFlags::EPHEMERAL);
+    let is_shown = !flags.intersects(MessageFlags::EPHEMERAL | MessageFlags::LOADING);
     (is_written || is_system_type(kind)) && is_shown && !is_question(json)
 }
 
@@ -93,6 +93,11 @@ fn is_question(json: &Value) -> bool {
     let button = &json["components"][0]["components"][0];
     let id = non_empty_str(&button["custom_id"]).unwrap_or_default();
     json["author"]["bot"] == true && id.starts_with(QUESTION_PREFIX)
+}
+
+/// Whether this is an app's response to a command.
+pub fn is_command_response(json: &Value) -> bool {
+    COMMAND_TYPES.contains(&message_type(json))
 }
 
 fn message_type(json: &Value) -> u64 {
@@ -229,8 +234,9 @@ mod tests {
             let parsed = message(json!({"type": kind, "referenced_message": poll})).unwrap();
             assert_eq!((parsed.author, parsed.replied_user), (system_author(), None), "{kind}");
         }
-        // Ephemeral.
+        // Ephemeral, and deferred.
         assert_eq!(message(json!({"type": 20, "flags": 64})), None);
+        assert_eq!(message(json!({"type": 20, "flags": 128})), None);
         assert!(message(json!({"flags": 4})).is_some());
     }
 

@@ -6,9 +6,10 @@ use crate::text::is_id;
 /// Longer than any display name.
 const MAX_NAME_CHARS: usize = 80;
 
-/// Whether a message's content matches a text that was rendered without any mention or emoji.
+/// Whether a message's content matches a text that was rendered without any mention or emoji. Discord removes the
+/// whitespace around a content.
 pub fn is_fuzzy_match(content: &str, text: &str) -> bool {
-    matches_with_mentions(&with_emoji_names(content), &with_emoji_names(text))
+    matches_with_mentions(&with_emoji_names(content.trim()), &with_emoji_names(text.trim()))
 }
 
 /// Replaces `<:parrot:1>` with `:parrot:`.
@@ -85,6 +86,7 @@ mod tests {
             assert!(!is_fuzzy_match(content, text), "{content}");
         }
         assert!(is_fuzzy_match("see <:parrot:9> <b", "see <:parrot:9> <b"));
+        assert!(is_fuzzy_match("**Roses**", "\n**Roses**\n"));
         assert!(
             !is_fuzzy_match("<@1>", "Mio")
                 && !is_fuzzy_match("<@1>", "@")

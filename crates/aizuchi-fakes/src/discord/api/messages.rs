@@ -103,7 +103,8 @@ impl MessageBody {
     }
 
     pub fn to_message(&self, world: &World, channel: ChannelId, id: MessageId) -> FakeMessage {
-        let text = self.content.as_deref().unwrap_or_default();
+        // Discord removes the whitespace around a content.
+        let text = self.content.as_deref().unwrap_or_default().trim();
         let mut message = FakeMessage::new(id, FakeAuthor::User(world.bot_user), text);
         let embeds = self.embeds.iter().flatten().map(|embed| json!(embed));
         message.embeds = embeds.collect();
