@@ -3,6 +3,7 @@
 //! this fails, the old memory stays and the job is retried.
 
 mod parse;
+mod parts;
 mod gather;
 
 use std::sync::Arc;
@@ -13,18 +14,20 @@ use tracing::warn;
 
 use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
+use crate::agent::remember::parts::PartSize;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
 use crate::chat::{ConversationId, Visibility};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
-use crate::event::planned_call::CallOwner;
+use crate::event::planned_call::{CallLimits, CallOwner};
 use crate::memory::change::KeptEntries;
 use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
+use crate::prompt::view::from_context::TARGET_MESSAGE_DIVISOR;
 use crate::rules::place::Place;
 use crate::rules::{ChannelRules, Rulebook};
 use crate::store::StoreError;
@@ -157,7 +160,17 @@ impl Agent {
             is_unsolicited: true,
             sole_author: None,
             began: self.now(),
-            limits: self.call_limits(rules),
+            // A memory is not a decision. If it takes many parts, it would never be made.
+            limits: CallLimits { calls_per_decision: None, ..self.call_limits(rules) },
+        }
+    }
+
+    /// Returns the size of the parts in which sources are folded.
+    fn part_size(&self) -> PartSize {
+        PartSize {
+            max_tokens: self.settings.memory.max_fold_tokens,
+            max_message_tokens: self.settings.budget.max_tokens / TARGET_MESSAGE_DIVISOR,
+            language: self.persona.language,
         }
     }
 
@@ -211,7 +224,7 @@ impl Agent {
     ) -> Result<Vec<MemoryEntry>, StepError> {
         // The entries of one round are the sources of the next, until they fit into one call.
         for _ in 0..MAX_FOLD_DEPTH {
-            let parts = split_by_tokens(sources, self.settings.memory.max_fold_tokens);
+            let parts = self.part_size().split(sources);
             let is_last = parts.len() <= 1;
             let mut entries = Vec::new();
             for part in parts {
@@ -229,10 +242,9 @@ impl Agent {
     /// Returns the prompts that would be sent for a memory now.
     pub(super) async fn memory_prompts(&self, key: &MemoryKey) -> Result<Vec<Prompt>, StepError> {
         let gathered = self.gather(key).await?;
-        let max_tokens = self.settings.memory.max_fold_tokens;
         let mut prompts = Vec::new();
         for (sources, kept) in gathered.groups() {
-            let parts = split_by_tokens(sources, max_tokens).into_iter();
+            let parts = self.part_size().split(sources).into_iter();
             prompts.extend(parts.map(|part| self.memory_prompt(key, (&gathered, &kept), part).0));
         }
         Ok(prompts)
@@ -338,63 +350,4 @@ fn existing_entries(sources: &[MemorySource]) -> Vec<MemoryEntry> {
         MemorySource::Entry(_) | MemorySource::Messages(_) => None,
     });
     entries.collect()
-}
-
-/// Splits sources, in order, into parts of at most `max_tokens`.
-fn split_by_tokens(sources: Vec<MemorySource>, max_tokens: u64) -> Vec<Vec<MemorySource>> {
-    let mut parts: Vec<Vec<MemorySource>> = Vec::new();
-    let mut left = 0;
-    for source in sources {
-        let tokens = source_tokens(&source);
-        if tokens > left || parts.is_empty() {
-            parts.push(Vec::new());
-            left = max_tokens;
-        }
-        left = left.saturating_sub(tokens);
-        if let Some(part) = parts.last_mut() {
-            part.push(source);
-        }
-    }
-    parts
-}
-
-fn source_tokens(source: &MemorySource) -> u64 {
-    const HEADING: u64 = 20;
-    match source {
-        MemorySource::Messages(block) => {
-            block.messages.iter().map(|message| tokens::estimate(&message.text) + HEADING).sum()
-        }
-        MemorySource::Entry(known) => tokens::estimate(&known.entry.text) + HEADING,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sources_are_split_in_order_into_parts_of_limited_size() {
-        let known = |number: usize, words: usize| {
-            MemorySource::Entry(KnownEntry {
-                owner: EntryOwner::SameMemory,
-                entry: MemoryEntry {
-                    date: jiff::civil::date(2027, 1, 1),
-                    text: format!("{number} {}", "word ".repeat(words)).into(),
-                    visibility: Visibility::Public,
-                    messages: Vec::new(),
-                    pinned: false,
-                },
-            })
-        };
-        let sources: Vec<MemorySource> = (0..9).map(|number| known(number, 40)).collect();
-        let parts = split_by_tokens(sources.clone(), 200);
-        assert!(
-            parts.len() > 2
-                && parts.iter().all(|part| part.iter().map(source_tokens).sum::<u64>() <= 200)
-        );
-        assert_eq!(parts.concat(), sources);
-        // A source that is too long on its own gets a part of its own.
-        assert_eq!(split_by_tokens(vec![known(0, 400), known(1, 1)], 200).len(), 2);
-        assert_eq!(split_by_tokens(Vec::new(), 200).len(), 0);
-    }
 }

@@ -4,6 +4,7 @@ mod versions;
 mod forgetting;
 mod privacy;
 mod contexts;
+mod long;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

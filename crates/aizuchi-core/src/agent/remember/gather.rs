@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::agent::remember::parts::PartSize;
 use crate::agent::remember::place_of_memory;
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
@@ -117,8 +118,10 @@ impl Agent {
                 all.into_iter().filter(is_recent).collect()
             }
         };
-        let surplus = messages.len().saturating_sub(MAX_MESSAGES);
-        messages.drain(..surplus);
+        let part_size = self.part_size();
+        let newest = messages.iter().rev().take(MAX_MESSAGES).map(|message| &**message);
+        let kept_messages = part_size.count_that_fit(newest);
+        messages.drain(..messages.len() - kept_messages);
         let newest_at = messages.iter().map(|message| message.at).max().unwrap_or_default();
         if thread.is_some() && newest_at < window.threads_since {
             // Contexts leave out the memories of inactive threads, so a new one would be wasted.
@@ -129,8 +132,8 @@ impl Agent {
         let (unshared, shared) = messages.into_iter().partition(is_unshared);
         Ok(GatheredSources {
             newest_at,
-            shared: split_into_blocks(shared),
-            unshared: split_into_blocks(unshared),
+            shared: split_into_blocks(shared, part_size),
+            unshared: split_into_blocks(unshared, part_size),
             channel_name: context.conversation_history.channel_name.clone(),
             visibility: context.visibility,
             names: context.names,
@@ -173,8 +176,10 @@ impl Agent {
             true => Vec::new(),
             false => self.store.source_messages(&key.workspace, &orphaned).await?,
         };
-        let surplus = orphaned.len().saturating_sub(MAX_LOST_MESSAGES);
-        orphaned.drain(..surplus);
+        let part_size = self.part_size();
+        let newest = orphaned.iter().rev().take(MAX_LOST_MESSAGES).map(|(message, _)| &**message);
+        let kept_messages = part_size.count_that_fit(newest);
+        orphaned.drain(..orphaned.len() - kept_messages);
         let source_memories = [own, recent];
         let newest_at = source_memories
             .iter()
@@ -190,9 +195,12 @@ impl Agent {
         let (public, private): (Vec<_>, Vec<_>) = orphaned
             .into_iter()
             .partition(|(_, visibility)| is_public && *visibility == Visibility::Public);
-        shared.extend(split_into_blocks(public.into_iter().map(|(message, _)| message).collect()));
-        unshared
-            .extend(split_into_blocks(private.into_iter().map(|(message, _)| message).collect()));
+        let blocks = |messages: Vec<(Arc<Message>, Visibility)>| {
+            let messages = messages.into_iter().map(|(message, _)| message).collect();
+            split_into_blocks(messages, part_size)
+        };
+        shared.extend(blocks(public));
+        unshared.extend(blocks(private));
         let names = context.names;
         let seen_revision = context.revision;
         Ok(GatheredSources {
@@ -319,22 +327,28 @@ fn merge_entries(
 }
 
 /// Splits messages, oldest first, into blocks. A block belongs to one conversation, has at most [`MAX_BLOCK_MESSAGES`]
-/// messages, and contains no long pause.
-fn split_into_blocks(messages: Vec<Arc<Message>>) -> Vec<MemorySource> {
+/// messages, fits into one part, and contains no long pause.
+fn split_into_blocks(messages: Vec<Arc<Message>>, part_size: PartSize) -> Vec<MemorySource> {
     let mut blocks: Vec<MessageBlock> = Vec::new();
-    let mut open: BTreeMap<ConversationId, usize> = BTreeMap::new();
+    // The open block of each conversation, and the tokens that it has room for.
+    let mut open: BTreeMap<ConversationId, (usize, u64)> = BTreeMap::new();
     for message in messages {
         let conversation = message.conversation.clone();
-        let index = open.get(&conversation).copied().filter(|index| {
+        let tokens = part_size.message_tokens(&message);
+        let block = open.get_mut(&conversation).filter(|(index, left)| {
             let last = blocks[*index].messages.last();
             let is_near =
                 last.is_some_and(|last| message.at.duration_since(last.at) < CONVERSATION_GAP);
-            is_near && blocks[*index].messages.len() < MAX_BLOCK_MESSAGES
+            is_near && tokens <= *left && blocks[*index].messages.len() < MAX_BLOCK_MESSAGES
         });
-        match index {
-            Some(index) => blocks[index].messages.push(message),
+        match block {
+            Some((index, left)) => {
+                *left -= tokens;
+                blocks[*index].messages.push(message);
+            }
             None => {
-                open.insert(conversation.clone(), blocks.len());
+                let left = part_size.max_tokens.saturating_sub(tokens);
+                open.insert(conversation.clone(), (blocks.len(), left));
                 blocks.push(MessageBlock { conversation, messages: vec![message] });
             }
         }

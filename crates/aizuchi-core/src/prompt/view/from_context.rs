@@ -29,7 +29,7 @@ use crate::standing_order::{StandingOrder, StandingOrderScope};
 
 /// The maximum share of the prompt (one divided by this) for a single message of the target, and of
 /// other conversations.
-const TARGET_MESSAGE_DIVISOR: u64 = 8;
+pub const TARGET_MESSAGE_DIVISOR: u64 = 8;
 const OTHER_MESSAGE_DIVISOR: u64 = 32;
 /// The tokens of the number and the scope of an order, and the marks around it.
 const STANDING_ORDER_TOKENS: u64 = 12;
