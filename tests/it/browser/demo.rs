@@ -15,7 +15,7 @@ const FIRST_LINE: &str =
     return line?.textContent.includes('That was quite a storm last night.') ?? false";
 /// Delays the answer to the start of a demo until the page has connected to the events, and all events about the demo
 /// until `releaseDemo` is called.
-const DELAY_DEMO_EVENTS: &str = "
+const DELAY_DEMO_EVENTS: &str = "{
     const delayed = [];
     window.releaseDemo = () => delayed.splice(0).forEach((deliver) => deliver());
     let resolve;
@@ -31,7 +31,8 @@ const DELAY_DEMO_EVENTS: &str = "
     window.fetch = async (url, options) => {
         if (url === '/api/demo') await hasArrived;
         return fetch(url, options);
-    };";
+    };
+}";
 const CAPTION: &str = "return document.getElementById('demo-caption').textContent";
 
 #[tokio::test]
@@ -70,13 +71,13 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     let program = home.start();
     let browser = Browser::start_in("ja").await;
     let tab = browser.tab(&program, "hana").await;
+    let other = browser.tab(&program, "mio").await;
     tab.click("demo-start").await;
     tab.expect_result(CHANNEL, json!("demo")).await;
     let opening = "美咲さんと健太さんが雑談しています。Aizuchi は会話が途切れるのを待ちます。\
                    デモでは数秒、実際のチャンネルではもっと長く待ちます。";
     tab.expect_result(CAPTION, json!(opening)).await;
     // A user who opens the channel in another tab sees it, too.
-    let other = browser.tab(&program, "mio").await;
     other.click("channel-demo:room").await;
     other.expect_result(CARD, json!(false)).await;
     tab.click("channel-random").await;
