@@ -151,7 +151,8 @@ fn describe_web_tool(description: String, checked: Result<(), WebError>) -> Resu
 fn check_prompts(config: &Config) -> Result<String, String> {
     let own = config.language.own();
     let is_used = |language: &Language| *language == own || config.is_bilingual();
-    for language in [Language::En, Language::Ja].into_iter().filter(is_used) {
+    let languages = [Language::En, Language::Ja];
+    for language in languages.into_iter().filter(is_used) {
         load_prompts_in(config, language).map_err(|error| format!("{error:#}"))?;
     }
     Ok(config.prompts_dir().map_or("built in".to_owned(), |folder| folder.display().to_string()))

@@ -23,7 +23,7 @@ use aizuchi_core::platform::local::demo_channel;
 pub struct DemoView {
     #[serde(flatten)]
     channel: AddedChannelView,
-    /// The number of the play. The events about the demo have it, too, and a later play has a higher one.
+    /// The number of the play. Events about the demo have it, too; a later play has a higher one.
     play: i64,
 }
 

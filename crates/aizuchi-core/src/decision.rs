@@ -27,7 +27,6 @@ use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::learned::MomentFeatures;
 use crate::memory::Lineage;
-use crate::prompt::PromptVerb;
 use crate::rules::Mode;
 
 /// The number of a ledger row, ascending in the order in which decisions were opened.
@@ -358,7 +357,7 @@ impl Decision {
     /// Whether it counts toward the answers that the users who asked get: it was answered, or a model was called for an
     /// answer that was then not given, such as to a question that was deleted meanwhile.
     pub fn took_an_answer(&self) -> bool {
-        let was_called = || self.attempts.iter().any(|it| *it.verb == *PromptVerb::Reply.name());
+        let was_called = || self.attempts.iter().any(|it| &*it.verb == "reply");
         self.ended.is_some_and(|ended| ended == DecisionResult::Spoke || was_called())
     }
 

@@ -4,7 +4,7 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 62] = [
+pub const MEANINGS: [(&str, &str); 63] = [
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
         "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだ含まない。",
@@ -109,6 +109,10 @@ pub const MEANINGS: [(&str, &str); 62] = [
     (
         "The number of posts and answers that failed for good and wait for an operator.",
         "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
+    ),
+    (
+        "The number of the play. Events about the demo have it, too; a later play has a higher one.",
+        "この上演の番号。デモのイベントにもあり、あとの上演ほど大きい。",
     ),
     (
         "The recorded verdict; null if the judge's answer could not be used.",
