@@ -16,7 +16,9 @@ export function morph(old, fresh) {
 function morphField(old, fresh) {
   if (isFilledIn(old)) return;
   morphChildren(old, fresh);
+  // A field that a user has changed and changed back no longer follows its content.
   if (old.matches("select")) old.selectedIndex = fresh.selectedIndex;
+  else old.value = fresh.value;
 }
 
 /** Whether a user is filling in a field, or has done so. */

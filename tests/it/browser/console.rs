@@ -126,11 +126,15 @@ async fn a_field_follows_the_page_until_it_is_filled_in() {
             follow('two', 'observe');
             follow('two', 'off');
             text.value = 'mine';
+            text.value = 'two';
+            follow('four', 'off');
+            text.value = 'mine';
             mode.value = 'companion';
             follow('three', 'observe');
             done(seen);
         })";
-    let followed = json!([["two", "observe"], ["two", "off"], ["mine", "companion"]]);
+    let followed =
+        json!([["two", "observe"], ["two", "off"], ["four", "off"], ["mine", "companion"]]);
     assert_eq!(tab.evaluate_later(script, vec![]).await, followed);
     browser.close().await;
     assert_eq!(program.stop(), Some(0));

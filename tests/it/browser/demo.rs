@@ -17,12 +17,17 @@ const FIRST_LINE: &str =
 /// until `releaseDemo` is called.
 const DELAY_DEMO_EVENTS: &str = "{
     const delayed = [];
-    window.releaseDemo = () => delayed.splice(0).forEach((deliver) => deliver());
+    let isReleased = false;
+    window.releaseDemo = () => {
+        isReleased = true;
+        delayed.splice(0).forEach((deliver) => deliver());
+    };
     let resolve;
     const hasArrived = new Promise((found) => (resolve = found));
     const { addEventListener } = EventSource.prototype;
     EventSource.prototype.addEventListener = function (kind, listener) {
         addEventListener.call(this, kind, kind !== 'demo' ? listener : (event) => {
+            if (isReleased) return listener(event);
             delayed.push(() => listener(event));
             resolve();
         });
