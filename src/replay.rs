@@ -11,7 +11,6 @@ pub mod column;
 pub mod rows;
 pub mod history;
 pub mod input;
-pub mod delay_runs;
 pub mod timing;
 pub mod moments;
 pub mod by_conversation;
@@ -357,7 +356,6 @@ fn empty_record(
         considered: ByConversation::default(),
         decisions: ByConversation::default(),
         second_looks: ConversationSet::default(),
-        join_decisions: ByConversation::default(),
         moments: None,
         output,
         elapsed_seconds: 0.0,

@@ -14,7 +14,6 @@ use crate::replay::history::RecordedChannel;
 use crate::replay::moments::Moments;
 use crate::replay::record::Record;
 use crate::replay::score::ReplayScore;
-use crate::replay::timing::SavedDelays;
 
 /// A file with one line that identifies the replay, and one for each finished channel.
 pub struct Checkpoint {
@@ -38,15 +37,7 @@ struct DoneLine<'a> {
     #[serde(flatten)]
     done: &'a ChannelDone,
     #[serde(flatten)]
-    delays: CheckpointedDelays,
-    #[serde(flatten)]
     moments: ChannelMoments,
-}
-
-/// The delays that the score compares. There may be many, so they stay in the file until they are needed.
-#[derive(Serialize, Deserialize)]
-struct CheckpointedDelays {
-    delays: SavedDelays,
 }
 
 /// The moments that a report is made from. They stay in the file until they are needed.
@@ -101,19 +92,13 @@ impl Checkpoint {
     }
 
     /// Returns the score of a policy so far, and the number of its finished channels.
-    pub fn score(
-        &self,
-        policy: usize,
-        mut score: ReplayScore,
-    ) -> anyhow::Result<(ReplayScore, usize)> {
+    pub fn score(&self, policy: usize, mut score: ReplayScore) -> (ReplayScore, usize) {
         let mut channels = 0;
-        for (done, place) in self.done.iter().filter(|(done, _)| done.policy == policy) {
-            let CheckpointedDelays { delays } = self.read(*place)?;
-            let timing = done.score.timing.clone().with_delays(delays);
-            score.merge(ReplayScore { timing, ..done.score.clone() });
+        for (done, _) in self.done.iter().filter(|(done, _)| done.policy == policy) {
+            score.merge(done.score.clone());
             channels = done.channel + 1;
         }
-        Ok((score, channels))
+        (score, channels)
     }
 
     /// Parses a part of a line.
@@ -158,10 +143,9 @@ impl Checkpoint {
         record: &mut Record,
     ) -> anyhow::Result<()> {
         record.check(channel)?;
-        let delays = CheckpointedDelays { delays: score.timing.delays()? };
         let done = ChannelDone { policy, channel: number, events_bytes, score: score.clone() };
         let moments = ChannelMoments { moments: record.moments.take() };
-        let mut line = serde_json::to_vec(&DoneLine { done: &done, delays, moments })?;
+        let mut line = serde_json::to_vec(&DoneLine { done: &done, moments })?;
         line.push(b'\n');
         self.file.write_all(&line).context("cannot write how far the replay has come")
     }
@@ -222,7 +206,7 @@ mod tests {
             found
         };
         assert_eq!((of(0), of(1), of(2)), (vec![(0, 1)], vec![(0, 3)], vec![]));
-        assert_eq!(resumed.score(0, score.clone()).unwrap().1, 2);
+        assert_eq!(resumed.score(0, score.clone()).1, 2);
         assert_eq!(resumed.events_bytes(), 30);
     }
 }

@@ -171,8 +171,6 @@ pub struct Record {
     pub decisions: ByConversation<DecisionId>,
     /// The conversations whose latest claimed step belongs to a second look.
     pub second_looks: ConversationSet,
-    /// The time of the last decision to speak and the newest human message it considered.
-    pub join_decisions: ByConversation<(Timestamp, Option<IdHash>)>,
     /// The decisions and their reasons, if a report is made.
     pub moments: Option<Moments>,
     pub output: Option<Box<dyn Write + Send>>,

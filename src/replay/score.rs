@@ -59,7 +59,7 @@ pub struct ReplayScore {
     pub spoken_posts: usize,
     /// Posts that a second look decided.
     pub second_look_posts: usize,
-    /// How close the persona's delays are to those of the users.
+    /// How soon posts come, and whether they interrupt.
     pub timing: TimingScore,
     /// Posts that landed in an active exchange.
     pub posts_in_exchange: usize,

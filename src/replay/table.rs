@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::replay::companion_score::CompanionScore;
 use crate::replay::score::ReplayScore;
+use crate::replay::timing::Waits;
 
 /// The placeholder for an unknown figure.
 const UNKNOWN: &str = "–";
@@ -40,9 +41,8 @@ pub fn table(scores: &[ReplayScore]) -> String {
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
     row("… after a second look", &|score| score.second_look_posts.to_string());
-    row("… delays, distance from people's", &|score| format_share(score.timing.distance()));
-    row("… their median (people's), in seconds", &|score| match score.timing.medians() {
-        Some((own, human)) => format!("{own:.0} ({human:.0})"),
+    row("… seconds from the line: median, 90 %, worst", &|score| match score.timing.waits() {
+        Some(Waits { median, p90, worst }) => format!("{median}, {p90}, {worst}"),
         None => UNKNOWN.to_owned(),
     });
     row("… in an active exchange", &|score| format_share(score.share_of_posts_in_exchange()));

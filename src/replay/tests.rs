@@ -65,7 +65,7 @@ fn a_channel_that_cannot_be_read_is_not_recorded_as_done() {
         assert_names_the_file(failed.err());
         drop(checkpoint);
         let resumed = Checkpoint::open(file.path(), &json!(threads)).unwrap();
-        let (score, done) = resumed.score(0, ReplayScore::new(&policy)).unwrap();
+        let (score, done) = resumed.score(0, ReplayScore::new(&policy));
         assert_eq!((score.messages, done), (2, 1), "on {threads} threads");
     }
 }
@@ -105,7 +105,7 @@ fn a_record_fails_with_each_of_its_columns() {
             prefix_bytes: 0,
         };
         let post = PostRecord { at, thread, heard_rows: 1, is_second_look: false };
-        let unasked = UnsolicitedPost { at, thread, newest_human: None, decided_at: at };
+        let unasked = UnsolicitedPost { at, thread, about: None };
         Record {
             calls: [call].into_iter().collect(),
             all_posts: [post].into_iter().collect(),

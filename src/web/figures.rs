@@ -7,6 +7,7 @@ pub mod day_cache;
 pub mod welcome;
 pub mod answer;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -17,7 +18,6 @@ use crate::web::figures::day_cache::DayReader;
 use crate::web::figures::tally::{Figures, median};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::rhythm::reply_delays::ReplyDelays;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::figures::Day;
 
@@ -45,8 +45,6 @@ pub struct ChannelDelays {
     pub asked: Option<SignedDuration>,
     /// The persona's, when it was not addressed.
     pub unasked: Option<SignedDuration>,
-    /// Those of users to each other, as learned in the channel.
-    pub users: Option<SignedDuration>,
 }
 
 impl PeriodFigures {
@@ -73,22 +71,21 @@ impl PeriodFigures {
                 before.into_iter().chain(days.iter().cloned()).collect()
             }
         };
-        let delays = delays(&total, web.archive.user_delays(workspace).await?);
+        let delays = delays(&total);
         let marks = web.archive.marks_since(workspace, since).await?;
         Ok(Self { days, total, delays, marks, longest })
     }
 }
 
-fn delays(total: &Figures, learned: Vec<(ChannelId, ReplyDelays)>) -> Vec<ChannelDelays> {
-    let of_channel = |(channel, users): (ChannelId, ReplyDelays)| {
+fn delays(total: &Figures) -> Vec<ChannelDelays> {
+    let channels: BTreeSet<&ChannelId> = total.delays.keys().map(|(channel, _)| channel).collect();
+    let of_channel = |channel: &ChannelId| {
         let own = |is_addressed: bool| {
             median(total.delays.get(&(channel.clone(), is_addressed)).cloned()?)
         };
-        let (asked, unasked, users) = (own(true), own(false), users.median());
-        ChannelDelays { channel, asked, unasked, users }
+        ChannelDelays { channel: channel.clone(), asked: own(true), unasked: own(false) }
     };
-    let all = learned.into_iter().map(of_channel);
-    all.filter(|it| it.asked.or(it.unasked).or(it.users).is_some()).collect()
+    channels.into_iter().map(of_channel).collect()
 }
 
 #[cfg(test)]
@@ -98,19 +95,17 @@ mod tests {
 
     #[test]
     fn delays_are_told_where_somebody_answered() {
-        let (tea, attic) = (ChannelId::new("tea"), ChannelId::new("attic"));
+        let tea = ChannelId::new("tea");
         let mut total = Figures::default();
         for (is_addressed, seconds) in [(true, 9), (true, 3), (true, 5), (false, 60)] {
             let (channel, delay) = (tea.clone(), SignedDuration::from_secs(seconds));
             total.add_delay(AnswerDelay { day: Day(1), channel, is_addressed, delay });
         }
-        let learned = [attic, tea.clone()].map(|channel| (channel, ReplyDelays::default()));
         let expected = ChannelDelays {
             channel: tea,
             asked: Some(SignedDuration::from_secs(5)),
             unasked: Some(SignedDuration::from_secs(60)),
-            users: None,
         };
-        assert_eq!(delays(&total, learned.into()), [expected]);
+        assert_eq!(delays(&total), [expected]);
     }
 }

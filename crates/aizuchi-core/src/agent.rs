@@ -104,8 +104,8 @@ pub struct AgentSettings {
     pub timing: PostTiming,
     /// The workspaces that override `timing`.
     pub workspace_timings: BTreeMap<WorkspaceId, PostTiming>,
-    /// The longest delay that a judge may ask for or that human-like timing draws. The default is
-    /// an hour, after which users start a new conversation ([`crate::rhythm::reply_delays`]).
+    /// The longest delay that a judge may ask for, or that human-like timing takes. The default is an hour, after which
+    /// users start a new conversation.
     pub max_delay_seconds: f64,
     /// How long a user may take to approve a proposal.
     pub proposal_lifetime: SignedDuration,

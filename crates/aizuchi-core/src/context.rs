@@ -32,7 +32,6 @@ use crate::context::state::ConversationState;
 use crate::memo::Memo;
 use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::recall::RecalledMessage;
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 use crate::standing_order::StandingOrder;
 
@@ -82,8 +81,6 @@ pub struct Circumstances {
     /// What models have spent for the channel, and for the whole workspace.
     pub channel_usage: BudgetUsage,
     pub workspace_usage: BudgetUsage,
-    /// How long users of the channel take to answer.
-    pub reply_delays: ReplyDelays,
 }
 
 #[derive(Clone, Debug, PartialEq)]

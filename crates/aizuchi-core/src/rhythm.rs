@@ -1,11 +1,9 @@
-//! The rhythm of a channel: when users write, when the persona would ([`reply_delays`], [`visibility_window`],
-//! [`typing`]), and when a conversation is judged. [`judge_due`] is the whole rule for that, a pure function of the
+//! The rhythm of a channel: when users write ([`tempo`]), when a conversation is judged, and how long a person
+//! would take to answer ([`answer_pace`]). [`judge_due`] is the whole rule for that, a pure function of the
 //! channel's tempo and of the messages since the last judgment.
 
-pub mod reply_delays;
-pub mod visibility_window;
+pub mod answer_pace;
 pub mod tempo;
-pub mod typing;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;

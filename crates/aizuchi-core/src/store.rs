@@ -55,8 +55,6 @@ use crate::store::refusal_reason::RefusalReason;
 pub const FORGOTTEN_USER_ID: &str = "forgotten";
 /// The minimum time between two requests of a user to be forgotten.
 pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// How many of a conversation's newest messages are searched for the newest one by a human.
-const REPLY_DELAY_LOOKBACK: usize = 10;
 /// Repeated reads by the same reader within this time count as one.
 const LOOK: SignedDuration = SignedDuration::from_mins(5);
 /// How long the log of private channel reads is kept.

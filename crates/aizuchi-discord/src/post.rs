@@ -21,7 +21,7 @@ use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
-use aizuchi_core::rhythm::typing::typing_time;
+use aizuchi_core::rhythm::answer_pace::typing_time;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 

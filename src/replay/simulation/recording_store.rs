@@ -229,11 +229,6 @@ impl RecordingStore {
         }
         record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
-        if let StepResult::Join { .. } = &outcome.result {
-            let call = record.newest_call(thread).and_then(|place| record.calls.get(place));
-            let decided = (record.now, call.and_then(|call| call.newest));
-            record.join_decisions.insert(conversation, decided);
-        }
         let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
         if kind == ReplayEventKind::Speak {
@@ -253,11 +248,10 @@ impl RecordingStore {
         if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
             && !claim.is_owed
             && item.id == item.first_in_draft
-            && let Some((decided_at, newest_human)) =
-                record.join_decisions.get(conversation).copied()
         {
+            let about = item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()));
             let at = record.now;
-            record.unsolicited_posts.push(UnsolicitedPost { at, thread, newest_human, decided_at });
+            record.unsolicited_posts.push(UnsolicitedPost { at, thread, about });
         }
         record.write(&event);
     }

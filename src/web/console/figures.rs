@@ -455,7 +455,7 @@ impl Writer<'_> {
     }
 
     fn delays(&self, delays: &[ChannelDelays]) -> Vec<DelayRow> {
-        let longest = delays.iter().flat_map(|it| [it.asked, it.unasked, it.users]).flatten().max();
+        let longest = delays.iter().flat_map(|it| [it.asked, it.unasked]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
         let bar = |(word, class, median): (&'static str, &'static str, Option<SignedDuration>)| {
             let share = median.map_or(0.0, |median| median.as_secs_f64() / longest);
@@ -472,7 +472,6 @@ impl Writer<'_> {
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
                 bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
-                bar((texts::console::people_median(self.language), "people", delays.users)),
             ],
         };
         delays.iter().map(row).collect()

@@ -171,8 +171,6 @@ struct FigureDelays {
     addressed_seconds: Option<f64>,
     /// The persona's answers when it was not addressed.
     unasked_seconds: Option<f64>,
-    /// People's answers to each other, as learned in the channel.
-    people_seconds: Option<f64>,
 }
 
 pub(crate) async fn figures(
@@ -204,7 +202,6 @@ pub(crate) async fn figures(
         id: delays.channel,
         addressed_seconds: delays.asked.map(|asked| asked.as_secs_f64()),
         unasked_seconds: delays.unasked.map(|unasked| unasked.as_secs_f64()),
-        people_seconds: delays.users.map(|users| users.as_secs_f64()),
     };
     let count = |mark: Mark| marks.iter().filter(|found| found.mark == mark).count();
     Ok(Json(FiguresAnswer {

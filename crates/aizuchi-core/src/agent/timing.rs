@@ -6,10 +6,9 @@ use crate::agent::Agent;
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::context::Context;
 use crate::decision::Judgment;
-use crate::event::{Claim, OnNewMessage, StepResult};
-use crate::rhythm::reply_delays::YieldPolicy;
-use crate::rhythm::typing::typing_time;
-use crate::rhythm::visibility_window::time_until_scrolled_out;
+use crate::event::{Claim, StepResult};
+use crate::rhythm::answer_pace::{answer_delay, typing_time};
+use crate::rhythm::tempo::Tempo;
 use crate::rules::{Mode, PostTiming};
 
 /// How long before the planned time the reply is drafted: a model call takes seconds, and typing takes time.
@@ -60,9 +59,7 @@ impl Agent {
         newest.map_or(claim.due, |message| claim.due.max(message.at))
     }
 
-    /// Returns how much longer a user would take to reply. Reply delays are learned from one message to the next, so
-    /// the elapsed time is counted from the newest message, not from the one to be answered. If a new message does not
-    /// restart the wait, the delay ends before the message scrolls out of sight.
+    /// Returns how much longer a person would take to answer, at the pace of the target's messages.
     fn human_delay(
         &self,
         judgment: &Judgment,
@@ -70,21 +67,11 @@ impl Agent {
         max_delay: SignedDuration,
         from: Timestamp,
     ) -> SignedDuration {
+        let humans = || context.target_messages().iter().filter(|message| message.is_human());
         let newest = context.newest_human_message();
-        let waited = newest.map_or(SignedDuration::ZERO, |message| from.duration_since(message.at));
-        let (yield_policy, max_delay) = match OnNewMessage::new(
-            self.gate_input(context, &self.rulebook()).mode(),
-            self.settings.wait_settings.wait,
-        ) {
-            OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
-            OnNewMessage::Continue => {
-                let remaining = remaining_visible_time(judgment, context, from);
-                (
-                    YieldPolicy::ToAnswer,
-                    remaining.map_or(max_delay, |remaining| remaining.min(max_delay)),
-                )
-            }
-        };
+        let about = judgment.about.as_ref().and_then(|about| context.target_message(about));
+        let waited = about.or(newest).map_or(SignedDuration::ZERO, |it| from.duration_since(it.at));
+        let tempo = Tempo::of_messages(humans().map(|message| message.at));
         // If the decision is judged again after a newer message, a new delay is drawn.
         let newest = newest.map_or("", |message| message.id.as_str());
         // The seed does not use the decision's number: replays of two versions would draw differently after the first
@@ -93,7 +80,7 @@ impl Agent {
         // Companions draw the same delay, so that the first in their order is also the first in time.
         let seed = if context.companions.is_empty() { self.seed } else { 0 };
         let draw = seeded_random(seed, &[&conversation, newest, "delay"]);
-        context.circumstances.reply_delays.sample(waited, max_delay, yield_policy, draw)
+        answer_delay(waited, tempo.typical_gap(), draw).min(max_delay)
     }
 
     /// Returns when to post a text whose draft was begun at `began`: at the planned time, but no sooner than a user
@@ -110,16 +97,4 @@ impl Agent {
         let typing = typing_time(text, self.persona.language);
         self.now().max(post_at).max(began + typing)
     }
-}
-
-/// Returns `None` if the message has already scrolled out of sight: posting sooner would not help.
-fn remaining_visible_time(
-    judgment: &Judgment,
-    context: &Context,
-    now: Timestamp,
-) -> Option<SignedDuration> {
-    let target = context.target_messages();
-    let index = target.iter().position(|message| Some(&message.id) == judgment.about.as_ref())?;
-    let times: Vec<Timestamp> = target.iter().map(|message| message.at).collect();
-    Some(time_until_scrolled_out(&times, index, now)).filter(|remaining| remaining.is_positive())
 }

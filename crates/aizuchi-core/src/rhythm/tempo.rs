@@ -27,6 +27,13 @@ impl Default for Tempo {
 }
 
 impl Tempo {
+    /// Returns the tempo of messages at these times, oldest first.
+    pub fn of_messages(times: impl Iterator<Item = Timestamp>) -> Self {
+        let mut tempo = Self::default();
+        times.for_each(|at| tempo.record_message(at));
+        tempo
+    }
+
     /// Records a message at that time. An older message is ignored, since it does not show the gap.
     pub fn record_message(&mut self, at: Timestamp) {
         let Some(newest) = self.newest else {

@@ -20,7 +20,6 @@ use crate::event::step::Step;
 use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
@@ -281,12 +280,6 @@ pub trait Archive: Send + Sync {
         period: &WorkspacePeriod,
         revision: u64,
     ) -> Result<Vec<Day>, StoreError>;
-
-    /// How long users take to answer each other, as learned in each channel.
-    async fn user_delays(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError>;
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;

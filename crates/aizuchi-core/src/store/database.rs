@@ -14,7 +14,6 @@ mod write_request;
 pub mod writer;
 mod hear;
 mod pending_states;
-mod reply_delays;
 mod attachments;
 mod outbox;
 mod trust;

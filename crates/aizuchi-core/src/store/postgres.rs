@@ -59,6 +59,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (39, "room settings", include_str!("../../migrations/postgres/0039_room_settings.sql")),
     (41, "trust offers", include_str!("../../migrations/postgres/0041_trust_offers.sql")),
     (44, "web calls", include_str!("../../migrations/postgres/0044_web_calls.sql")),
+    (45, "no delays", include_str!("../../migrations/postgres/0045_no_delays.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -72,6 +72,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (50, "room settings", include_str!("../../migrations/sqlite/0050_room_settings.sql")),
     (52, "trust offers", include_str!("../../migrations/sqlite/0052_trust_offers.sql")),
     (55, "web calls", include_str!("../../migrations/sqlite/0055_web_calls.sql")),
+    (56, "no delays", include_str!("../../migrations/sqlite/0056_no_delays.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

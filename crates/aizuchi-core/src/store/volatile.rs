@@ -59,7 +59,6 @@ use crate::event::{Claim, DeadLetter, OutboxItemId, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::CallKind;
@@ -468,8 +467,6 @@ struct VolatileState {
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// The web lookups of replies, oldest first.
     web_calls: Vec<CountedWebCall>,
-    /// How long users of a channel take to answer.
-    delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
     /// The orders in force, except standing orders.
     orders: HashMap<WorkspaceId, OrdersInForce>,
     /// All versions, by number and version.

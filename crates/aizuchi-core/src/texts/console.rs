@@ -197,13 +197,9 @@ texts! {
     money_count(money: &str, per_thousand: &str):
         "{money}, {per_thousand} per 1 000 messages heard"
         / "{money}、発言 1,000 件あたり {per_thousand}";
-    delays: "How quickly it answers, compared with people" / "返答までの時間（人との比較）";
-    delays_explained:
-        "Medians. Those of people are learned channel by channel and change slowly."
-        / "中央値です。人の値はチャンネルごとに学習したもので、緩やかに変わります。";
+    delays: "How quickly it answers (medians)" / "返答までの時間（中央値）";
     when_asked: "when asked" / "呼びかけへの返答";
     when_unasked: "unasked" / "自発的な発言";
-    people_median: "people" / "人";
     marks: "Marks" / "評価";
     open_questions: "Unanswered questions" / "答えのなかった質問";
     open_questions_explained:

@@ -64,10 +64,7 @@ async fn the_figures_of_a_period_are_the_same_on_every_store() {
         let delays = archive.answer_delays(&all).await.unwrap();
         assert!(delays.len() == 2 && delays.iter().all(|it| it.is_addressed), "{delays:?}");
         assert_eq!(archive.answer_delays(&late).await.unwrap(), delays[1..]);
-        let people = archive.user_delays(&workspace()).await.unwrap();
-        let median = people[0].1.median().unwrap();
-        assert!((80..=120).contains(&median.as_secs()), "bob answered after 100 s: {median:?}");
-        format!("{messages:?} {calls:?} {outcomes:?} {delays:?} {people:?}")
+        format!("{messages:?} {calls:?} {outcomes:?} {delays:?}")
     });
     assert!(!figures.await.is_empty());
 }

@@ -1,19 +1,16 @@
 //! When unsolicited posts are made: with the delay of a user in the channel. Stories on every store.
 
-use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::Event;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::PostTiming;
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::fixtures::{JOIN_IN_60, at, message, thread, top_level, window, workspace};
+use aizuchi_harness::fixtures::{JOIN_IN_60, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
-/// How a prompt labels the first message of a story, which Alice posts.
-const ALICE: &str = "2027-01-15 08:00:00 alice";
 /// The time of the judgment: a minute and a half after the only message, which is a question to the channel.
 const JUDGED: i64 = 90;
 
@@ -36,7 +33,6 @@ async fn until_it_waits(harness: &Harness) -> (Timestamp, Timestamp) {
     assert!(matches!(step.event, Event::Reply(_)));
     let decision = harness.decisions("garden").await.pop().unwrap();
     let moment = decision.judgment.unwrap().post_at.unwrap();
-    assert_eq!(step.due, moment - SignedDuration::from_secs(25));
     (step.due, moment)
 }
 
@@ -49,7 +45,7 @@ async fn it_posts_after_a_human_delay() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let (_, moment) = until_it_waits(&harness).await;
-        assert!(moment > at(JUDGED) && moment <= at(JUDGED + 3600), "{moment}");
+        assert!(moment > at(JUDGED) && moment <= at(JUDGED + 60), "{moment}");
         harness.pass(4000).await;
         assert_eq!(said(&harness), [moment]);
     })
@@ -192,82 +188,34 @@ async fn a_workspace_may_have_a_timing_of_its_own() {
     .await;
 }
 
-/// Alice asks, and others go on posting until the reply. Returns the time from the judgment to the post.
-async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
-    let mut options = HarnessOptions::default();
-    options.settings.max_delay_seconds = 200.0;
-    on_every_store(async |store| {
-        let harness = Harness::new(store).await.with_options(options.clone());
-        let joins = serde_json::json!({
-            "should_respond": true, "reason": "nobody answers", "confidence": 0.9,
-            "delay_seconds": null, "about": about,
-        });
-        harness.mind.script.set_default(PromptVerb::Judge, joins.to_string());
-        harness.says("alice", "does anyone have a ladder?").await;
-        let mut second = 0;
-        while harness.mind.prompt_texts(PromptVerb::Judge).is_empty() {
-            harness.pass(1).await;
-            second += 1;
-            let is_judged = !harness.mind.prompt_texts(PromptVerb::Judge).is_empty();
-            if second % gap == 0 && !is_judged {
+/// The silence so far counts as waiting, so a question that has rested is answered within half a minute of the yes, also
+/// the one that nobody has written after for an hour, and in a busy channel.
+#[tokio::test]
+async fn a_yes_without_a_delay_is_posted_within_half_a_minute() {
+    for gap in [5, 30, 600] {
+        let waited = on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
+            for number in 0..12 {
                 let (user, text) =
                     [("bob", "@carol the tulips are out"), ("carol", "@bob so are the lilies")]
-                        [(second / gap % 2) as usize];
+                        [number % 2];
                 harness.says(user, text).await;
-                harness.pass(0).await;
+                harness.pass(gap).await;
             }
-        }
-        let decided = harness.clock.now();
-        harness.pass(4000).await;
-        said(&harness)[0].duration_since(decided)
-    })
-    .await
-}
-
-/// Delays are learned from one message to the next, so the age of the question does not matter.
-#[tokio::test]
-async fn the_delay_does_not_depend_on_the_age_of_the_question() {
-    for gap in [30, 50] {
-        let newest = answers_after(gap, None).await;
-        assert_eq!(answers_after(gap, Some(ALICE)).await, newest);
+            let calls = harness.mind.prompt_texts(PromptVerb::Judge).len();
+            harness.says("alice", "does anyone have a ladder?").await;
+            let asked = harness.clock.now();
+            while harness.mind.prompt_texts(PromptVerb::Judge).len() == calls {
+                harness.pass(1).await;
+            }
+            let judged = harness.clock.now();
+            harness.pass(4000).await;
+            let posted = *said(&harness).last().unwrap();
+            assert!(posted.duration_since(judged).as_secs() <= 30, "{posted} after {judged}");
+            posted.duration_since(asked)
+        });
+        let waited = waited.await;
+        assert!(waited.as_secs() <= 120, "{waited} where lines are {gap} s apart");
     }
-}
-
-#[tokio::test]
-async fn it_answers_before_the_question_scrolls_away() {
-    // Sixteen messages are below the question when it is judged, with this many seconds between them.
-    for gap in [2, 4, 6] {
-        let after = answers_after(gap, Some(ALICE)).await;
-        assert!(
-            after <= SignedDuration::from_secs(5 * gap),
-            "{after} where lines are {gap} s apart"
-        );
-    }
-}
-
-/// Delays of 200 to 400 seconds between users are learned, in threads and from backfilled messages, too, and survive
-/// a restart.
-#[tokio::test]
-async fn reply_delays_are_learned_on_every_store() {
-    on_every_store(async |store| {
-        let harness = Harness::new(store).await;
-        let mut second = 0;
-        for number in 0..60_i64 {
-            second += 200 + number * 37 % 200;
-            let conversation =
-                if number % 3 == 0 { thread("garden", "l000") } else { top_level("garden") };
-            let user = ["alice", "bob", "carol"][number as usize % 3];
-            let message =
-                message(conversation, &format!("l{number:03}"), at(second), user, "so it goes");
-            let arrival = if number % 2 == 0 { Arrival::Live } else { Arrival::Backfilled };
-            harness.inbox.hear(Heard::Message(message, arrival)).await.unwrap();
-        }
-        let harness = harness.restart().await;
-        let context = harness.store.store.context(&top_level("garden"), &window(50)).await.unwrap();
-        let elsewhere =
-            harness.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
-        assert_ne!(context.circumstances.reply_delays, elsewhere.circumstances.reply_delays);
-        context.circumstances.reply_delays
-    })
-    .await;
 }

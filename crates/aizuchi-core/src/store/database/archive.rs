@@ -22,7 +22,6 @@ use crate::event::step::Step;
 use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
@@ -441,13 +440,6 @@ impl Archive for DatabaseStore {
         revision: u64,
     ) -> Result<Vec<Day>, StoreError> {
         figures::changed_days(&self.readers, period, revision).await
-    }
-
-    async fn user_delays(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-        figures::user_delays(&self.readers, workspace).await
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

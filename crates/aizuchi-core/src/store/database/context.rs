@@ -23,7 +23,6 @@ use crate::context::{
 use crate::decision::Judgment;
 use crate::memo::Memo;
 use crate::memory::MemoryId;
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::StoreError;
@@ -197,7 +196,6 @@ struct CircumstancesRow {
     has_said_so: u64,
     spent: BudgetUsage,
     spent_anywhere: BudgetUsage,
-    delays: Option<ReplyDelays>,
 }
 
 impl CircumstancesRow {
@@ -221,7 +219,6 @@ impl CircumstancesRow {
             has_announced_over_budget: self.has_said_so > 0,
             channel_usage: self.spent,
             workspace_usage: self.spent_anywhere,
-            reply_delays: self.delays.unwrap_or_default(),
         })
     }
 }

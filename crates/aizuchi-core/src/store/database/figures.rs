@@ -2,9 +2,8 @@
 
 use jiff::SignedDuration;
 
-use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, MessageId, UserId};
 use crate::decision::{Judgment, Price, Usage};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::StoreError;
 use crate::store::database::connection::{Query, Readers, Row, query};
 use crate::store::database::{rows, sql};
@@ -131,17 +130,6 @@ pub async fn changed_days(
 ) -> Result<Vec<Day>, StoreError> {
     let days = of_period(sql::figures::CHANGED_DAYS, period).bind(revision as i64);
     days.fetch_all(readers).await?.iter().map(day).collect()
-}
-
-pub async fn user_delays(
-    readers: &Readers,
-    workspace: &WorkspaceId,
-) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-    let delays =
-        query(sql::figures::PEOPLE_DELAYS).bind(workspace.as_str()).fetch_all(readers).await?;
-    let learned =
-        |row: &Row| Ok((channel(row)?, rows::parse_json(&rows::column::<String>(row, "delays")?)?));
-    delays.iter().map(learned).collect()
 }
 
 async fn by_day(

@@ -18,7 +18,6 @@ use crate::event::Disposition;
 use crate::event::step::{HearEffect, OwedAnswer, PendingState};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::reply_delays::LearnedDelays;
 use crate::store::database::{Counters, memory, rows, sql};
 use crate::store::{HearReceipt, InboxEntry, StoreError};
 
@@ -157,12 +156,6 @@ pub async fn hear_messages(
         messages.iter().map(|incoming| (incoming.message, incoming.client_message_id));
     let (mut pending_states, known) =
         PendingStates::read_with_known(connection, &conversations, with_client_ids).await?;
-    let usable = messages.iter().filter(|incoming| !incoming.disposition.is_redacted());
-    let conversations_of_humans =
-        usable.map(|incoming| incoming.message).filter(|message| message.is_human());
-    let conversations_of_humans =
-        conversations_of_humans.map(|message| &message.conversation).collect();
-    let mut learned = LearnedDelays::read(connection, &conversations_of_humans).await?;
     let mut effects = ArrivalEffects::default();
     let mut new_rows = Vec::new();
     let mut receipts = Vec::new();
@@ -195,9 +188,8 @@ pub async fn hear_messages(
             counters.record_arrival(effect);
             effects.record(message, message.at, effect, pending_state, counters.revision);
         }
-        // Nothing is learned or remembered of a withheld message, as from a user who has opted out.
+        // Nothing is remembered of a withheld message, as from a user who has opted out.
         if !disposition.is_redacted() {
-            learned.hear(message);
             // Not every place of a batch is remembered.
             remembered.extend(incoming.remember_at.map(|due| (*message, due)));
         }
@@ -221,7 +213,6 @@ pub async fn hear_messages(
         query(sql::messages::PUT_LINKS).bind(links).execute(&mut *connection).await?;
     }
     effects.write(connection).await?;
-    learned.write(connection).await?;
     let (remembered, dues): (Vec<&Message>, Vec<Timestamp>) = remembered.into_iter().unzip();
     if let Some(due) = dues.into_iter().min() {
         memory::schedule_for_messages(connection, remembered.into_iter(), due).await?;

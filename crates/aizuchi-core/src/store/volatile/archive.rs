@@ -20,7 +20,6 @@ use crate::event::step::Step;
 use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::figures::{
@@ -372,13 +371,6 @@ impl Archive for VolatileStore {
         revision: u64,
     ) -> Result<Vec<Day>, StoreError> {
         Ok(self.lock().changed_days(period, revision))
-    }
-
-    async fn user_delays(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-        Ok(self.lock().user_delays(workspace))
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

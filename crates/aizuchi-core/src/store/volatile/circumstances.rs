@@ -58,11 +58,6 @@ impl VolatileState {
                 .is_some_and(|record| record.budget_notice_at.is_some_and(|at| at >= hour_ago)),
             channel_usage: self.recent_spent(workspace, channel.as_str(), window.now),
             workspace_usage: self.recent_spent(workspace, "", window.now),
-            reply_delays: self
-                .delays
-                .get(&(workspace.clone(), channel.clone()))
-                .cloned()
-                .unwrap_or_default(),
         }
     }
 

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::chat::{AuthorKind, ChannelId, ConversationId, WorkspaceId};
+use crate::chat::{AuthorKind, ChannelId, ConversationId};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, Decision, DecisionResult};
-use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::figures::{
     ANSWER_WINDOW, AnswerDelay, CallKind, CallSum, Day, MessageCount, OutcomeCount, ReactionCount,
     UnansweredQuestion, WorkspacePeriod,
@@ -228,13 +227,6 @@ impl VolatileState {
         times.extend(decisions.map(|decision| decision.opened));
         let times = times.into_iter().filter(|at| period.has(*at));
         times.map(|at| period.day_of(at)).collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    pub(super) fn user_delays(&self, workspace: &WorkspaceId) -> Vec<(ChannelId, ReplyDelays)> {
-        let channels = self.channels.keys().filter(|(here, _)| here == workspace);
-        let learned =
-            channels.map(|key| (key.1.clone(), self.delays.get(key).cloned().unwrap_or_default()));
-        learned.collect()
     }
 
     pub(super) fn decisions_in(&self, period: &WorkspacePeriod) -> Vec<Decision> {

@@ -12,11 +12,10 @@ use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
 use crate::event::step::{EditedMessage, HearEffect};
-use crate::rhythm::reply_delays::PreviousMessage;
+use crate::store::HearReceipt;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::ledger::{forget_reasons, retire};
 use crate::store::volatile::records::ReactionRecord;
-use crate::store::{HearReceipt, REPLY_DELAY_LOOKBACK};
 
 impl VolatileState {
     pub(super) fn hear_message(
@@ -45,35 +44,12 @@ impl VolatileState {
             pending_state.hear(&message, disposition, new_decision)
         });
         let at = message.at;
-        if !disposition.is_redacted() {
-            self.learn_delay(&message);
-        }
         self.insert_message(message, disposition.gate(), effect.map(|effect| effect.decision));
         if let Some(effect) = effect {
             self.apply_arrival(&conversation, effect, at);
         }
         self.prune(&conversation.workspace, &conversation.channel);
         self.receipt(Some(effect))
-    }
-
-    /// Records how long the author took to answer. Must run before the message is inserted.
-    fn learn_delay(&mut self, message: &Message) {
-        let channel =
-            (message.conversation.workspace.clone(), message.conversation.channel.clone());
-        if !message.is_human() || !self.channels.contains_key(&channel) {
-            return;
-        }
-        let messages = self
-            .conversations
-            .get(&message.conversation)
-            .map_or(&[][..], |record| &record.messages);
-        let newest =
-            messages.iter().rev().take(REPLY_DELAY_LOOKBACK).filter(|record| !record.is_redacted);
-        if let Some(previous) =
-            newest.into_iter().find_map(|record| PreviousMessage::from_message(&record.message))
-        {
-            self.delays.entry(channel).or_default().record(&previous, message);
-        }
     }
 
     pub(super) fn put_cursor(&mut self, cursor: Cursor) {

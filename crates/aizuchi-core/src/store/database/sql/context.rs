@@ -79,8 +79,7 @@ macro_rules! circumstances {
                     JOIN outbox AS o ON o.decision = d.id AND o.state = 'said'
                     WHERE d.workspace = ?1 AND d.channel = ?2 AND d.thread = ?3 AND d.ended = 'over_budget'
                         AND d.closed_ms >= ?13 - 3600000),
-                'spent', ", spent!("?2", "?13"), ", 'spent_anywhere', ", spent!("''", "?13"), ",
-                'delays', (SELECT json(delays) FROM channels WHERE workspace = ?1 AND id = ?2))"
+                'spent', ", spent!("?2", "?13"), ", 'spent_anywhere', ", spent!("''", "?13"), ")"
         )
     };
 }

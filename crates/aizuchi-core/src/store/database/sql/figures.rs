@@ -216,5 +216,4 @@ statements! {
              SELECT opened_ms FROM decisions INDEXED BY decisions_by_revision WHERE workspace = ?1 AND revision > ?5) AS part
         WHERE at_ms >= ?2 AND at_ms < ?4
         ORDER BY day";
-    PEOPLE_DELAYS = "SELECT id AS channel, delays FROM channels WHERE workspace = ?1 ORDER BY id";
 }

@@ -32,29 +32,6 @@ statements! {
         ORDER BY 1, 2";
     COUNT_MESSAGES = "SELECT count(*) AS n FROM messages";
 
-    /// For a JSON list of conversations: the reply delays of their channels, and the newest message by a human among
-    /// the newest ?2 messages of each.
-    REPLY_DELAYS = "
-        SELECT
-            (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
-                (SELECT DISTINCT value ->> 0 AS workspace, value ->> 1 AS channel FROM json_each(?1)) AS j
-             CROSS JOIN channels AS c ON c.workspace = j.workspace AND c.id = j.channel) AS delays,
-            (SELECT json_group_array(json_array(
-                m.workspace, m.channel, m.thread, m.at_ms, m.id, m.author, m.author_kind))
-             FROM json_each(?1) AS j
-             CROSS JOIN messages AS m ON m.rowid =
-                (SELECT r.line FROM
-                    (SELECT rowid AS line, author_kind, withheld, at_ms, id
-                     FROM messages INDEXED BY messages_in_order
-                     WHERE workspace = j.value ->> 0 AND channel = j.value ->> 1
-                        AND thread = j.value ->> 2
-                     ORDER BY at_ms DESC, id DESC LIMIT +?2) AS r
-                 WHERE r.author_kind = 'human' AND r.withheld = 0
-                 ORDER BY r.at_ms DESC, r.id DESC LIMIT 1)) AS newest";
-    PUT_REPLY_DELAYS = "
-        UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
-        WHERE channels.workspace = j.value ->> 0 AND channels.id = j.value ->> 1";
-
     // Hearing. ?1 is a JSON array with one array per row.
 
     // A message of an unknown channel is private, and one from before a reset of its conversation stays withheld.
