@@ -83,7 +83,7 @@ pub struct QuietHoursSetting(pub Option<QuietHours>);
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum TimingSetting {
-    /// When a person in the channel would answer, including the time that typing takes.
+    /// As soon as a person would answer who has read along: within about a minute, typing included.
     Human,
     /// Immediately.
     Plain,
