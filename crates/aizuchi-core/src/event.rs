@@ -168,6 +168,9 @@ pub enum DraftContent {
 pub struct DraftMetadata {
     /// The owed messages that it settles without an answer, then those that it answers, and the persona's own join.
     pub owed: Vec<Owed>,
+    /// The other messages that belong to what was owed an answer, so that it answers them as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_answers: Vec<MessageId>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
     /// The sources of its text.
@@ -196,6 +199,23 @@ pub struct DraftMetadata {
 }
 
 impl DraftMetadata {
+    /// Returns the metadata of a draft that is made from nothing and answers nothing.
+    pub fn new(ends: DecisionResult, why: impl Into<String>) -> Self {
+        Self {
+            owed: Vec::new(),
+            also_answers: Vec::new(),
+            about: None,
+            lineage: Lineage::default(),
+            seen_revision: SeenRevision::Nothing,
+            ends,
+            why: why.into(),
+            only_for: None,
+            is_public: false,
+            is_approved: false,
+            only_settled: 0,
+        }
+    }
+
     /// Returns the only user who should see it, if there is one.
     pub fn only_reader(&self) -> Option<&UserId> {
         self.only_for.as_ref().filter(|_| !self.is_public)

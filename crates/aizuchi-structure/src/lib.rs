@@ -14,6 +14,7 @@ pub mod names;
 pub mod network;
 mod reader;
 pub mod uptake;
+pub mod request;
 pub mod utterance;
 pub mod vocabulary;
 pub mod words;

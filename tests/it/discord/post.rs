@@ -210,15 +210,7 @@ impl PostHarness {
             reaction_to: None,
             metadata: Arc::new(DraftMetadata {
                 owed: owed.iter().map(|id| (*id).clone().into()).collect(),
-                about: None,
-                lineage: Lineage::default(),
-                seen_revision: SeenRevision::Nothing,
-                ends: DecisionResult::Spoke,
-                why: String::new(),
-                only_for: None,
-                is_public: false,
-                is_approved: false,
-                only_settled: 0,
+                ..DraftMetadata::new(DecisionResult::Spoke, "")
             }),
             dispatched_at: None,
         }

@@ -159,15 +159,7 @@ impl AdapterHarness {
             reaction_to: None,
             metadata: Arc::new(DraftMetadata {
                 owed: vec![MessageId::new("1.000000").into()],
-                about: None,
-                lineage: Lineage::default(),
-                seen_revision: SeenRevision::Nothing,
-                ends: DecisionResult::Spoke,
-                why: String::new(),
-                only_for: None,
-                is_public: false,
-                is_approved: false,
-                only_settled: 0,
+                ..DraftMetadata::new(DecisionResult::Spoke, "")
             }),
             dispatched_at: Some(Timestamp::now()),
         }

@@ -11,12 +11,10 @@ use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
-use crate::context::seen_revision::SeenRevision;
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
-use crate::memory::Lineage;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
 
@@ -99,15 +97,9 @@ impl Agent {
         }
         let metadata = DraftMetadata {
             owed,
-            about: None,
-            lineage: Lineage::default(),
-            seen_revision: SeenRevision::Nothing,
-            ends: DecisionResult::Spoke,
-            why: why.to_owned(),
             only_for: user,
             is_public,
-            is_approved: false,
-            only_settled: 0,
+            ..DraftMetadata::new(DecisionResult::Spoke, why)
         };
         let text = DraftContent::Text(posts);
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::Agent;
 use crate::chat::owed::Owed;
-use crate::chat::{Message, to_single_line};
+use crate::chat::{Message, MessageId, to_single_line};
 use crate::context::Context;
 use crate::decision::DecisionResult;
 use crate::decision::model_problem::ModelProblem;
@@ -18,6 +18,10 @@ use crate::platform::Platform;
 use crate::platform::split::{limit_posts, split};
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
+use aizuchi_structure::request::{leads_up_to, points_back};
+
+/// A message longer before a request than this does not lead up to it.
+const LONGEST_LEAD: SignedDuration = SignedDuration::from_mins(2);
 
 impl Agent {
     /// Drafts an apology. Its ledger row names the problem with the model, if that is known.
@@ -49,18 +53,15 @@ impl Agent {
         lineage: Lineage,
         ends: DecisionResult,
     ) -> StepResult {
+        let is_answer = matches!(ends, DecisionResult::Spoke | DecisionResult::Reacted);
         let metadata = DraftMetadata {
             // The prompt contained all owed messages that still exist; the others are no longer owed an answer.
             owed: context.owed.clone(),
+            also_answers: if is_answer { also_answered(context) } else { Vec::new() },
             about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
             lineage,
             seen_revision: context.revision.into(),
-            ends,
-            why: self.draft_reason(context, ends),
-            only_for: None,
-            is_public: false,
-            is_approved: false,
-            only_settled: 0,
+            ..DraftMetadata::new(ends, self.draft_reason(context, ends))
         };
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
@@ -122,6 +123,23 @@ fn asks(message: &Message) -> bool {
 fn names_with_mark(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.to_lowercase());
     ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
+}
+
+/// Returns the messages right before those that are owed an answer by which their authors only led up to them.
+fn also_answered(context: &Context) -> Vec<MessageId> {
+    let target = context.target_messages();
+    let mut answered = Vec::new();
+    for asked in context.owed_messages() {
+        let index = target.iter().position(|message| message.id == asked.id).unwrap_or_default();
+        let points_back = asked.attachments.is_empty() && points_back(&asked.text);
+        let before = target[..index].iter().rev().enumerate().take_while(|(back, message)| {
+            message.author == asked.author
+                && asked.at.duration_since(message.at) <= LONGEST_LEAD
+                && ((*back == 0 && points_back) || leads_up_to(&message.text, &asked.text))
+        });
+        answered.extend(before.map(|(_, message)| message.id.clone()));
+    }
+    answered
 }
 
 /// Replaces a draft's reason.

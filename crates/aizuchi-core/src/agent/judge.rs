@@ -51,6 +51,10 @@ impl Agent {
         let (context, mut options) = self.load_judge_context(conversation).await?;
         // Whatever the verdict, messages up to this revision count as considered.
         trace.seen_revision = Some(context.revision);
+        if context.new_messages.is_empty() {
+            let why = texts::judging::message_deleted(self.persona.language);
+            return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
+        }
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
@@ -61,10 +65,6 @@ impl Agent {
         let evaluation = trace.evaluation.insert(Evaluation::new(mode, gate_result.passed));
         if let Some(gate) = gate_result.closed_by {
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
-        }
-        if context.newest_human_message().is_none() {
-            let why = texts::judging::message_deleted(self.persona.language);
-            return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         // The judge itself asked for the second look.
         let may_skip = claim.second_looks == 0 && Gate::is_learned_from(mode);
@@ -422,16 +422,10 @@ fn to_percent(rate: f64) -> f64 {
 /// Drafts a reaction to a message.
 fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> Draft {
     let metadata = DraftMetadata {
-        owed: Vec::new(),
         about: Some(on.clone()),
         lineage: context.lineage(),
         seen_revision: context.revision.into(),
-        ends: DecisionResult::Reacted,
-        why: judgment.reason.clone(),
-        only_for: None,
-        is_public: false,
-        is_approved: false,
-        only_settled: 0,
+        ..DraftMetadata::new(DecisionResult::Reacted, judgment.reason.as_str())
     };
     Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }

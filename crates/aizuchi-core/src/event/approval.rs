@@ -83,18 +83,7 @@ mod tests {
     }
 
     fn items(texts: &[&str], last_id: i64) -> Vec<OutboxItem> {
-        let metadata = DraftMetadata {
-            owed: Vec::new(),
-            about: None,
-            lineage: Lineage::default(),
-            seen_revision: SeenRevision::Nothing,
-            ends: DecisionResult::Spoke,
-            why: "nobody answers".to_owned(),
-            only_for: None,
-            is_public: false,
-            is_approved: false,
-            only_settled: 0,
-        };
+        let metadata = DraftMetadata::new(DecisionResult::Spoke, "nobody answers");
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
         let numbers = NewNumbers { last_id, installation: "0a1b" };
         numbers.items(&conversation(), texts, &Arc::new(metadata))

@@ -23,12 +23,20 @@ pub struct CompletionContext {
     pub is_posted: bool,
     /// The next item of the same draft.
     pub next_item: Option<OutboxItem>,
-    /// The decision's messages that were heard after the outcome's revision, if that revision is known.
-    pub unseen_messages: Option<Vec<MessageId>>,
+    /// The decision's messages, other than commands.
+    pub messages: Vec<CoveredMessage>,
     /// The highest number in use.
     pub last_id: i64,
     /// Makes outbox keys unique to this installation.
     pub installation: Arc<str>,
+}
+
+/// A message that a decision covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoveredMessage {
+    pub id: MessageId,
+    /// Whether the outcome has considered it as it is now.
+    pub is_seen: bool,
 }
 
 /// What the store writes in addition to the pending state.
@@ -64,7 +72,7 @@ pub struct NewProposal {
 pub struct NextDecision {
     pub id: DecisionId,
     pub is_owed: bool,
-    /// The messages of the closed decision that it had not seen and that this one takes over.
+    /// The messages of the closed decision that it had not judged and that this one takes over.
     pub messages: Vec<MessageId>,
 }
 
@@ -106,24 +114,28 @@ pub enum UnsentOutcome {
     DeadLettered,
 }
 
+/// What a finished step has answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answered<'a> {
+    owed: &'a [Owed],
+    /// The other messages that the answer covers.
+    others: &'a [MessageId],
+}
+
 impl CompletionContext {
-    fn has_unseen(&self) -> bool {
-        self.has_unseen_besides(&[])
+    fn unseen(&self) -> impl Iterator<Item = &MessageId> {
+        self.messages.iter().filter(|message| !message.is_seen).map(|message| &message.id)
     }
 
-    /// Whether there are unseen messages other than `settled`.
-    fn has_unseen_besides(&self, settled: &[OwedAnswer]) -> bool {
-        self.unseen_messages.is_none() || !self.unseen_besides(settled).is_empty()
-    }
-
-    fn unseen_besides(&self, settled: &[OwedAnswer]) -> Vec<MessageId> {
-        let is_settled = |message: &&MessageId| settled.iter().any(|owed| owed.to == **message);
-        let unseen = self.unseen_messages.iter().flatten();
-        unseen.filter(|message| !is_settled(message)).cloned().collect()
+    /// Returns the messages that this step leaves to be judged. An owed answer judges nothing: its author reads all
+    /// messages, but decides nothing about those that it does not answer.
+    fn unjudged(&self, step: &Step, is_answered: impl Fn(&MessageId) -> bool) -> Vec<MessageId> {
+        let left = self.messages.iter().filter(|message| step.is_owed || !message.is_seen);
+        left.map(|message| message.id.clone()).filter(|id| !is_answered(id)).collect()
     }
 
     fn is_unseen(&self, owed: &Owed) -> bool {
-        self.unseen_messages.iter().flatten().any(|message| *owed == *message)
+        self.unseen().any(|message| *owed == *message)
     }
 }
 
@@ -154,7 +166,7 @@ impl PendingState {
             return self.advance_after_post(claim, context, now);
         }
         match result {
-            StepResult::Silent(closing) => self.close(closing, &[], context, now),
+            StepResult::Silent(closing) => self.close(closing, Answered::default(), context, now),
             StepResult::Join { judgment, state, due } => {
                 self.advance(Event::Reply(claim.event.conversation().clone()), due);
                 Completion { judgment: Some((judgment, state)), ..Completion::default() }
@@ -220,7 +232,7 @@ impl PendingState {
         Completion {
             outbox_items: items,
             proposal: Some(NewProposal { made: now, expires }),
-            ..self.close(closing, &[], &context, now)
+            ..self.close(closing, Answered::default(), &context, now)
         }
     }
 
@@ -247,7 +259,8 @@ impl PendingState {
         let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.to);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         let redrafts = self.step.as_ref().map_or(0, |step| step.redrafts);
-        let closed = self.close(closing, &item.metadata.owed, context, now);
+        let DraftMetadata { owed, also_answers, .. } = &*item.metadata;
+        let closed = self.close(closing, Answered { owed, others: also_answers }, context, now);
         if item.metadata.only_for.is_some() {
             self.keep_redraft(redrafts);
         }
@@ -310,16 +323,12 @@ impl PendingState {
 
     /// Withdraws the work. The users whom it would have answered no longer wait; others may.
     fn withdraw(&mut self, why: String, context: &CompletionContext, now: Timestamp) -> Completion {
-        // Messages that were queued behind an answer have not been judged. Behind an unsolicited post, those
+        // Messages that waited beside an owed answer have not been judged. Behind an unsolicited post, those
         // that the verdict had not seen go to a decision of their own.
         let has_unjudged = |step: &Step| step.is_owed && step.follow_up_due.is_some();
         if self.owed.is_empty() && !self.step.as_ref().is_some_and(has_unjudged) {
-            return self.close(
-                DecisionClosing::new(DecisionResult::Dropped, why),
-                &[],
-                context,
-                now,
-            );
+            let closing = DecisionClosing::new(DecisionResult::Dropped, why);
+            return self.close(closing, Answered::default(), context, now);
         }
         self.resume_waiting(now);
         Completion {
@@ -344,7 +353,8 @@ impl PendingState {
             self.resume_waiting(now);
         } else if let Some(step) = &mut self.step {
             let is_judged_now = matches!(claim.event, Event::Judge(_));
-            let rested = step.follow_up_due.filter(|_| is_judged_now && context.has_unseen());
+            let rested =
+                step.follow_up_due.filter(|_| is_judged_now && context.unseen().next().is_some());
             let waiting_since = rested.map_or(now, |_| step.waiting_since);
             let (redrafts, second_looks) = (step.redrafts, step.second_looks + 1);
             let judge = Event::Judge(step.event.conversation().clone());
@@ -398,15 +408,21 @@ impl PendingState {
         let Some(step) = &mut self.step else { return };
         let conversation = step.event.conversation().clone();
         let generation = step.generation + 1;
+        let follow_up_due = match step.is_owed {
+            true => step.follow_up_due,
+            // The verdict no longer counts, and what it was about has waited long enough.
+            false => Some(now),
+        };
+        let waiting_since = step.waiting_since;
         if !self.owed.is_empty() {
             let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
             // Counted, so that a message that is edited before every post cannot repeat this for ever.
             let redrafts = step.redrafts + u32::from(step.is_owed);
-            *step = Step { is_owed: true, follow_up_due: step.follow_up_due, redrafts, ..reply };
-        } else if let Some(due) = step.follow_up_due {
+            *step = Step { is_owed: true, follow_up_due, waiting_since, redrafts, ..reply };
+        } else if let Some(due) = follow_up_due {
             let judge =
                 new_step(Event::Judge(conversation), due.max(now), step.decision, generation);
-            *step = Step { waiting_since: step.waiting_since, ..judge };
+            *step = Step { waiting_since, ..judge };
         }
     }
 
@@ -436,8 +452,9 @@ impl PendingState {
             error,
             text,
         };
-        let closed =
-            self.close(DecisionClosing::new(DecisionResult::Failed, why), &answered, context, now);
+        let closing = DecisionClosing::new(DecisionResult::Failed, why);
+        let answered = Answered { owed: &answered, others: &[] };
+        let closed = self.close(closing, answered, context, now);
         Completion {
             dead_letter: Some(dead_letter),
             unsent: Some(UnsentOutcome::DeadLettered),
@@ -445,27 +462,36 @@ impl PendingState {
         }
     }
 
-    /// Closes the decision. `answered` lists what it answered; the messages among it stay with it, even if they were
-    /// edited too late to be seen by it. Other messages that it had not seen go to the next decision.
+    /// Closes the decision. The messages that it answered stay with it, even if they were edited too late to be seen by
+    /// it, and so do those that were judged. All others go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
-        answered: &[Owed],
+        answered: Answered<'_>,
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let is_settled = |owed: &Owed| answered.contains(owed) || closing.settled.contains(owed);
+        let is_settled =
+            |owed: &Owed| answered.owed.contains(owed) || closing.settled.contains(owed);
         let settled = self.owed.extract_if(.., |owed| is_settled(&owed.to)).collect::<Vec<_>>();
+        let is_answered = |id: &MessageId| {
+            settled.iter().any(|owed| owed.to == *id) || answered.others.contains(id)
+        };
         // Taken only if work is left for another decision.
         let next_id = DecisionId(context.last_id + 1);
+        let mut messages = Vec::new();
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
-            // What the work has considered is not judged again: one verdict per unchanged state.
-            let follow_up_due = step.follow_up_due.filter(|_| context.has_unseen_besides(&settled));
+            // What was judged is not judged again: one verdict per unchanged state.
+            messages = context.unjudged(&step, is_answered);
+            let is_owed = |id: &MessageId| self.owed.iter().any(|owed| owed.to == *id);
+            let has_unjudged = !messages.iter().all(is_owed);
+            let follow_up_due = step.follow_up_due.filter(|_| has_unjudged);
             let generation = step.generation + 1;
             if !self.owed.is_empty() {
                 let reply = new_step(Event::Reply(conversation), now, next_id, generation);
-                self.step = Some(Step { is_owed: true, follow_up_due, ..reply });
+                let waiting_since = follow_up_due.map_or(now, |_| step.waiting_since);
+                self.step = Some(Step { is_owed: true, follow_up_due, waiting_since, ..reply });
             } else if let Some(due) = follow_up_due {
                 let judge = new_step(Event::Judge(conversation), due.max(now), next_id, generation);
                 self.step = Some(Step { waiting_since: step.waiting_since, ..judge });
@@ -474,7 +500,7 @@ impl PendingState {
         let next_decision = self.step.as_ref().map(|step| NextDecision {
             id: next_id,
             is_owed: step.is_owed,
-            messages: context.unseen_besides(&settled),
+            messages,
         });
         Completion {
             closed: Some(closing),

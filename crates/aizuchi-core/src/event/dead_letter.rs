@@ -68,18 +68,7 @@ mod tests {
 
     fn part(id: i64, text: &str, dispatched_at: Option<Timestamp>) -> OutboxItem {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
-        let metadata = DraftMetadata {
-            owed: Vec::new(),
-            about: None,
-            why: String::new(),
-            ends: DecisionResult::Spoke,
-            only_for: None,
-            is_public: false,
-            is_approved: false,
-            only_settled: 0,
-            seen_revision: SeenRevision::Nothing,
-            lineage: Lineage::default(),
-        };
+        let metadata = DraftMetadata::new(DecisionResult::Spoke, "");
         OutboxItem {
             id: OutboxItemId(id),
             first_in_draft: OutboxItemId(1),

@@ -27,8 +27,8 @@ pub struct Step {
     /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
     /// unclear whether a user still waits. Reset by each message that replaces the work.
     pub second_looks: u32,
-    /// Set if messages are queued behind an owed answer, or arrived while work was in progress. If they turn out not to
-    /// have been considered, they are judged at this time, once this step is done.
+    /// Set if messages waited to be judged when an answer became owed, or arrived while work was in progress. If nobody
+    /// has judged them, they are judged at this time, once this step is done.
     pub follow_up_due: Option<Timestamp>,
     /// When the first message that this step waits for was written. It limits how long later messages can postpone the
     /// step.
@@ -78,10 +78,14 @@ impl Step {
         self.lease.is_some() || !matches!(self.event, Event::Judge(_))
     }
 
-    /// Queues a message behind the current work. The wait starts with the first queued message.
+    /// Queues a message behind the current work. The wait starts with the first queued message. If it is over and only
+    /// an owed answer comes first, a later message prolongs it no more, unless every message restarts it.
     fn queue_behind(&mut self, at: Timestamp, debounce: Debounce) {
-        if self.follow_up_due.is_none() {
-            self.waiting_since = at;
+        let goes_on = self.is_owed && debounce.on_new_message == OnNewMessage::Continue;
+        match self.follow_up_due {
+            Some(due) if due <= at && goes_on => return,
+            Some(_) => {}
+            None => self.waiting_since = at,
         }
         self.follow_up_due = Some(judge_due(debounce, self.waiting_since));
     }
@@ -285,9 +289,12 @@ impl PendingState {
             }
             return self.redraft(due).unwrap_or(unchanged);
         }
-        // If the mention is withdrawn, the earlier wait resumes.
-        let follow_up_due = step.follow_up_due.unwrap_or(step.due);
+        // The messages that wait keep their own wait. It is over if their judgment or its result is superseded.
         let has_superseded = step.has_work();
+        let follow_up_due = match has_superseded {
+            true => since,
+            false => step.due,
+        };
         self.replace_step(Event::Reply(conversation.clone()), due);
         if let Some(step) = &mut self.step {
             step.is_owed = true;
@@ -310,9 +317,15 @@ impl PendingState {
             });
         }
         let conversation = step.event.conversation().clone();
-        self.replace_step(Event::Judge(conversation), judge_due(debounce, at));
+        let rested = judge_due(debounce, at);
+        // Messages that waited before it wait no longer because of it.
+        let (due, waiting_since) = match step.follow_up_due {
+            Some(due) => (due.min(rested), step.waiting_since),
+            None => (rested, at),
+        };
+        self.replace_step(Event::Judge(conversation), due);
         if let Some(step) = &mut self.step {
-            step.waiting_since = at;
+            step.waiting_since = waiting_since;
         }
         Some(HearEffect { decision, has_opened_decision: false, has_superseded: has_work })
     }

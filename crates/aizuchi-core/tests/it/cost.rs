@@ -40,8 +40,8 @@ enum Traffic {
     Bots,
     /// This many messages by users.
     Users(usize),
-    /// Messages by users, the last of which mentions the persona.
-    Asks,
+    /// This many messages by users, the last of which mentions the persona.
+    Asks(usize),
 }
 
 struct Branch {
@@ -87,7 +87,8 @@ fn branches() -> Vec<Branch> {
         branch("different, no", Spoke(11), Users(5), (no, NEW_TALK), "ACTIVE", (4, 10_858)),
         branch("different, yes", Spoke(11), Users(5), (yes, NEW_TALK), "ACTIVE", (4, 10_858)),
         branch("an hour later, no", Spoke(61), Users(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
-        branch("mention", Nothing, Asks, (no, ""), "ACTIVE", (0, 0)),
+        branch("mention", Nothing, Asks(1), (no, ""), "ACTIVE", (0, 0)),
+        branch("mention after talk", Nothing, Asks(20), (no, ""), "ACTIVE", (3, 9_028)),
     ]
 }
 
@@ -113,7 +114,7 @@ async fn send(harness: &Harness, traffic: Traffic) {
             return;
         }
         Traffic::Users(count) => (count, TEXT.to_owned()),
-        Traffic::Asks => (20, format!("@Aizuchi {TEXT}")),
+        Traffic::Asks(count) => (count, format!("@Aizuchi {TEXT}")),
     };
     for number in 1..=count {
         let text = if number == count { &last } else { TEXT };
@@ -199,6 +200,7 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     different, yes             4    10858       1     4975         2     6312  reply
     an hour later, no          5    12272       1     4975         2     6312
     mention                    0        0       0        0         0        0  reply
+    mention after talk         3     9028       1     4469         2     5809  reply
     ");
 }
 

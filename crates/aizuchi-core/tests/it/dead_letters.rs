@@ -119,7 +119,8 @@ async fn a_letter_keeps_no_text_whose_source_changed_before_it_was_written() {
         harness.platform.meanwhile(|| async move { there.deletes(&secret).await });
         harness.platform.fails(&[Fault::Refused]);
         harness.says("alice", "@Aizuchi what is the code?").await;
-        harness.pass(100).await;
+        // Until nothing else waits there.
+        harness.pass(400).await;
         let letters = harness.store.archive.dead_letters(&Default::default()).await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text, None);

@@ -521,16 +521,10 @@ async fn outcome(
             let on = context.newest_human_message().map(|message| message.id.clone()).unwrap();
             let words = DraftContent::Reaction { emoji: "👍".to_owned(), on: on.clone() };
             let notes = DraftMetadata {
-                owed: Vec::new(),
                 about: Some(on),
                 lineage: context.lineage(),
                 seen_revision: context.revision.into(),
-                ends: DecisionResult::Reacted,
-                why: "a nod".to_owned(),
-                only_for: None,
-                is_public: false,
-                is_approved: false,
-                only_settled: 0,
+                ..DraftMetadata::new(DecisionResult::Reacted, "a nod")
             };
             let (judgment, state) = (Judgment::default(), context.state_hash());
             StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
@@ -558,15 +552,12 @@ async fn outcome(
         (Event::Reply(_), _) => {
             let notes = DraftMetadata {
                 owed: context.owed.clone(),
-                about: None,
                 lineage: context.lineage(),
                 seen_revision: context.revision.into(),
-                ends: if kind == 10 { DecisionResult::OverBudget } else { DecisionResult::Spoke },
-                why: "asked".to_owned(),
-                only_for: None,
-                is_public: false,
-                is_approved: false,
-                only_settled: 0,
+                ..DraftMetadata::new(
+                    if kind == 10 { DecisionResult::OverBudget } else { DecisionResult::Spoke },
+                    "asked",
+                )
             };
             let texts =
                 (0..=kind % 3).map(|item| format!("piece {item} of act {number}")).collect();

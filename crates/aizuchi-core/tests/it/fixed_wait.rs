@@ -472,7 +472,8 @@ async fn a_conversation_has_one_timer_whatever_it_waits_for() {
        0s bob: my roses look ill
       90s alice: @Aizuchi what can we do?
       90s (persona): Here I am.
-    [m000 m001] spoke: alice asked me (judge superseded, reply kept)
+    [m001] spoke: alice asked me (judge superseded, reply kept)
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
@@ -563,7 +564,8 @@ async fn after_its_own_message_and_for_bots_no_model_is_asked() {
        0s bob: hello all
        0s (persona): Here I am.
      100s buildbot: @Aizuchi the build is red
-    [m000 m001] spoke: alice mentioned me (reply kept)
+    [m000] spoke: alice mentioned me (reply kept)
+    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

@@ -186,7 +186,8 @@ async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
        0s forgotten: (deleted)
        0s bob: @Aizuchi how do I mend a roof?
        0s (persona): (deleted)
-    [m000 m001] spoke: a message it was based on has changed (reply kept)
+    [m001] spoke: a message it was based on has changed (reply kept)
+    [m000] open:  ()
     ");
 }
 

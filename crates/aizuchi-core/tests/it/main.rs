@@ -129,6 +129,7 @@ mod unasked_quotes;
 mod uploads;
 mod uptake;
 mod usage;
+mod waiting_messages;
 mod web_access;
 mod web_pdf;
 mod web_server;

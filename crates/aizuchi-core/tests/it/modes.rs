@@ -277,7 +277,8 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
      120s alice: @Aizuchi what was said?
      120s bob: well
      120s (persona): Here I am.
-    [m002 m003] spoke: alice asked me (reply kept)
+    [m002] spoke: alice asked me (reply kept)
+    [m003] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

@@ -240,7 +240,8 @@ async fn a_mention_during_typing_is_answered_by_the_redraft() {
        0s alice: what can we do?
        5s carol: @Aizuchi are you there?
       10s (persona): Here I am.
-    [m000 m001 m002 m003] spoke: carol asked me (judge superseded, reply superseded, reply kept)
+    [m003] spoke: carol asked me (judge superseded, reply superseded, reply kept)
+    [m000 m001 m002] chose_silence: they get along (judge kept)
     ");
 }
 

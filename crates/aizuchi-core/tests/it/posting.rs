@@ -44,7 +44,8 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
       90s bob: @Aizuchi and the tulips?
       90s (persona): Here I am.
       91s carol: will it rain?
-    [m000 m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
+    [m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
+    [m000] chose_silence: they get along (judge kept)
     [m002] chose_silence: they get along (judge kept)
     ");
 }
@@ -71,7 +72,8 @@ async fn a_half_posted_answer_is_finished() {
        2s (persona): The second is water, in the morning, at the root.
        2s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
-    [m001 m002] spoke: bob asked me (reply kept)
+    [m002] spoke: bob asked me (reply kept)
+    [m001] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -277,7 +279,8 @@ async fn a_new_message_does_not_replace_a_post_in_flight() {
       91s carol: @Aizuchi is that so?
       92s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
-    [m001 m002] spoke: carol asked me (reply kept)
+    [m002] spoke: carol asked me (reply kept)
+    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

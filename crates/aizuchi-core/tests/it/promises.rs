@@ -535,8 +535,6 @@ impl PromisesExt for TestStore {
     async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64) {
         let notes = DraftMetadata {
             owed: owed.into_iter().map(|id| MessageId::new(id).into()).collect(),
-            about: None,
-            lineage: Lineage::default(),
             seen_revision: self
                 .store
                 .context(&top_level("garden"), &window(50))
@@ -544,12 +542,7 @@ impl PromisesExt for TestStore {
                 .unwrap()
                 .revision
                 .into(),
-            ends: DecisionResult::Spoke,
-            why: "asked".to_owned(),
-            only_for: None,
-            is_public: false,
-            is_approved: false,
-            only_settled: 0,
+            ..DraftMetadata::new(DecisionResult::Spoke, "asked")
         };
         let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {

@@ -12,8 +12,8 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::conversation_analysis::{ConversationAnalysis, OpenState};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::Usage;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{AttemptResult, DecisionResult, Usage};
 use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::platform::{Platform, PlatformError};
@@ -42,7 +42,7 @@ const MOST_STEPS: usize = 500;
 enum Action {
     Say {
         who: u8,
-        asks: bool,
+        what: What,
         in_thread: bool,
     },
     Edit {
@@ -64,6 +64,15 @@ enum Action {
     Crash,
 }
 
+/// What a user writes.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Line,
+    Question,
+    Mention,
+    Command,
+}
+
 /// A random schedule.
 #[derive(Clone, Debug)]
 struct Schedule {
@@ -78,12 +87,21 @@ struct Schedule {
 
 fn heard() -> impl Strategy<Value = Action> {
     prop_oneof![
-        6 => (0..4_u8, prop::bool::weighted(0.3), prop::bool::weighted(0.2))
-            .prop_map(|(who, asks, in_thread)| Action::Say { who, asks, in_thread }),
+        6 => (0..4_u8, what(), prop::bool::weighted(0.2))
+            .prop_map(|(who, what, in_thread)| Action::Say { who, what, in_thread }),
         2 => (0..8_u8, prop::bool::weighted(0.4)).prop_map(|(back, asks)| Action::Edit { back, asks }),
         1 => (0..8_u8).prop_map(|back| Action::Delete { back }),
         1 => (0..8_u8).prop_map(|back| Action::React { back }),
-        2 => (0..7_u8).prop_map(Action::Order),
+        2 => (0..8_u8).prop_map(Action::Order),
+    ]
+}
+
+fn what() -> impl Strategy<Value = What> {
+    prop_oneof![
+        3 => Just(What::Line),
+        3 => Just(What::Question),
+        3 => Just(What::Mention),
+        1 => Just(What::Command),
     ]
 }
 
@@ -169,9 +187,11 @@ struct Log {
     asked: BTreeMap<MessageId, ConversationId>,
     /// How often an edit turned a message into a mention after it had been answered or was not one.
     anew: BTreeMap<MessageId, usize>,
+    /// Every message that ever mentioned the persona.
+    mentions: BTreeSet<MessageId>,
     /// The last mode that was ordered, if any.
     ordered: Option<Mode>,
-    muted: bool,
+    muted_until: Timestamp,
     messages: Vec<(MessageId, ConversationId)>,
     /// The posts, with the state at the time.
     posts: Vec<Post>,
@@ -241,7 +261,7 @@ impl Simulation {
     async fn apply(&self, action: &Action) {
         let harness = self.harness();
         match action {
-            Action::Say { who, asks, in_thread } => {
+            Action::Say { who, what, in_thread } => {
                 let number = {
                     let mut log = self.log.lock().unwrap();
                     log.number += 1;
@@ -250,8 +270,12 @@ impl Simulation {
                 let conversation =
                     if *in_thread { thread("garden", "m001") } else { top_level("garden") };
                 let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
-                let text =
-                    if *asks { format!("@Aizuchi {number}?") } else { format!("line {number}") };
+                let text = match what {
+                    What::Line => format!("line {number}"),
+                    What::Question => format!("who has number {number}?"),
+                    What::Mention => format!("@Aizuchi {number}?"),
+                    What::Command => "@Aizuchi status".to_owned(),
+                };
                 let id = format!("m{number:03}");
                 let at = harness.clock.now();
                 let message =
@@ -260,6 +284,7 @@ impl Simulation {
                     let mut log = self.log.lock().unwrap();
                     log.messages.push((message.id.clone(), conversation.clone()));
                     if message.is_addressed() {
+                        log.mentions.insert(message.id.clone());
                         log.asked.insert(message.id.clone(), conversation);
                     }
                 }
@@ -275,6 +300,7 @@ impl Simulation {
                 let owed = self.owed(&conversation).await;
                 let mut log = self.log.lock().unwrap();
                 if owed.contains(&id) {
+                    log.mentions.insert(id.clone());
                     *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
                     log.asked.insert(id, conversation);
                 } else {
@@ -323,13 +349,15 @@ impl Simulation {
         let (workspace, channel) = (workspace(), top_level("garden").channel);
         let mode =
             |mode| Order::Mode { workspace: workspace.clone(), channel: channel.clone(), mode };
+        let mute = |until| Order::Mute {
+            workspace: workspace.clone(),
+            channel: Some(channel.clone()),
+            until,
+            by: Role::Admin,
+        };
         let order = match order {
-            0 => Order::Mute {
-                workspace: workspace.clone(),
-                channel: Some(channel.clone()),
-                until: Timestamp::MAX,
-                by: Role::Admin,
-            },
+            0 => mute(Timestamp::MAX),
+            7 => mute(self.harness().clock.now() + SignedDuration::from_secs(60)),
             1 | 2 => Order::Unmute {
                 workspace: workspace.clone(),
                 channel: Some(channel.clone()),
@@ -343,8 +371,8 @@ impl Simulation {
         self.harness().order(order.clone()).await;
         let mut log = self.log.lock().unwrap();
         match order {
-            Order::Mute { .. } => log.muted = true,
-            Order::Unmute { .. } => log.muted = false,
+            Order::Mute { until, .. } => log.muted_until = until,
+            Order::Unmute { .. } => log.muted_until = Timestamp::MIN,
             Order::Mode { mode, .. } => log.ordered = mode,
             Order::OptOut { .. }
             | Order::OptIn { .. }
@@ -450,16 +478,18 @@ impl Simulation {
     /// Checks the invariants of every post.
     fn check_posts(&self) {
         let log = self.log.lock().unwrap();
-        let mut drafts: BTreeSet<_> = BTreeSet::new();
+        let mut parts: BTreeSet<_> = BTreeSet::new();
         let mut answered: BTreeMap<&MessageId, usize> = BTreeMap::new();
         for post in &log.posts {
             let notes = &post.item.metadata;
-            assert!(!post.muted, "it speaks though it is muted: {:?}", post.item);
-            assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.item);
-            assert!(drafts.insert(post.item.first_in_draft), "posted twice: {:?}", post.item);
+            let is_command = notes.only_for.is_some();
+            assert!(!post.muted || is_command, "it speaks though it is muted: {:?}", post.item);
+            let is_silent = post.mode.is_silent() && !is_command;
+            assert!(!is_silent, "it speaks in {:?}: {:?}", post.mode, post.item);
+            assert!(parts.insert(post.item.id), "posted twice: {:?}", post.item);
             for message in notes.owed.iter().filter_map(Owed::message) {
                 let answers = answered.entry(message).or_default();
-                *answers += 1;
+                *answers += usize::from(post.item.id == post.item.first_in_draft);
                 let anew = log.anew.get(message).copied().unwrap_or(0);
                 assert!(*answers <= 1 + anew, "{message} was answered twice");
             }
@@ -532,6 +562,34 @@ impl Simulation {
     }
 }
 
+impl Simulation {
+    /// Checks that no message is lost: each was answered, judged, or settled by a gate, as the ledger says.
+    async fn check_fates(&self) {
+        let harness = self.harness();
+        let mentions = self.log.lock().unwrap().mentions.clone();
+        let rows = harness.decisions("garden").await;
+        let transcript = harness.transcript().await;
+        for stored in harness.messages("garden").await {
+            let id = &stored.message.id;
+            if !stored.message.is_human() || stored.is_deleted || stored.gate.is_some() {
+                continue;
+            }
+            let row = rows.iter().find(|row| row.messages.contains(id)).unwrap();
+            let is_judged = || {
+                let mut judgments = row.attempts.iter().filter(|call| &*call.verb == "judge");
+                judgments.any(|call| call.result != AttemptResult::Superseded)
+            };
+            let is_accounted_for = match row.gate {
+                Some(Gate::Command) => false,
+                Some(_) => true,
+                None if row.is_addressed => mentions.contains(id),
+                None => is_judged(),
+            };
+            assert!(is_accounted_for, "{id} is lost: {row:#?}\n{transcript}");
+        }
+    }
+}
+
 async fn run_schedule(schedule: &Schedule, store: TestStore) {
     let simulation = Simulation {
         harness: Arc::default(),
@@ -560,6 +618,7 @@ async fn run_schedule(schedule: &Schedule, store: TestStore) {
     assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "something waits for ever");
     simulation.check_posts();
     simulation.check_owed().await;
+    simulation.check_fates().await;
     every_message_is_accounted_for(&harness).await;
     *simulation.harness.lock().unwrap() = None;
 }
@@ -624,7 +683,7 @@ impl Platform for Simulation {
         let (redrafts, second_looks) =
             step.map_or((0, 0), |step| (step.redrafts, step.second_looks));
         let mode = self.mode();
-        let muted = self.log.lock().unwrap().muted;
+        let muted = harness.clock.now() < self.log.lock().unwrap().muted_until;
         let meanwhile = {
             let mut dispatches = self.dispatches.lock().unwrap();
             *dispatches += 1;

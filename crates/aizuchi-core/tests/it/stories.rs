@@ -337,8 +337,8 @@ async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
       20s carol: who has the spade?
       25s carol: chatter four
       25s (persona): Here I am.
-    [m000 m001 m002 m003] spoke: alice asked me (reply superseded, reply kept)
-    [m004 m005] chose_silence: they get along (judge kept)
+    [m000 m003] spoke: alice asked me (reply superseded, reply kept)
+    [m001 m002 m004 m005] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -368,7 +368,7 @@ async fn messages_behind_an_answer_are_judged_later() {
 }
 
 #[tokio::test]
-async fn a_second_message_of_the_asker_is_answered_too() {
+async fn a_second_message_of_the_asker_is_read_for_the_answer() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about the roses?").await;
@@ -386,12 +386,13 @@ async fn a_second_message_of_the_asker_is_answered_too() {
        0s alice: @Aizuchi what about the roses?
        0s alice: the red ones
        0s (persona): Here I am.
-    [m000 m001] spoke: alice asked me (reply superseded, reply kept)
+    [m000] spoke: alice asked me (reply superseded, reply kept)
+    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
 #[tokio::test]
-async fn a_mention_replaces_a_waiting_judgment() {
+async fn a_mention_comes_before_a_waiting_judgment() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("bob", "the roses look ill").await;
@@ -405,7 +406,8 @@ async fn a_mention_replaces_a_waiting_judgment() {
        0s bob: the roses look ill
       30s alice: @Aizuchi what can we do?
       30s (persona): Here I am.
-    [m000 m001] spoke: alice asked me (reply kept)
+    [m001] spoke: alice asked me (reply kept)
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

@@ -51,7 +51,9 @@ fn birthday() -> Value {
 
 /// The stored prompts and answers of the newest decision, call by call.
 async fn exchanges(harness: &Harness) -> Vec<(String, String)> {
-    let decision = harness.decisions("garden").await.pop().unwrap();
+    let mut decisions = harness.decisions("garden").await.into_iter();
+    // A message beside the mention may wait in another one.
+    let decision = decisions.rfind(|decision| !decision.attempts.is_empty()).unwrap();
     let exchanges = harness.store.archive.exchanges(decision.id).await.unwrap();
     let exchanges = exchanges.into_iter().flatten();
     let text = |text: Option<Arc<str>>| text.map(|text| text.to_string()).unwrap_or_default();

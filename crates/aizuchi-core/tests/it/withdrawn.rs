@@ -27,7 +27,8 @@ async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {
        0s bob: (deleted)
        0s alice: @Aizuchi what is on Friday?
        0s (persona): I cannot say.
-    [m000 m001] spoke: alice asked me (reply superseded, reply kept)
+    [m001] spoke: alice asked me (reply superseded, reply kept)
+    [m000] dropped: the message was deleted ()
     ");
 }
 
@@ -53,7 +54,8 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
        0s bob: draft 4
        0s alice: @Aizuchi what does bob say?
        4s (persona): Sorry, I can’t think of an answer right now. Please try again later.
-    [m000 m001] failed: I couldn’t think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+    [m001] failed: I couldn’t think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
@@ -122,7 +124,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
        0s alice: my beans are up
      400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
-    [m001] chose_silence by unchanged: nothing had changed since I last looked ()
+    [m001] dropped: the message was deleted ()
     ");
 }
 
@@ -145,7 +147,8 @@ async fn a_mention_that_is_edited_while_its_answer_is_refused_ends_with_it() {
     assert_snapshot!(transcript.await, @"
        0s bob: my beans are up
        0s alice: @Aizuchi are you there today?
-    [m000 m001] failed: something went wrong (reply kept)
+    [m001] failed: something went wrong (reply kept)
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::chat::MessageId;
 use crate::decision::Evaluation;
-use crate::event::completion::{Completion, CompletionContext, NextDecision, UnsentOutcome};
+use crate::event::completion::{
+    Completion, CompletionContext, CoveredMessage, NextDecision, UnsentOutcome,
+};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
@@ -206,7 +208,7 @@ async fn completion_context(
     let mut context = CompletionContext {
         is_posted: false,
         next_item: None,
-        unseen_messages: None,
+        messages: Vec::new(),
         last_id: counters.last_number,
         installation: counters.installation.clone(),
     };
@@ -219,12 +221,13 @@ async fn completion_context(
         let next = next.fetch_optional(&mut *connection).await?;
         context.next_item = next.as_ref().map(rows::outbox_item_from_row).transpose()?;
     }
-    if let Some(seen_revision) = seen_revision {
-        let unseen =
-            query(sql::messages::UNSEEN_MESSAGES).bind(claim.decision.0).bind(seen_revision as i64);
-        let unseen = unseen.fetch_all(&mut *connection).await?;
-        let id = |row| Ok(MessageId::new(rows::column::<String>(row, "id")?));
-        context.unseen_messages = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
+    let messages = query(sql::messages::DECISION_MESSAGES)
+        .bind(claim.decision.0)
+        // An outcome without a revision has seen nothing.
+        .bind(seen_revision.unwrap_or_default() as i64);
+    for row in messages.fetch_all(&mut *connection).await? {
+        let id = MessageId::new(rows::column::<String>(&row, "id")?);
+        context.messages.push(CoveredMessage { id, is_seen: rows::column(&row, "is_seen")? });
     }
     Ok(context)
 }

@@ -256,7 +256,7 @@ impl VolatileState {
 
 /// Keeps a decision's judgments and drafts in the ledger with this result, since they no longer count.
 pub(super) fn retire(decision: &mut Decision, result: AttemptResult) {
-    decision.judgment = None;
+    (decision.judgment, decision.state_hash) = (None, None);
     for attempt in &mut decision.attempts {
         if attempt.result == AttemptResult::Kept {
             attempt.result = result;

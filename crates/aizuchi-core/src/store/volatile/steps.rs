@@ -9,7 +9,7 @@ use crate::chat::attachment::ReadAttachment;
 use crate::context::seen_revision::SeenRevision;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
-use crate::event::completion::{Completion, CompletionContext, UnsentOutcome};
+use crate::event::completion::{Completion, CompletionContext, CoveredMessage, UnsentOutcome};
 use crate::event::step::Lease;
 use crate::event::{
     Claim, DeadLetter, DeadLetterId, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome,
@@ -97,14 +97,12 @@ impl VolatileState {
         }
         let (mut newest_seen, mut newest_unseen) = (None, None);
         if let (StepResult::Posted(posted), Event::Post(_)) = (&outcome.result, &claim.event) {
-            let seen_revision = claim.event.seen_revision();
-            let unseen_messages = self.unseen_messages(claim, seen_revision);
-            let heard = unseen_messages.filter(|message| {
-                seen_revision.is_some_and(|newest_seen| message.heard_revision > newest_seen)
-            });
-            let before = heard.map(|message| message.message.at);
-            newest_unseen = before.filter(|at| *at <= posted.at).max();
-            newest_seen = self.seen_messages(claim).map(|message| message.message.at).max();
+            let seen_revision = claim.event.seen_revision().unwrap_or(u64::MAX);
+            let is_seen = |message: &&MessageRecord| message.heard_revision <= seen_revision;
+            let (seen, unseen): (Vec<_>, Vec<_>) = self.decision_messages(claim).partition(is_seen);
+            newest_seen = seen.iter().map(|message| message.message.at).max();
+            let unseen = unseen.iter().map(|message| message.message.at);
+            newest_unseen = unseen.filter(|at| *at <= posted.at).max();
         }
         let completion_context = self.completion_context(claim, seen_revision);
         let (result, wanted_calls) = (outcome.result, outcome.wanted_calls);
@@ -211,7 +209,7 @@ impl VolatileState {
         let mut context = CompletionContext {
             is_posted: false,
             next_item: None,
-            unseen_messages: None,
+            messages: Vec::new(),
             last_id: self.last_number,
             installation: self.installation.clone(),
         };
@@ -222,55 +220,24 @@ impl VolatileState {
             context.next_item =
                 later.find(|later| later.first_in_draft == item.first_in_draft).cloned();
         }
-        if seen_revision.is_some() {
-            let unseen = self.unseen_messages(claim, seen_revision);
-            context.unseen_messages =
-                Some(unseen.map(|message| message.message.id.clone()).collect());
-        }
+        let seen_revision = seen_revision.unwrap_or_default();
+        let messages = self.decision_messages(claim);
+        let messages =
+            messages.filter(|message| message.gate != Some(Gate::Command)).map(|message| {
+                let may_change = message.message.is_human() && !message.is_deleted;
+                let has_changed = message.revision > seen_revision && may_change;
+                let is_seen = message.heard_revision <= seen_revision && !has_changed;
+                CoveredMessage { id: message.message.id.clone(), is_seen }
+            });
+        context.messages = messages.collect();
         context
     }
 
-    /// The decision's messages that arrived after the revision that the outcome is based on.
-    fn unseen_messages(
-        &self,
-        claim: &Claim,
-        seen_revision: Option<u64>,
-    ) -> impl Iterator<Item = &MessageRecord> {
-        let messages = self
-            .conversations
-            .get(claim.event.conversation())
-            .map_or(&[][..], |record| &record.messages);
-        let seen_revision = seen_revision.unwrap_or(u64::MAX);
-        let decision = claim.decision;
-        // An edit may have assigned an old message to this decision. Otherwise older decisions end where this one
-        // begins.
-        let is_older =
-            |message: &MessageRecord| message.decision.is_some_and(|other| other < decision);
-        let begin = match self.last_change > seen_revision {
-            true => 0,
-            false => messages.iter().rposition(is_older).map_or(0, |index| index + 1),
-        };
-        let has_changed = move |message: &MessageRecord| {
-            message.revision > seen_revision && message.message.is_human() && !message.is_deleted
-        };
-        messages[begin..].iter().filter(move |message| {
-            message.decision == Some(decision)
-                && message.gate != Some(Gate::Command)
-                && (message.heard_revision > seen_revision || has_changed(message))
-        })
-    }
-
-    /// The decision's messages that the claim's draft had considered.
-    fn seen_messages(&self, claim: &Claim) -> impl Iterator<Item = &MessageRecord> {
-        let messages = self
-            .conversations
-            .get(claim.event.conversation())
-            .map_or(&[][..], |record| &record.messages);
-        let seen_revision = claim.event.seen_revision().unwrap_or(u64::MAX);
-        let decision = Some(claim.decision);
-        messages.iter().filter(move |message| {
-            message.decision == decision && message.heard_revision <= seen_revision
-        })
+    /// The messages that the claim's decision covers.
+    fn decision_messages(&self, claim: &Claim) -> impl Iterator<Item = &MessageRecord> {
+        let record = self.conversations.get(claim.event.conversation());
+        let messages = record.map_or(&[][..], |record| &record.messages);
+        messages.iter().filter(|message| message.decision == Some(claim.decision))
     }
 
     fn write_completion(

@@ -137,7 +137,7 @@ statements! {
 
     /// Discards the judgments and drafts of these decisions.
     SUPERSEDE_DECISIONS = "
-        UPDATE decisions SET judgment = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
+        UPDATE decisions SET judgment = NULL, state = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT)";
     RETIRE_ATTEMPTS = "
         UPDATE attempts SET result = ?2

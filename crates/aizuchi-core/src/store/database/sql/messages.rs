@@ -134,12 +134,12 @@ statements! {
     /// The messages of the remaining ones have arrived.
     UNMARK_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
     MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
-    /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
-    /// conversation.
-    UNSEEN_MESSAGES = "
-        SELECT id FROM messages
-        WHERE decision = ?1 AND gate IS DISTINCT FROM 'command'
-            AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)";
+    /// The messages of the decision ?1, and whether they neither arrived nor changed after revision ?2. Commands are not
+    /// part of the conversation.
+    DECISION_MESSAGES = "
+        SELECT id, CASE WHEN heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL
+            THEN 0 ELSE 1 END AS is_seen
+        FROM messages WHERE decision = ?1 AND gate IS DISTINCT FROM 'command' ORDER BY at_ms, id";
     /// The times of the newest message of a decision that a draft had considered, and of the newest that it had not.
     NEWEST_SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,

@@ -1,0 +1,217 @@
+//! Whoever asks the persona something throws away nothing that others wait with: messages that wait to be judged are
+//! judged when their own wait is over, whatever becomes of the mention or the command in between.
+
+use aizuchi_core::chat::Role;
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::store::order::Order;
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::deciding::every_message_is_accounted_for;
+use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+
+const TROUBLE: &str = "uploads fail with a 413 on the new box, has anybody seen that?";
+const QUESTION: &str = "@Aizuchi what weekday is the 4th of December?";
+
+#[tokio::test]
+async fn a_question_is_judged_when_its_wait_is_over_though_another_user_is_answered() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.mind.script.push(PromptVerb::Reply, Ok("A Friday."));
+        harness.says("ann", TROUBLE).await;
+        harness.pass(40).await;
+        harness.says("ben", QUESTION).await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s ann: uploads fail with a 413 on the new box, has anybody seen that?
+      40s ben: @Aizuchi what weekday is the 4th of December?
+      40s (persona): A Friday.
+      90s (persona): Here I am.
+    [m001] spoke: ben asked me (reply kept)
+    [m000] spoke: nobody answers (judge kept, reply kept)
+    ");
+}
+
+/// The number of judgments in a channel in which `ann` writes a message and then addresses the persona.
+async fn judgments_before_a_mention(store: TestStore, before: &str, mention: &str) -> usize {
+    let harness = Harness::new(store).await;
+    harness.says("ann", before).await;
+    harness.pass(8).await;
+    harness.says("ann", mention).await;
+    harness.pass(1000).await;
+    every_message_is_accounted_for(&harness).await;
+    harness.mind.prompt_texts(PromptVerb::Judge).len()
+}
+
+#[tokio::test]
+async fn what_only_leads_up_to_a_mention_is_answered_with_it() {
+    for (before, mention, expected) in [
+        ("hey", "@Aizuchi when is the deploy?", 0),
+        ("when is the deploy?", "@Aizuchi", 0),
+        ("デプロイいつですか", "@Aizuchi 分かる？", 0),
+        (TROUBLE, QUESTION, 1),
+        ("充電器持ってる人いますか", "@Aizuchi デプロイいつですか", 1),
+    ] {
+        let judgments =
+            on_every_store(async |store| judgments_before_a_mention(store, before, mention).await);
+        assert_eq!(judgments.await, expected, "{before} / {mention}");
+    }
+}
+
+/// What happens while a message waits.
+#[derive(Clone, Copy, Debug)]
+enum Between {
+    Nothing,
+    Mention,
+    MentionOfItsAuthor,
+    Command,
+    MentionAfterCommand,
+    DeletedMention,
+    DeletedCommand,
+    MentionEditedAway,
+    FailedAnswer,
+    RefusedPost,
+    LostAnswer,
+    SplitAnswer,
+    Redraft,
+    MuteThatEnds,
+    MentionUnderMute,
+    RestartAfterAnswer,
+    RestartBeforeAnswer,
+}
+
+impl Between {
+    const ALL: [Self; 17] = [
+        Self::Nothing,
+        Self::Mention,
+        Self::MentionOfItsAuthor,
+        Self::Command,
+        Self::MentionAfterCommand,
+        Self::DeletedMention,
+        Self::DeletedCommand,
+        Self::MentionEditedAway,
+        Self::FailedAnswer,
+        Self::RefusedPost,
+        Self::LostAnswer,
+        Self::SplitAnswer,
+        Self::Redraft,
+        Self::MuteThatEnds,
+        Self::MentionUnderMute,
+        Self::RestartAfterAnswer,
+        Self::RestartBeforeAnswer,
+    ];
+
+    async fn happens(self, harness: Harness, mute_end: Timestamp) -> Harness {
+        match self {
+            Self::Nothing => {}
+            Self::Mention => drop(harness.says("ben", QUESTION).await),
+            Self::MentionOfItsAuthor => drop(harness.says("ann", QUESTION).await),
+            Self::Command => drop(harness.says("ben", "@Aizuchi status").await),
+            Self::MentionAfterCommand => {
+                harness.says("ben", "@Aizuchi status").await;
+                harness.says("ben", QUESTION).await;
+            }
+            Self::DeletedMention => {
+                let mention = harness.says("ben", QUESTION).await;
+                harness.deletes(&mention).await;
+            }
+            Self::DeletedCommand => {
+                let command = harness.says("ben", "@Aizuchi status").await;
+                harness.deletes(&command).await;
+            }
+            Self::MentionEditedAway => {
+                let mention = harness.says("ben", QUESTION).await;
+                harness.edits(&mention, "it is a Friday").await;
+            }
+            Self::FailedAnswer => {
+                let error = LlmError::Refused("no".to_owned());
+                harness.mind.script.push(PromptVerb::Reply, Err(error));
+                harness.says("ben", QUESTION).await;
+            }
+            Self::RefusedPost => {
+                harness.platform.fails(&[Fault::Refused]);
+                harness.says("ben", QUESTION).await;
+            }
+            Self::LostAnswer => {
+                harness.platform.fails(&[Fault::LostAnswer]);
+                harness.says("ben", QUESTION).await;
+            }
+            Self::SplitAnswer => {
+                harness.platform.set_longest_post(20);
+                let answer = "It is a Friday. And it is cold.";
+                harness.mind.script.push(PromptVerb::Reply, Ok(answer));
+                harness.says("ben", QUESTION).await;
+            }
+            Self::Redraft => {
+                let other = harness.clone();
+                harness.mind.meanwhile(PromptVerb::Reply, || async move {
+                    other.says("ben", "@Aizuchi of this year").await;
+                });
+                harness.says("ben", QUESTION).await;
+            }
+            Self::MuteThatEnds => harness.order(mute_until(mute_end)).await,
+            Self::MentionUnderMute => {
+                harness.order(mute_until(mute_end)).await;
+                harness.says("ben", QUESTION).await;
+            }
+            Self::RestartAfterAnswer => {
+                harness.says("ben", QUESTION).await;
+                harness.pass(1).await;
+                return harness.restart().await;
+            }
+            Self::RestartBeforeAnswer => {
+                harness.says("ben", QUESTION).await;
+                return harness.restart().await;
+            }
+        }
+        harness
+    }
+}
+
+fn mute_until(until: Timestamp) -> Order {
+    let (workspace, channel) = (workspace(), Some(top_level("garden").channel));
+    Order::Mute { workspace, channel, until, by: Role::Member }
+}
+
+/// When a question that was asked at 0 s is judged, if this happens after four ninths of its wait.
+async fn judged_at(store: TestStore, options: HarnessOptions, wait: i64, between: Between) -> i64 {
+    let harness = Harness::new(store).await.with_options(options);
+    let question = harness.says("ann", TROUBLE).await;
+    harness.pass(wait * 4 / 9).await;
+    let mute_end = at(0) + SignedDuration::from_secs(wait * 2 / 3);
+    let harness = between.happens(harness, mute_end).await;
+    harness.pass(10_000).await;
+    let transcript = harness.transcript().await;
+    let rows = harness.decisions("garden").await;
+    let row = rows.iter().find(|row| row.messages.contains(&question)).unwrap();
+    let judgments = row.attempts.iter().filter(|attempt| &*attempt.verb == "judge");
+    let judged: Vec<i64> = judgments.map(|it| it.at.duration_since(at(0)).as_secs()).collect();
+    assert_eq!(judged.len(), 1, "{between:?}\n{transcript}");
+    judged[0]
+}
+
+#[tokio::test]
+async fn a_wait_is_neither_prolonged_nor_cut_short_by_a_mention() {
+    let mut facilitator = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+    facilitator.facilitation.min_messages = 1;
+    for (options, wait) in [
+        (HarnessOptions::default(), 90),
+        (HarnessOptions::fixed_wait(), 60),
+        (HarnessOptions::from_rules(facilitator), 5),
+    ] {
+        for between in Between::ALL {
+            let judged = on_every_store(async |store| {
+                judged_at(store, options.clone(), wait, between).await
+            });
+            assert_eq!(judged.await, wait, "{between:?}");
+        }
+    }
+}
