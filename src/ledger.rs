@@ -257,9 +257,11 @@ fn describe_settling_gate(gate: Gate, language: Language) -> String {
     label_with_reason(gate, texts::judging::gate_reason(language, gate), language)
 }
 
-/// The gate that settled a message when it was heard: its label and its reason.
-pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, texts::judging::gate_reason_when_heard(language, gate), language)
+/// The gate that settled a message when it was heard, if any: its label and its reason.
+pub fn describe_gate_when_heard(message: &StoredMessage, language: Language) -> Option<String> {
+    let (gate, author) = (message.gate?, message.message.author.kind);
+    let reason = texts::judging::gate_reason_when_heard(language, gate, author);
+    Some(label_with_reason(gate, reason, language))
 }
 
 fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {

@@ -256,19 +256,15 @@ impl MessageDecisions {
     /// The gate that settled the message when it was heard, if no decision says it.
     fn describe_gate(&self, language: Language) -> Option<String> {
         let has_decisions = !self.decisions.is_empty();
-        match self.message.gate {
+        let gate = ledger::describe_gate_when_heard(&self.message, language);
+        match (self.message.gate, gate) {
             // The decision explains why the persona posted this.
-            Some(Gate::OwnMessage) if has_decisions => None,
-            Some(gate) => {
+            (Some(Gate::OwnMessage), _) | (None, _) if has_decisions => None,
+            (_, Some(gate)) => {
                 let name = texts::command_line::settled_when_heard(language);
-                Some(format_value(
-                    name,
-                    &ledger::describe_gate_when_heard(gate, language),
-                    language,
-                ))
+                Some(format_value(name, &gate, language))
             }
-            None if has_decisions => None,
-            None => Some(texts::command_line::nothing_decided(language).to_owned()),
+            (_, None) => Some(texts::command_line::nothing_decided(language).to_owned()),
         }
     }
 }
@@ -280,10 +276,9 @@ impl Format<'_> {
         let name = texts::command_line::decision(language);
         let channel = strip_control_characters(details.channel_name.trim_start_matches('#'));
         let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
-        let considered_name = texts::command_line::considered(language);
-        let considered = details.considered.iter();
-        lines.extend(considered.map(|message| {
-            format_value(considered_name, &format_message(message, language), language)
+        let covers_name = texts::command_line::covers(language);
+        lines.extend(details.considered.iter().map(|message| {
+            format_value(covers_name, &format_message(message, language), language)
         }));
         let values = details.labeled_values(language);
         lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));

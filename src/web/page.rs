@@ -15,6 +15,7 @@ use crate::web::access::Visitor;
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::chat::AuthorKind;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::platform::local::limits::MAX_FILES;
 use aizuchi_core::texts;
@@ -43,8 +44,9 @@ pub async fn room(
     // The gates that settle a message when it is heard. The persona's own messages need no reason, and a command has
     // its answer.
     let gates = [Gate::OptedOut, Gate::OtherBot, Gate::Backfilled, Gate::ChannelMode];
-    let gates =
-        gates.map(|gate| (gate.name(), texts::judging::gate_reason_when_heard(language, gate)));
+    let gates = gates.map(|gate| {
+        (gate.name(), texts::judging::gate_reason_when_heard(language, gate, AuthorKind::Human))
+    });
     let gates: BTreeMap<&str, &str> = gates.into();
     let settings = json!({
         "language": language.tag(),

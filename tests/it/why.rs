@@ -46,7 +46,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
     insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
     Decision 0 · #general
-      Considered: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
+      Message: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
       Mode: joins in at pauses
@@ -67,7 +67,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
     insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
     Decision 0 · #general
-      Considered: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
+      Message: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
       Mode: joins in at pauses
@@ -100,7 +100,7 @@ async fn a_decision_is_explained_in_japanese() {
     insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
     判断 0 · #general
-      対象にした発言：0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
+      対象の発言：0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
       開始：0-0-0 0:0:0 UTC
       終了：0-0-0 0:0:0 UTC
       モード：会話の合間に話す

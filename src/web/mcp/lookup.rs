@@ -248,8 +248,7 @@ impl Lookup<'_> {
             let found = MessageDecisions::load(&*self.web.archive, message).await?;
             let heard = std::slice::from_ref(&found.message);
             let message = api::message_views(self.web, self.access, heard).await?.pop();
-            let gate = found.message.gate;
-            let gate = gate.map(|gate| ledger::describe_gate_when_heard(gate, language));
+            let gate = ledger::describe_gate_when_heard(&found.message, language);
             messages.push(json!({ "message": message, "settled_when_heard": gate }));
             for details in found.decisions {
                 explained.push(self.explain(details, language).await?);

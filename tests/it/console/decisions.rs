@@ -72,7 +72,7 @@ async fn a_decision_opens_for_each_role_as_far_as_it_may_read() {
         newest_closed(&program, &workspace, &harness.tea).await
     ));
     let japanese = japanese.bearer_auth(ADMIN).header("accept-language", "ja").send().await;
-    assert!(japanese.unwrap().text().await.unwrap().contains("読んだ発言"));
+    assert!(japanese.unwrap().text().await.unwrap().contains("対象の発言"));
     let number = newest_closed(&program, &workspace, &harness.tea).await;
     for absent in [
         format!("/console/decisions/{workspace}/999"),

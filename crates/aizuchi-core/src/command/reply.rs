@@ -194,6 +194,10 @@ impl CommandReplies {
                     let why = renderer.explain_gate(named.message.at, gate);
                     texts::commands::why_about(language, &quote, &why)
                 }
+                None if decisions.iter().any(|decision| decision.closed.is_none()) => {
+                    let why = texts::commands::not_decided_yet(language);
+                    texts::commands::why_about(language, &quote, why)
+                }
                 None => texts::commands::nothing_decided_about(language, &quote),
             },
         };

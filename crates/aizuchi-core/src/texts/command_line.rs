@@ -44,7 +44,7 @@ texts! {
 
     // By `aizuchi why`.
     decision: "Decision" / "判断";
-    considered: "Considered" / "対象にした発言";
+    covers: "Message" / "対象の発言";
     settled_when_heard: "Settled on arrival" / "受信時に適用されたルール";
     nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
     ended: "How it ended" / "結果";

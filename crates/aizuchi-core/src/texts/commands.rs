@@ -37,6 +37,10 @@ texts! {
     why_together(quote: &str, why: &str):
         "I looked at “{quote}” together with what was written around it. {why}"
         / "「{quote}」は、前後の発言と一緒に見ました。{why}";
+    /// For a message that waits to be judged or answered.
+    not_decided_yet:
+        "I haven’t decided about it yet. I look at a conversation once it has gone quiet for a while."
+        / "まだ判断していません。会話が落ち着いてから判断します。";
     nothing_decided_about(quote: &str):
         "About “{quote}”: I haven’t decided anything."
         / "「{quote}」については、何も判断していません。";

@@ -1,6 +1,7 @@
 //! Why the persona stayed silent: the gate that settled the decision, or the judge's verdict. The English reasons
 //! are clauses that can follow "because".
 
+use crate::chat::AuthorKind;
 use crate::decision::gate::Gate;
 use crate::decision::limit::Limit;
 use crate::persona::Language;
@@ -114,14 +115,17 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
 }
 
 /// Why a gate settled a message when it was heard.
-pub fn gate_reason_when_heard(language: Language, gate: Gate) -> &'static str {
-    match gate {
+pub fn gate_reason_when_heard(language: Language, gate: Gate, author: AuthorKind) -> &'static str {
+    match (gate, author) {
         // `off` is the only mode in which messages are not heard.
-        Gate::ChannelMode => pick(
+        (Gate::ChannelMode, _) => pick(
             language,
             "I was turned off in this channel",
             "このチャンネルではオフになっていました",
         ),
-        gate => gate_reason(language, gate),
+        (Gate::Command, AuthorKind::Persona) => {
+            pick(language, "it was my reply to a command", "指示に対する私の返事でした")
+        }
+        (gate, _) => gate_reason(language, gate),
     }
 }
