@@ -9,6 +9,7 @@ pub mod state;
 pub mod seen_revision;
 pub mod message_structure;
 pub mod conversation_analysis;
+pub mod quarrel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -86,6 +87,8 @@ pub struct Circumstances {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intervention {
     pub at: Timestamp,
+    /// The state of the conversation when it was judged, if the judge named it.
+    pub state: Option<ConversationState>,
     /// The messages before it, oldest first, and the post itself.
     pub messages_before: Vec<Arc<Message>>,
 }
@@ -273,6 +276,8 @@ pub struct Context {
     pub undecided: BTreeSet<MessageId>,
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
+    /// The revision at which each human message of the target was heard.
+    pub heard: BTreeMap<MessageId, u64>,
     pub circumstances: Circumstances,
     /// The other bots that speak unasked in the channel, like the persona. Set by the agent.
     pub companions: BTreeSet<UserId>,
@@ -282,6 +287,8 @@ pub struct Context {
     pub pending_commands: Vec<PendingCommand>,
     /// The state of this conversation at its last judgment, if the verdict was silence.
     pub last_silent_state: Option<StateHash>,
+    /// When the decision with the last verdict here was closed.
+    pub last_judged: Option<Timestamp>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub intent: Option<Intent>,
     /// The structure of the target, shared by gates, prompts and judges.
@@ -313,11 +320,13 @@ impl Context {
             links: BTreeMap::new(),
             undecided: BTreeSet::new(),
             new_messages: BTreeSet::new(),
+            heard: BTreeMap::new(),
             circumstances: Circumstances::default(),
             companions: BTreeSet::new(),
             owed: Vec::new(),
             pending_commands: Vec::new(),
             last_silent_state: None,
+            last_judged: None,
             intent: None,
             talk: SharedStructure::default(),
             newest_message_revision: 0,
@@ -523,6 +532,11 @@ impl Context {
                 && self.companions.contains(&said.author.id)
                 && !was_asked(said, from_it)
         })
+    }
+
+    /// Whether a human message of the target was heard after a revision.
+    pub fn is_heard_since(&self, message: &Message, revision: SeenRevision) -> bool {
+        self.heard.get(&message.id).is_some_and(|heard| !revision.covers(*heard))
     }
 
     /// Returns the user's visible name, or the id if unknown.

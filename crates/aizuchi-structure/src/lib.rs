@@ -5,6 +5,7 @@
 //! Four small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
 //! `examples/fit_structure`, which also measures them (`docs/internals/eval.md` has the figures).
 
+pub mod agreement;
 pub mod cues;
 pub mod features;
 mod fixed_map;
@@ -13,8 +14,8 @@ pub mod links;
 pub mod names;
 pub mod network;
 mod reader;
-pub mod uptake;
 pub mod request;
+pub mod uptake;
 pub mod utterance;
 pub mod vocabulary;
 pub mod words;

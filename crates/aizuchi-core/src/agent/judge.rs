@@ -64,6 +64,12 @@ impl Agent {
         let gate_result = gate_input.check_before_judging(&gates);
         let evaluation = trace.evaluation.insert(Evaluation::new(mode, gate_result.passed));
         if let Some(gate) = gate_result.closed_by {
+            if gate == Gate::Cooldown
+                && let Some(due) = gate_input.next_look()
+            {
+                // What is written until then is judged together.
+                return Ok(StepResult::Deferred { due });
+            }
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         // The judge itself asked for the second look.
@@ -122,7 +128,13 @@ impl Agent {
         evaluation.conversation_state = state;
         let least = self.welcome_threshold(&context, rules);
         let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
+        let has_grown = state.is_some_and(ConversationState::is_tense)
+            && judgment.situation_changed == Some(true);
+        let is_cooling_down = gates.contains(&Gate::Cooldown) && gate_input.is_cooling_down();
         let verdict = match judgment.verdict(state.unwrap_or_default(), mode, rules) {
+            Verdict::Join | Verdict::React(_) if is_cooling_down && !has_grown => {
+                Verdict::Silent(SilenceReason::SituationUnchanged)
+            }
             Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
             verdict => verdict,
         };

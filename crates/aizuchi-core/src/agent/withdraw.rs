@@ -5,7 +5,9 @@ use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, OpenState};
+use crate::context::quarrel::quarrel_state;
 use crate::context::seen_revision::SeenRevision;
+use crate::context::state::ConversationState;
 use crate::event::{Claim, StepResult};
 use crate::memory::{Lineage, MessageRef};
 use crate::rules::Mode;
@@ -40,7 +42,8 @@ impl Agent {
 
     /// Withdraws an unsolicited reply to `about` if that message was taken up. `seen_revision` is what the model has
     /// seen: while nothing has been written since, its verdict stands. If it is unclear whether the message was taken
-    /// up, the judge looks again; if it has already done so, the more probable case counts.
+    /// up, the judge looks again; if it has already done so, the more probable case counts. A quarrel is taken up by
+    /// none of the people in it.
     pub(super) fn check_open_state(
         &self,
         claim: &Claim,
@@ -61,8 +64,14 @@ impl Agent {
         let is_facilitator = gate_input.mode() == Mode::Facilitator;
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();
-        let may_look_again = claim.second_looks == 0 && !is_facilitator;
-        let why = match ConversationAnalysis::new(context).open_state(about) {
+        let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
+        let is_tense = state.is_some_and(ConversationState::is_tense);
+        let may_look_again = claim.second_looks == 0 && (is_tense || !is_facilitator);
+        let open_state = match is_tense {
+            true => quarrel_state(context, message, seen_revision),
+            false => ConversationAnalysis::new(context).open_state(about),
+        };
+        let why = match open_state {
             OpenState::Open => return None,
             // A facilitator does not speak in a thread before it has enough messages.
             OpenState::InThread if is_facilitator && thread_length < min_messages => return None,
@@ -70,6 +79,9 @@ impl Agent {
                 return Some(StepResult::LookAgain { due: self.now() });
             }
             OpenState::ProbablyOpen => return None,
+            OpenState::ProbablyTakenUp if is_tense => {
+                texts::replies::calmed_down(language).to_owned()
+            }
             OpenState::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
             OpenState::InThread => texts::replies::goes_on_in_thread(language).to_owned(),
             OpenState::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),

@@ -39,6 +39,14 @@ impl ConversationState {
         self.into()
     }
 
+    /// Whether users are at odds with each other, so that calm words may help.
+    pub fn is_tense(self) -> bool {
+        match self {
+            Self::Misunderstanding | Self::Conflict => true,
+            Self::Ending | Self::Active => false,
+        }
+    }
+
     /// Returns the word that a model answers with.
     pub fn label(self) -> &'static str {
         match self {

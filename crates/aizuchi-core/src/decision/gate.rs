@@ -6,16 +6,18 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::owed::Owed;
 use crate::chat::{Author, AuthorKind, Mention, Message, MessageId};
 use crate::context::conversation_analysis::ConversationAnalysis;
+use crate::context::state::ConversationState;
 use crate::context::{BudgetUsage, Context};
 use crate::decision::limit::Limit;
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
+use aizuchi_structure::agreement::is_plain_agreement;
 use aizuchi_structure::cues::Cues;
 
 #[derive(
@@ -158,6 +160,8 @@ const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budge
 
 /// The maximum number of consecutive turns of the persona and other companions without a human message.
 const MAX_COMPANION_TURNS: usize = 2;
+/// How soon after a post or a verdict about a quarrel that goes on the judge may be asked again, in spite of the cooldown.
+const QUARREL_PAUSE: SignedDuration = SignedDuration::from_mins(3);
 /// The persona's share is measured over this many of the newest messages, and over no fewer than four.
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
@@ -256,7 +260,10 @@ impl GateInput<'_> {
             Gate::Loop => self.companion_turns_since_human() >= MAX_COMPANION_TURNS,
             Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
-            Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unseen_messages(),
+            // What was written before its last post may be waiting still: that post answered somebody else.
+            Gate::SpokeLast => {
+                has_spoken_last(self.context) && self.new_messages().next().is_none()
+            }
             Gate::OtherCompanion => {
                 let newest = self.context.newest_human_message();
                 newest.is_some_and(|message| self.context.companion_since(&message.id).is_some())
@@ -266,7 +273,9 @@ impl GateInput<'_> {
                 last.is_some_and(|state| state == self.context.state_hash())
             }
             Gate::NothingOpen => self.is_settled(),
-            Gate::Cooldown => self.is_cooling_down(),
+            Gate::Cooldown => {
+                self.is_cooling_down() && self.next_look().is_none_or(|next| self.now < next)
+            }
             Gate::Share => self.own_share() > self.rules.max_share,
             Gate::Budget => self.reached_limit().is_some(),
             // These settle a decision when its next model call is planned.
@@ -320,12 +329,6 @@ impl GateInput<'_> {
         self.mode() == Mode::Facilitator && self.context.target_messages().len() < least
     }
 
-    /// Whether a user's message came before the persona's last post but was not seen by it.
-    fn has_unseen_messages(&self) -> bool {
-        let mut humans = self.context.target_messages().iter().filter(|message| message.is_human());
-        humans.any(|message| self.context.new_messages.contains(&message.id))
-    }
-
     /// Whether every new message names another user, and not the persona. The message that opened the thread counts as
     /// new until it is answered.
     fn is_directed(&self) -> bool {
@@ -343,19 +346,45 @@ impl GateInput<'_> {
         new.peek().is_some() && new.all(|message| is_directed_elsewhere(message))
     }
 
-    /// Whether nothing is left to answer. A facilitator also looks at conversations in which no user asks for anything.
+    /// Whether nothing is left to answer. A facilitator also looks at conversations in which no user asks for anything,
+    /// unless they only agree.
     fn is_settled(&self) -> bool {
-        let new = &self.context.new_messages;
-        self.mode() != Mode::Facilitator
-            && !new.is_empty()
-            && ConversationAnalysis::new(self.context)
-                .is_settled(|message| new.contains(&message.id))
+        let is_new = |message: &Message| self.context.new_messages.contains(&message.id);
+        match self.mode() {
+            Mode::Facilitator => {
+                let mut new = self.new_messages().peekable();
+                new.peek().is_some() && new.all(|message| is_plain_agreement(&message.text))
+            }
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                ConversationAnalysis::new(self.context).is_settled(is_new)
+            }
+        }
     }
 
-    fn is_cooling_down(&self) -> bool {
+    /// The human messages of the target that the decision covers.
+    fn new_messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        let humans = self.context.target_messages().iter().filter(|message| message.is_human());
+        humans.filter(|message| self.context.new_messages.contains(&message.id))
+    }
+
+    pub fn is_cooling_down(&self) -> bool {
         let cooldown = self.rules.cooldown_for(self.mode());
         let spoke = self.context.circumstances.last_unsolicited_post;
         spoke.is_some_and(|at| self.now < at + cooldown)
+    }
+
+    /// Returns when the judge may be asked during the cooldown: a facilitator has spoken about a quarrel or a
+    /// misunderstanding, and people who were in it have written since.
+    pub fn next_look(&self) -> Option<Timestamp> {
+        let spoke = self.context.circumstances.last_intervention.as_ref()?;
+        let was_in_it = |message: &Arc<Message>| {
+            spoke.messages_before.iter().any(|before| before.author == message.author)
+        };
+        let goes_on = self.mode() == Mode::Facilitator
+            && spoke.state.is_some_and(ConversationState::is_tense)
+            && self.new_messages().any(was_in_it);
+        let looked = self.context.last_judged.map_or(spoke.at, |judged| judged.max(spoke.at));
+        goes_on.then(|| looked + QUARREL_PAUSE)
     }
 
     pub fn own_share(&self) -> f64 {

@@ -305,8 +305,11 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
         ),
         Mode::Facilitator => pick(
             language,
-            "answer when I’m mentioned, follow the discussion, and help when it needs me",
-            "メンションに答え、話を聞いて、必要なときに手助けします",
+            concat!(
+                "answer when I’m mentioned, listen while you talk, and step in when a discussion ",
+                "is stuck, heated or at cross purposes"
+            ),
+            "メンションされたら答えます。話し合いを聞いていて、行き詰まったときや、行き違いや言い争いになったときに加わります",
         ),
         Mode::MentionOnly => {
             pick(language, "speak only when I’m mentioned", "メンションされたときだけ話します")

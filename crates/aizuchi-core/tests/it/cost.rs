@@ -193,12 +193,12 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     conflict, no               3     9028       1     4498         2     5895
     new talk, yes              3     9028       1     4498         2     5871  reply
     within 10 minutes          1     2543       0        0         0        0
-    same, unchanged            3     5587       1     4975         2     6312
-    same, changed, no          5    12272       1     4975         2     6312
-    same, changed, yes         5    12272       1     4975         2     6312  reply
-    different, no              4    10858       1     4975         2     6312
-    different, yes             4    10858       1     4975         2     6312  reply
-    an hour later, no          5    12272       1     4975         2     6312
+    same, unchanged            3     5587       1     4987         2     6324
+    same, changed, no          5    12272       1     4987         2     6324
+    same, changed, yes         5    12272       1     4987         2     6324  reply
+    different, no              4    10858       1     4987         2     6324
+    different, yes             4    10858       1     4987         2     6324  reply
+    an hour later, no          5    12272       1     4987         2     6324
     mention                    0        0       0        0         0        0  reply
     mention after talk         3     9028       1     4469         2     5809  reply
     ");

@@ -144,6 +144,7 @@ fn full_context(target: Option<MessageId>) -> Context {
         circumstances: Circumstances {
             last_intervention: Some(Intervention {
                 at: Timestamp::UNIX_EPOCH,
+                state: None,
                 messages_before: vec![
                     message("5", None, AuthorKind::Human),
                     message("6", None, AuthorKind::Persona),

@@ -187,10 +187,15 @@ impl ContextView {
         let intervention = status.last_intervention.as_ref();
         let intervention = intervention.filter(|_| mode == Mode::Facilitator);
         self.intervention =
-            intervention.map(|Intervention { at, messages_before: messages }| InterventionView {
-                minutes: now.duration_since(*at).as_mins().max(0),
-                lately: status.recent_interventions,
-                messages: messages.iter().map(|message| renderer.other_message(message)).collect(),
+            intervention.map(|Intervention { at, messages_before: messages, .. }| {
+                InterventionView {
+                    minutes: now.duration_since(*at).as_mins().max(0),
+                    lately: status.recent_interventions,
+                    messages: messages
+                        .iter()
+                        .map(|message| renderer.other_message(message))
+                        .collect(),
+                }
             });
     }
 

@@ -45,6 +45,7 @@ pub async fn read(
     let mut new_messages = BTreeSet::new();
     let mut undecided = BTreeSet::new();
     let mut links = BTreeMap::new();
+    let mut heard_messages = BTreeMap::new();
     let mut messages = Vec::new();
     let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
     for message_row in rows {
@@ -64,6 +65,7 @@ pub async fn read(
         }
         let message = message_row.into_message(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation {
+            heard_messages.insert(message.id.clone(), heard);
             // Not the message's revision: an edit is no new message.
             if is_new {
                 covered.push((message.at, heard));
@@ -89,13 +91,18 @@ pub async fn read(
     context.names = names;
     context.restricted_messages = restricted;
     context.new_messages = new_messages;
+    context.heard = heard_messages;
     context.undecided = undecided;
     context.links = links;
     context.circumstances = circumstances.into_circumstances(before_intervention)?;
     context.newest_message_revision = newest_message_revision(&covered, &backfilled);
     context.owed = rows::parse_json(&rows::column::<String>(&row, "owed")?)?;
     context.pending_commands = parse_commands(&rows::column::<String>(&row, "commands")?)?;
-    context.last_silent_state = rows::column::<Option<i64>>(&row, "silent_state")?.map(StateHash);
+    let last_verdict: Option<(Option<i64>, i64)> = rows::parse_optional(&row, "last_verdict")?;
+    if let Some((silent_state, judged_ms)) = last_verdict {
+        context.last_silent_state = silent_state.map(StateHash);
+        context.last_judged = Some(rows::to_timestamp(judged_ms)?);
+    }
     context.intent = intent(&row)?;
     context.revision = rows::to_unsigned(rows::column(&row, "revision")?)?;
     context.standing_orders = parse_orders(&rows::column::<String>(&row, "orders")?)?;
@@ -187,6 +194,7 @@ struct CircumstancesRow {
     muted_until_ms: Option<i64>,
     ordered_mode: Option<Mode>,
     intervened_ms: Option<i64>,
+    intervened_state: Option<ConversationState>,
     interventions_lately: u64,
     /// The posts in the channel, and in the whole workspace.
     posts: (u64, u64),
@@ -203,13 +211,14 @@ impl CircumstancesRow {
         self,
         messages_before: Vec<Arc<Message>>,
     ) -> Result<Circumstances, StoreError> {
-        let at = self.intervened_ms.map(rows::to_timestamp).transpose()?;
+        let (at, state) = (self.intervened_ms.map(rows::to_timestamp), self.intervened_state);
+        let at = at.transpose()?;
         let mut said_unasked = self.said_unasked;
         said_unasked.sort_unstable();
         Ok(Circumstances {
             muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
-            last_intervention: at.map(|at| Intervention { at, messages_before }),
+            last_intervention: at.map(|at| Intervention { at, state, messages_before }),
             recent_interventions: self.interventions_lately,
             posts_in_hour: self.posts.0,
             workspace_posts_in_hour: self.posts.1,

@@ -41,6 +41,7 @@ impl VolatileState {
             ordered_mode: mode,
             last_intervention: posts_here.iter().max().map(|at| Intervention {
                 at: *at,
+                state: record.and_then(|record| record.intervention_state),
                 messages_before: messages_until(record, *at, window.intervention_messages + 1),
             }),
             recent_interventions: posts_here.iter().filter(|at| **at >= half_hour_ago).count()

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
@@ -29,6 +31,8 @@ impl VolatileState {
         });
         let heard = |record: &&MessageRecord| (record.message.at, record.heard_revision);
         let covered: Vec<_> = human_here.clone().filter(is_new).map(heard).collect();
+        let arrival = |record: &&MessageRecord| (record.message.id.clone(), record.heard_revision);
+        let heard_messages = human_here.clone().map(arrival).collect();
         let backfilled = human_here.filter(|record| record.decision.is_none());
         let backfilled: Vec<_> = backfilled.map(heard).collect();
         let newest_revision = newest_message_revision(&covered, &backfilled);
@@ -77,16 +81,27 @@ impl VolatileState {
             links,
             undecided,
             new_messages,
+            heard: heard_messages,
             circumstances,
             restricted_messages: restricted,
             visibility,
             owed,
             newest_message_revision: newest_revision,
             last_silent_state: record.and_then(|record| record.silent_state),
+            last_judged: self.last_judged(conversation),
             intent: self.intent(record),
             revision: self.revision,
             ..Context::new(conversation.clone(), channel_messages)
         }
+    }
+
+    /// When the newest decision of the conversation with a verdict was closed.
+    fn last_judged(&self, conversation: &ConversationId) -> Option<Timestamp> {
+        let mut decisions = self.decisions.values().rev();
+        decisions.find_map(|decision| {
+            let is_judged = decision.state_hash.is_some() && decision.conversation == *conversation;
+            decision.closed.filter(|_| is_judged)
+        })
     }
 
     /// The active channels that are visible from a conversation, by name. They have no memories.

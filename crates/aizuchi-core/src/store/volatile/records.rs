@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::StateHash;
 use crate::context::links::{LinkSource, MessageLinks};
+use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::{DecisionId, ModelExchange};
 use crate::event::step::PendingState;
@@ -21,6 +22,8 @@ pub(super) struct ConversationRecord {
     pub(super) silent_state: Option<StateHash>,
     /// The times of unsolicited posts.
     pub(super) unsolicited_posts: Vec<Timestamp>,
+    /// The state of the conversation at the verdict behind the last of them.
+    pub(super) intervention_state: Option<ConversationState>,
     /// When the persona last announced that its budget is used up.
     pub(super) budget_notice_at: Option<Timestamp>,
 }

@@ -324,6 +324,9 @@ impl VolatileState {
         }
         if closed.ended == DecisionResult::Spoke && !claim.is_owed {
             record.unsolicited_posts.push(now);
+            let evaluation = decision.evaluation.as_ref();
+            record.intervention_state =
+                evaluation.and_then(|evaluation| evaluation.conversation_state);
             let channel = (conversation.workspace.clone(), conversation.channel.clone());
             self.last_unsolicited_post.insert(channel, now);
         }

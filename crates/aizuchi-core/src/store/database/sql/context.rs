@@ -30,6 +30,9 @@ macro_rules! circumstances {
                 'ordered_mode', (SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2),
                 'intervened_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0),
+                'intervened_state', (SELECT conversation_state FROM decisions INDEXED BY decisions_unasked
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
+                    ORDER BY closed_ms DESC, id DESC LIMIT 1),
                 'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
                         AND closed_ms >= ?13 - 1800000),
@@ -141,10 +144,11 @@ statements! {
                     AND (visibility = 'public' OR NOT EXISTS (SELECT 1 FROM channels AS c
                         WHERE c.workspace = ?1 AND c.id = ?2 AND c.visibility = 'public'))
                  ORDER BY number) AS part) AS orders,
-            (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted', 'proposed') THEN state END FROM decisions
+            (SELECT json_array(CASE WHEN ended IN ('chose_silence', 'reacted', 'muted', 'proposed') THEN state END, closed_ms)
+             FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
                 AND closed_ms IS NOT NULL AND state IS NOT NULL
-             ORDER BY id DESC LIMIT 1) AS silent_state,
+             ORDER BY id DESC LIMIT 1) AS last_verdict,
             (SELECT json_array(json(judgment), conversation_state, considered) FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
              ORDER BY id DESC LIMIT 1) AS verdict,
