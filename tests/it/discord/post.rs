@@ -8,13 +8,11 @@ use aizuchi_core::chat::{
     UserId, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
-use aizuchi_core::context::seen_revision::SeenRevision;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
-use aizuchi_core::memory::Lineage;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, PlatformDeps, PlatformError};

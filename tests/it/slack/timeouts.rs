@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, MessageId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::context::seen_revision::SeenRevision;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::memory::Lineage;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};

@@ -67,11 +67,9 @@ impl PendingState {
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, ConversationId, WorkspaceId};
-    use crate::context::seen_revision::SeenRevision;
     use crate::decision::DecisionResult;
     use crate::event::OutboxItemId;
     use crate::event::step::Lease;
-    use crate::memory::Lineage;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

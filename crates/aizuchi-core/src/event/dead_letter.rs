@@ -61,10 +61,8 @@ impl PendingState {
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, WorkspaceId};
-    use crate::context::seen_revision::SeenRevision;
     use crate::decision::DecisionResult;
     use crate::event::{DraftMetadata, OutboxItemId};
-    use crate::memory::Lineage;
 
     fn part(id: i64, text: &str, dispatched_at: Option<Timestamp>) -> OutboxItem {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
