@@ -12,10 +12,11 @@ use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 
 /// Returns the number of the only decision about a channel's newest messages.
-async fn newest_decision(program: &Program, workspace: &str, channel: &str) -> Value {
+async fn decision(program: &Program, workspace: &str, channel: &str, number: i64) -> Value {
     let ledger = format!("/api/decisions?workspace={workspace}&channel={channel}");
     let ledger = json_of(get(program, Some(ADMIN), &ledger).await).await;
-    ledger["decisions"].as_array().unwrap().last().unwrap().clone()
+    let mut decisions = ledger["decisions"].as_array().unwrap().iter();
+    decisions.find(|decision| decision["id"] == number).unwrap().clone()
 }
 
 #[tokio::test]
@@ -126,11 +127,11 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let foreign = foreign.header("origin", "https://evil.example");
     let foreign = foreign.json(&json!({ "mark": "right" })).send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
-    assert_eq!(newest_decision(&program, &workspace, &harness.tea).await["mark"], Value::Null);
+    assert_eq!(decision(&program, &workspace, &harness.tea, number).await["mark"], Value::Null);
 
     assert_eq!(mark(ADMIN, json!("right")).await, StatusCode::NO_CONTENT);
     assert_eq!(mark(OPERATOR, json!("should_have_kept_silent")).await, StatusCode::NO_CONTENT);
-    let marked = newest_decision(&program, &workspace, &harness.tea).await["mark"].clone();
+    let marked = decision(&program, &workspace, &harness.tea, number).await["mark"].clone();
     assert_eq!(
         (&marked["mark"], &marked["by"]),
         (&json!("should_have_kept_silent"), &json!("olga"))
@@ -176,7 +177,7 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let body = format!("workspace={workspace}&order=mark+{number}&back={page}");
     let answer = form.body(body).send().await.unwrap();
     assert_eq!(answer.headers()[LOCATION], page);
-    assert_eq!(newest_decision(&program, &workspace, &harness.tea).await["mark"], Value::Null);
+    assert_eq!(decision(&program, &workspace, &harness.tea, number).await["mark"], Value::Null);
     assert_eq!(export(&harness.home.path().join("none.jsonl")), "");
     assert_eq!(program.stop(), Some(0));
 }
