@@ -109,14 +109,16 @@ impl RunningHarness {
         Heard::Message(message, Arrival::Live)
     }
 
-    /// Waits until this many posts are made and nothing is pending, then stops the runner.
+    /// Waits until this many posts are made and nothing is due, then stops the runner. What nobody
+    /// answered still waits for its judgment.
     async fn until_posted(self, posts: usize) {
         let store = self.harness.store.store.clone();
         let mut revisions = store.revisions();
         let platform = self.harness.platform.clone();
+        let clock = self.harness.clock.clone();
         let said = async {
             while platform.posted_texts().len() < posts
-                || store.next_ready().await.unwrap().is_some()
+                || store.next_ready().await.unwrap().is_some_and(|ready| ready <= clock.now())
             {
                 revisions.changed().await.unwrap();
             }
