@@ -42,8 +42,8 @@ impl Agent {
 
     /// Withdraws an unsolicited reply to `about` if that message was taken up. `seen_revision` is what the model has
     /// seen: while nothing has been written since, its verdict stands. If it is unclear whether the message was taken
-    /// up, the judge looks again; if it has already done so, the more probable case counts. A quarrel is taken up by
-    /// none of the people in it.
+    /// up, the judge looks again; if it has already done so, the more probable case counts. A quarrel that a
+    /// facilitator speaks about is taken up by none of the people in it.
     pub(super) fn check_open_state(
         &self,
         claim: &Claim,
@@ -65,7 +65,7 @@ impl Agent {
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();
         let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
-        let is_tense = state.is_some_and(ConversationState::is_tense);
+        let is_tense = is_facilitator && state.is_some_and(ConversationState::is_tense);
         let may_look_again = claim.second_looks == 0 && (is_tense || !is_facilitator);
         let open_state = match is_tense {
             true => quarrel_state(context, message, seen_revision),
@@ -80,7 +80,7 @@ impl Agent {
             }
             OpenState::ProbablyOpen => return None,
             OpenState::ProbablyTakenUp if is_tense => {
-                texts::replies::calmed_down(language).to_owned()
+                texts::replies::probably_stepped_in(language).to_owned()
             }
             OpenState::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
             OpenState::InThread => texts::replies::goes_on_in_thread(language).to_owned(),

@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 
 use crate::chat::{Message, UserId};
 use crate::context::Context;
-use crate::context::conversation_analysis::{ConversationAnalysis, OpenState};
+use crate::context::conversation_analysis::OpenState;
+use crate::context::message_structure::MessageStructure;
 use crate::context::seen_revision::SeenRevision;
 use aizuchi_structure::cues::Cues;
 
 /// The people in a quarrel are the authors of this many messages up to the verdict.
 const QUARREL_MESSAGES: usize = 6;
-/// Another user has surely stepped in if a message replies to somebody with the first probability, and surely not below
+/// Another user has surely stepped in if a message replies to one of them with the first probability, and surely not below
 /// the second.
 const STEPS_IN: f32 = 0.7;
 const MAY_STEP_IN: f32 = 0.4;
-/// Cues and words by which people may make peace. They only decide whether the judge looks again.
+/// Cues and words by which people may make peace. They only make the judge look again: a retort may hold them, too.
 const PEACE: Cues = Cues::THANKS
     .union(Cues::SOLVED)
     .union(Cues::GOODBYE)
@@ -40,7 +41,7 @@ const PEACE_WORDS: [&str; 15] = [
 ];
 
 /// Returns whether a verdict about the quarrel of this message still stands. The people in it never take it up, however
-/// much they write: that takes somebody else who replies to them. Where they may have made peace, it is unclear.
+/// much they write: that takes somebody else who replies to one of them. Where they may have made peace, it is unclear.
 pub fn quarrel_state(context: &Context, about: &Message, seen: SeenRevision) -> OpenState {
     if context.is_left_to_thread(about) {
         return OpenState::InThread;
@@ -52,20 +53,31 @@ pub fn quarrel_state(context: &Context, about: &Message, seen: SeenRevision) -> 
     let people: BTreeSet<&UserId> = people.chain([&about.author.id]).collect();
     let (theirs, others): (Vec<&Message>, Vec<&Message>) =
         since.into_iter().partition(|message| people.contains(&message.author.id));
-    let analysis = ConversationAnalysis::new(context);
+    let talk = MessageStructure::from_context(context);
     let replies = others.into_iter().filter_map(|message| {
-        let relation = analysis.relation(message)?;
-        Some((message.author.id.clone(), relation.directed.max(f32::from(relation.is_addressed))))
+        let index = talk.index_of(&message.id)?;
+        Some((message.author.id.clone(), directed_at(&people, &talk, index)))
     });
     let stepped_in = replies.max_by(|(_, one), (_, other)| one.total_cmp(other));
     match stepped_in {
         Some((user, reply)) if reply >= STEPS_IN => OpenState::TakenUp(Some((user, reply))),
         Some((_, reply)) if reply >= MAY_STEP_IN => OpenState::ProbablyTakenUp,
         Some(_) | None if theirs.iter().any(|message| may_make_peace(&message.text)) => {
-            OpenState::ProbablyTakenUp
+            OpenState::ProbablyOpen
         }
         Some(_) | None => OpenState::Open,
     }
+}
+
+/// The probability that the message at `index` is said to one of these people.
+fn directed_at(people: &BTreeSet<&UserId>, talk: &MessageStructure, index: usize) -> f32 {
+    let structure = talk.structure();
+    if let Some(user) = structure.utterances()[index].addressee {
+        return f32::from(people.contains(talk.user(user)));
+    }
+    let parents = structure.parents(index);
+    let theirs = parents.filter(|(parent, _)| people.contains(talk.author(*parent)));
+    theirs.map(|(_, link)| link).sum()
 }
 
 fn may_make_peace(text: &str) -> bool {

@@ -43,9 +43,8 @@ texts! {
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";
     /// As [`probably_taken_up`], of a quarrel or a misunderstanding.
-    calmed_down:
-        "they seemed to be getting along again, or somebody else stepped in"
-        / "落ち着いたか、ほかの人が間に入ったようでした";
+    probably_stepped_in:
+        "somebody else seemed to have stepped in" / "ほかの人が間に入ったようでした";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
     /// Answered by the installation whose backup this one was restored from.
     answered_before_restore:

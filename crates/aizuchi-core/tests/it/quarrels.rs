@@ -85,10 +85,31 @@ async fn calm_words_are_left_to_somebody_else_who_steps_in() {
 
 #[tokio::test]
 async fn talk_beside_a_quarrel_does_not_take_it_up() {
+    for text in ["has anybody fed the fish today?", "@dave lunch?"] {
+        on_every_store(async |store| {
+            let harness = interrupted(store, "carol", text).await;
+            let transcript = harness.transcript().await;
+            assert_eq!(harness.platform.posted_texts().len(), 1, "{transcript}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_companion_leaves_a_quarrel_to_the_people_in_it() {
     on_every_store(async |store| {
-        let harness = interrupted(store, "carol", "has anybody fed the fish today?").await;
-        let transcript = harness.transcript().await;
-        assert_eq!(harness.platform.posted_texts().len(), 1, "{transcript}");
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(&verdict("misunderstanding", "")));
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
+            there.says("ben", "ann: on the hook by the door").await;
+        });
+        harness.says("ben", "good morning").await;
+        harness.pass(30).await;
+        harness.says("ann", "where is the key for the shed?").await;
+        harness.pass(1000).await;
+        assert!(harness.mind.verbs().starts_with("judge reply"));
+        assert!(harness.platform.posted_texts().is_empty(), "{}", harness.transcript().await);
     })
     .await;
 }
@@ -115,6 +136,25 @@ async fn whether_they_make_peace_is_judged_once_more() {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn after_the_second_look_a_retort_does_not_withdraw_calm_words() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        for words in ["ok, sorry that I trusted you", "sorry, but that is nonsense"] {
+            harness.mind.script.push(PromptVerb::Judge, Ok(&verdict("conflict", "")));
+            let there = harness.clone();
+            harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+                there.says("ben", words).await;
+            });
+        }
+        quarrel(&harness).await;
+        harness.pass(60).await;
+        assert_eq!(harness.mind.verbs(), "judge reply judge reply reply");
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+    })
+    .await;
 }
 
 /// A quarrel about which the persona has spoken at 5 s, after a verdict with this state.
