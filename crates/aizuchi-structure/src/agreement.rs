@@ -4,17 +4,20 @@ use crate::cues::Cues;
 use crate::prose;
 use crate::reader::split_words;
 
-/// What agrees: an English word or the beginning of a longer one, and a Japanese phrase.
-const AGREES: &str = "ok|okay|agreed|works|fine|good|great|perfect|yes|yep|yeah|sure|sounds|deal|OK|オーケー|オッケー|大丈夫|\
-    了解|承知|賛成|異議なし|異議ありません|問題ありません|問題ない|いいと思います|いいです|はい|行けます|いけます|参加します|それでお願い";
-/// What takes it back: 「OKですが」, "ok, but".
-const TAKES_BACK: &str = "but|not|however|though|whatever|unless|except|if|が、|けど|でも|ただ|じゃない|ではない|無理|別に|たぶん";
+/// What agrees.
+const AGREES: &str = "ok|okay|agreed|works|fine|good|great|perfect|yes|yep|yeah|sure|sounds|deal";
+/// What may stand beside it, as numbers may.
+const BESIDE: &str = "me|us|for|by|with|to|is|that|the|on|at|all|and|too|am|pm|\
+    monday|tuesday|wednesday|thursday|friday|saturday|sunday";
+/// The same in Japanese. A phrase stands before those that it holds.
+const AGREES_JAPANESE: &str = "オーケー|オッケー|okay|ok|大丈夫|了解|承知|賛成|異議なし|異議ありません|問題ありません|問題ない|\
+    いいと思います|いいです|行けます|いけます|参加します|それでお願い|はい";
+const BESIDE_JAPANESE: &str = "いたしました|しました|します|です|ます|それ|その|私|僕|日|月|火|水|木|金|土|曜|時|分|\
+    は|も|で|に|の|を|と|ね|よ|だ";
 const MARKS: [&str; 7] = ["👍", "👌", "🙆", "✅", "⭕", "🙌", "+1"];
-/// Longer messages say more than that.
-const MAX_WORDS: usize = 6;
-const MAX_JAPANESE_LETTERS: usize = 18;
 
-/// Whether a message is surely nothing but consent, as to a date: "12th works for me", 「12日でOKです」.
+/// Whether a message is surely nothing but consent, as to a date: "12th works for me", 「12日でOKです」. Any other word may turn
+/// it into its opposite: "fine. do it yourself".
 pub fn is_plain_agreement(text: &str) -> bool {
     let cues = Cues::from_text(text);
     if cues.intersects(Cues::ASKS | Cues::QUESTION_WORD | Cues::TROUBLE | Cues::AGAIN | Cues::NO) {
@@ -25,21 +28,24 @@ pub fn is_plain_agreement(text: &str) -> bool {
     if MARKS.iter().any(|mark| text.trim_end_matches('\u{fe0f}') == *mark) {
         return true;
     }
-    let has = |list: &str| {
-        list.split('|').map(str::to_lowercase).any(|listed| match listed.is_ascii() {
-            // Beside Japanese letters a Latin word has no spaces around it.
-            true if cues.contains(Cues::JAPANESE) => text.contains(&listed),
-            true => split_words(text).any(|word| word == listed),
-            false => text.contains(&listed),
-        })
-    };
-    let is_short = match cues.contains(Cues::JAPANESE) {
-        true => {
-            text.chars().filter(|letter| letter.is_alphanumeric()).count() <= MAX_JAPANESE_LETTERS
-        }
-        false => split_words(text).count() <= MAX_WORDS,
-    };
-    is_short && has(AGREES) && !has(TAKES_BACK)
+    if cues.contains(Cues::JAPANESE) {
+        return agrees_in_japanese(text);
+    }
+    let is_listed = |list: &str, word: &str| list.split('|').any(|listed| listed == word);
+    let is_number = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let says = |word: &&str| !is_number(word) && !is_listed(BESIDE, word);
+    let mut words = split_words(text).filter(says).peekable();
+    words.peek().is_some() && words.all(|word| is_listed(AGREES, word))
+}
+
+fn agrees_in_japanese(text: &str) -> bool {
+    // Each once: 「はいはい」 is no consent.
+    let beside = AGREES_JAPANESE
+        .split('|')
+        .fold(text.to_owned(), |rest, phrase| rest.replacen(phrase, " ", 1));
+    let agrees = beside != text;
+    let rest = BESIDE_JAPANESE.split('|').fold(beside, |rest, phrase| rest.replace(phrase, " "));
+    agrees && !rest.contains(char::is_alphabetic)
 }
 
 #[cfg(test)]
@@ -54,6 +60,7 @@ mod tests {
             "12th works for me",
             "Tuesday is fine",
             "agreed",
+            "that works for me",
             "sounds good",
             "👍",
             "+1",
@@ -61,6 +68,7 @@ mod tests {
             "12日で大丈夫です",
             "私もOKです",
             "了解です",
+            "はい、大丈夫です",
             "賛成です",
             "問題ありません",
             "それでお願いします",
@@ -73,6 +81,10 @@ mod tests {
             "I can't on the 12th",
             "whatever",
             "you never listen",
+            "fine. do it yourself",
+            "sure, blame me",
+            "big deal",
+            "good for you",
             "this is not ok",
             "good that you finally say it after three weeks of silence",
             "12日は無理です",
@@ -80,6 +92,8 @@ mod tests {
             "OKじゃないです",
             "別にいいけど",
             "もういいよ",
+            "はいはい",
+            "はいはい、全部俺のせい",
             "いつもそうやって人のせいにする",
             "もう無理です",
         ] {
