@@ -67,7 +67,7 @@ pub enum Gate {
     OtherCompanion,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
-    /// No user waits for anything, and every new message is part of an exchange or ends one.
+    /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements.
     NothingOpen,
     /// An unsolicited post was made recently.
     Cooldown,
@@ -374,7 +374,7 @@ impl GateInput<'_> {
     }
 
     /// Returns when the judge may be asked during the cooldown: a facilitator has spoken about a quarrel or a
-    /// misunderstanding, and people who were in it have written since.
+    /// misunderstanding, and people who were in it have written since. Only that post's own cooldown is shortened.
     pub fn next_look(&self) -> Option<Timestamp> {
         let spoke = self.context.circumstances.last_intervention.as_ref()?;
         let was_in_it = |message: &Arc<Message>| {
@@ -384,7 +384,8 @@ impl GateInput<'_> {
             && spoke.state.is_some_and(ConversationState::is_tense)
             && self.new_messages().any(was_in_it);
         let looked = self.context.last_judged.map_or(spoke.at, |judged| judged.max(spoke.at));
-        goes_on.then(|| looked + QUARREL_PAUSE)
+        let ends = spoke.at + self.rules.cooldown_for(self.mode());
+        (goes_on && self.now < ends).then(|| (looked + QUARREL_PAUSE).min(ends))
     }
 
     pub fn own_share(&self) -> f64 {
@@ -467,6 +468,7 @@ fn is_directed_elsewhere(message: &Message) -> bool {
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+    use crate::context::Intervention;
     use crate::context::channel_messages::ChannelMessages;
 
     /// Every message is new.
@@ -523,6 +525,32 @@ mod tests {
         assert!(is_directed_elsewhere(&message("@bob is it you?")));
         assert!(!is_directed_elsewhere(&message("@everyone @bob found a key, whose is it?")));
         assert!(!is_directed_elsewhere(&message("does anyone know where @bob is?")));
+    }
+
+    #[test]
+    fn a_quarrel_is_looked_at_again_within_its_own_cooldown_only() {
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let mut context = context(&[("ann", "so now it is my fault, as always")]);
+        context.circumstances.last_intervention = Some(Intervention {
+            at: at(0),
+            state: Some(ConversationState::Conflict),
+            messages_before: context.target_messages().to_vec(),
+        });
+        let mut rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+        rules.facilitation.cooldown = SignedDuration::from_mins(10);
+        let (book, zone) = (Rulebook::default(), TimeZone::UTC);
+        for (now, judged, expected) in [
+            (2, None, Some(at(3))),
+            (9, Some(at(5)), Some(at(8))),
+            (9, Some(at(8)), Some(at(10))),
+            (10, Some(at(8)), None),
+            (600, Some(at(8)), None),
+        ] {
+            context.last_judged = judged;
+            let (context, rules, now) = (&context, &rules, at(now));
+            let input = GateInput { context, rules, rulebook: &book, now, zone: &zone };
+            assert_eq!(input.next_look(), expected, "{now} {judged:?}");
+        }
     }
 
     #[test]
