@@ -408,21 +408,28 @@ impl PendingState {
         let Some(step) = &mut self.step else { return };
         let conversation = step.event.conversation().clone();
         let generation = step.generation + 1;
-        let follow_up_due = match step.is_owed {
-            true => step.follow_up_due,
+        let (follow_up_due, second_looks) = match step.is_owed {
+            true => (step.follow_up_due, step.second_looks),
             // The verdict no longer counts, and what it was about has waited long enough.
-            false => Some(now),
+            false => (Some(now), 0),
         };
         let waiting_since = step.waiting_since;
         if !self.owed.is_empty() {
             let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
             // Counted, so that a message that is edited before every post cannot repeat this for ever.
             let redrafts = step.redrafts + u32::from(step.is_owed);
-            *step = Step { is_owed: true, follow_up_due, waiting_since, redrafts, ..reply };
+            *step = Step {
+                is_owed: true,
+                follow_up_due,
+                waiting_since,
+                redrafts,
+                second_looks,
+                ..reply
+            };
         } else if let Some(due) = follow_up_due {
             let judge =
                 new_step(Event::Judge(conversation), due.max(now), step.decision, generation);
-            *step = Step { waiting_since, ..judge };
+            *step = Step { waiting_since, second_looks, ..judge };
         }
     }
 
@@ -488,13 +495,16 @@ impl PendingState {
             let has_unjudged = !messages.iter().all(is_owed);
             let follow_up_due = step.follow_up_due.filter(|_| has_unjudged);
             let generation = step.generation + 1;
+            let second_looks = if step.is_owed { step.second_looks } else { 0 };
             if !self.owed.is_empty() {
                 let reply = new_step(Event::Reply(conversation), now, next_id, generation);
                 let waiting_since = follow_up_due.map_or(now, |_| step.waiting_since);
-                self.step = Some(Step { is_owed: true, follow_up_due, waiting_since, ..reply });
+                let reply = Step { is_owed: true, follow_up_due, second_looks, ..reply };
+                self.step = Some(Step { waiting_since, ..reply });
             } else if let Some(due) = follow_up_due {
                 let judge = new_step(Event::Judge(conversation), due.max(now), next_id, generation);
-                self.step = Some(Step { waiting_since: step.waiting_since, ..judge });
+                let waiting_since = step.waiting_since;
+                self.step = Some(Step { waiting_since, second_looks, ..judge });
             }
         }
         let next_decision = self.step.as_ref().map(|step| NextDecision {

@@ -25,7 +25,8 @@ pub struct Step {
     /// source messages has changed.
     pub redrafts: u32,
     /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
-    /// unclear whether a user still waits. Reset by each message that replaces the work.
+    /// unclear whether a user still waits. Reset by each message that replaces the work. Of an owed answer: how often the
+    /// messages that wait beside it were.
     pub second_looks: u32,
     /// Set if messages waited to be judged when an answer became owed, or arrived while work was in progress. If nobody
     /// has judged them, they are judged at this time, once this step is done.
@@ -81,6 +82,9 @@ impl Step {
     /// Queues a message behind the current work. The wait starts with the first queued message. If it is over and only
     /// an owed answer comes first, a later message prolongs it no more, unless every message restarts it.
     fn queue_behind(&mut self, at: Timestamp, debounce: Debounce) {
+        if self.is_owed {
+            self.second_looks = 0;
+        }
         let goes_on = self.is_owed && debounce.on_new_message == OnNewMessage::Continue;
         match self.follow_up_due {
             Some(due) if due <= at && goes_on => return,
@@ -291,14 +295,15 @@ impl PendingState {
         }
         // The messages that wait keep their own wait. It is over if their judgment or its result is superseded.
         let has_superseded = step.has_work();
-        let follow_up_due = match has_superseded {
-            true => since,
-            false => step.due,
+        let (follow_up_due, second_looks) = match has_superseded {
+            true => (since, 0),
+            false => (step.due, step.second_looks),
         };
         self.replace_step(Event::Reply(conversation.clone()), due);
         if let Some(step) = &mut self.step {
             step.is_owed = true;
             step.follow_up_due = Some(follow_up_due);
+            step.second_looks = second_looks;
         }
         HearEffect { has_superseded, ..unchanged }
     }
@@ -339,7 +344,7 @@ impl PendingState {
     /// Starts an owed answer again, once, if it was started without the newest messages.
     fn redraft(&mut self, due: Timestamp) -> Option<HearEffect> {
         let step = self.step.as_ref()?;
-        let (decision, follow_up_due) = (step.decision, step.follow_up_due);
+        let Step { decision, follow_up_due, second_looks, .. } = *step;
         let has_superseded = step.has_started() && !step.is_published() && step.redrafts == 0;
         if has_superseded {
             self.replace_step(Event::Reply(step.event.conversation().clone()), due);
@@ -347,6 +352,7 @@ impl PendingState {
                 step.is_owed = true;
                 step.redrafts = 1;
                 step.follow_up_due = follow_up_due;
+                step.second_looks = second_looks;
             }
         }
         Some(HearEffect { decision, has_opened_decision: false, has_superseded })

@@ -155,6 +155,19 @@ async fn a_mention_comes_before_the_second_look() {
 }
 
 #[tokio::test]
+async fn a_mention_before_the_second_look_allows_no_third() {
+    on_every_store(async |store| {
+        let harness = asked(store, &[]).await;
+        harness.mind.script.set_default(PromptVerb::Judge, LATER);
+        harness.pass(100).await;
+        harness.says("bob", "@Aizuchi what weekday is the 4th of December?").await;
+        harness.pass(10_000).await;
+        assert_eq!(judged_at(&harness).await, [90, 210]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_time_of_the_second_look_has_bounds() {
     for (delay, expected) in [
         ("999999999", vec![90, 90 + 3600]),
