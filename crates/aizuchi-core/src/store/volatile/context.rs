@@ -3,8 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
@@ -88,20 +86,11 @@ impl VolatileState {
             owed,
             newest_message_revision: newest_revision,
             last_silent_state: record.and_then(|record| record.silent_state),
-            last_judged: self.last_judged(conversation),
+            last_judged: record.and_then(|record| record.last_judged),
             intent: self.intent(record),
             revision: self.revision,
             ..Context::new(conversation.clone(), channel_messages)
         }
-    }
-
-    /// When the newest decision of the conversation with a verdict was closed.
-    fn last_judged(&self, conversation: &ConversationId) -> Option<Timestamp> {
-        let mut decisions = self.decisions.values().rev();
-        decisions.find_map(|decision| {
-            let is_judged = decision.state_hash.is_some() && decision.conversation == *conversation;
-            decision.closed.filter(|_| is_judged)
-        })
     }
 
     /// The active channels that are visible from a conversation, by name. They have no memories.

@@ -20,6 +20,8 @@ pub(super) struct ConversationRecord {
     pub(super) messages: Vec<MessageRecord>,
     pub(super) pending: PendingState,
     pub(super) silent_state: Option<StateHash>,
+    /// When the newest decision with a verdict was closed.
+    pub(super) last_judged: Option<Timestamp>,
     /// The times of unsolicited posts.
     pub(super) unsolicited_posts: Vec<Timestamp>,
     /// The state of the conversation at the verdict behind the last of them.

@@ -321,6 +321,7 @@ impl VolatileState {
                     | DecisionResult::Proposed
             );
             record.silent_state = is_silent.then_some(state);
+            record.last_judged = Some(now);
         }
         if closed.ended == DecisionResult::Spoke && !claim.is_owed {
             record.unsolicited_posts.push(now);
