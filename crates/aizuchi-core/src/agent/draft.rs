@@ -20,7 +20,7 @@ use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::request::{leads_up_to, points_back};
 
-/// A message longer before a request than this does not lead up to it.
+/// A message longer before or after a request than this does not belong to it.
 const LONGEST_LEAD: SignedDuration = SignedDuration::from_mins(2);
 
 impl Agent {
@@ -125,7 +125,8 @@ fn names_with_mark(text: &str, name: &str) -> bool {
     ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// Returns the messages right before those that are owed an answer by which their authors only led up to them.
+/// Returns the messages right before those that are owed an answer by which their authors only led up to them, and those
+/// right behind them, which the draft has seen.
 fn also_answered(context: &Context) -> Vec<MessageId> {
     let target = context.target_messages();
     let mut answered = Vec::new();
@@ -138,8 +139,20 @@ fn also_answered(context: &Context) -> Vec<MessageId> {
                 && ((*back == 0 && points_back) || leads_up_to(&message.text, &asked.text))
         });
         answered.extend(before.map(|(_, message)| message.id.clone()));
+        let behind = target.iter().skip(index + 1).take_while(|message| {
+            message.author == asked.author
+                && message.at.duration_since(asked.at) <= LONGEST_LEAD
+                && adds_to_request(message)
+        });
+        answered.extend(behind.map(|message| message.id.clone()));
     }
     answered
+}
+
+/// Whether a message right behind a request of its author only adds to it: it is said to nobody else and tells no trouble.
+fn adds_to_request(message: &Message) -> bool {
+    let cues = Cues::from_text(&message.text);
+    message.mentions.is_empty() && !cues.intersects(Cues::TO_ALL | Cues::TROUBLE)
 }
 
 /// Replaces a draft's reason.

@@ -386,8 +386,7 @@ async fn a_second_message_of_the_asker_is_read_for_the_answer() {
        0s alice: @Aizuchi what about the roses?
        0s alice: the red ones
        0s (persona): Here I am.
-    [m000] spoke: alice asked me (reply superseded, reply kept)
-    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m000 m001] spoke: alice asked me (reply superseded, reply kept)
     ");
 }
 

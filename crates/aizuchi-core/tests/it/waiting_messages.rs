@@ -66,6 +66,24 @@ async fn what_only_leads_up_to_a_mention_is_answered_with_it() {
     }
 }
 
+#[tokio::test]
+async fn what_is_added_to_a_mention_is_answered_with_it_unless_others_may_answer() {
+    for (added, expected) in [("the staging one?", 0), (TROUBLE, 1)] {
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            let there = harness.clone();
+            harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+                there.says("ann", added).await;
+            });
+            harness.says("ann", "@Aizuchi when is the deploy?").await;
+            harness.pass(1000).await;
+            every_message_is_accounted_for(&harness).await;
+            assert_eq!(harness.mind.verbs().matches("judge").count(), expected, "{added}");
+        })
+        .await;
+    }
+}
+
 /// What happens while a message waits.
 #[derive(Clone, Copy, Debug)]
 enum Between {
