@@ -182,8 +182,10 @@ impl App {
                 wait_settings,
                 redaction,
                 persona_name: Some(persona.name.as_str().into()),
+                also_called: config.persona.also_called(),
                 is_announcing: config.response.announce,
                 remember_delay,
+                zone: config.time_zone_or(TimeZone::system()),
                 random_seed: seed,
             })
         };

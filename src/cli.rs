@@ -57,6 +57,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::{App, browser};
+use crate::cli::locale::terminal_language;
 use crate::cli::model::ModelFlag;
 use crate::cli::reload::Reload;
 use crate::cli::run::RunArgs;
@@ -312,7 +313,7 @@ fn run_app(
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());
         }
-        let language = config.language.own();
+        let language = terminal_language(config.language);
         print(&welcome_text(&config, source, &app))?;
         if run.open {
             browser::open(page_address(app.address));
@@ -458,7 +459,7 @@ impl Hangups {
 }
 
 fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
-    let language = config.language.own();
+    let language = terminal_language(config.language);
     let name = &config.persona.name.0;
     let address = app.address;
     let file = config.database_address().to_string();
@@ -491,7 +492,7 @@ fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
 /// Describes to the operator which models answer and judge.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
-    let language = config.language.own();
+    let language = terminal_language(config.language);
     let model_name = |model: &ModelId| match model {
         ModelId::Builtin => texts::command_line::builtin_mind(language).to_owned(),
         ModelId::Hosted { .. } => model.to_string(),

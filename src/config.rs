@@ -94,6 +94,7 @@ use crate::config::vision::VisionConfig;
 use crate::config::zone::ZoneName;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Persona;
+use aizuchi_core::rules::LanguageRule;
 use aizuchi_core::store::database::location::DatabaseLocation;
 
 /// An example of every setting. It is a valid config itself.
@@ -105,8 +106,8 @@ pub const EXAMPLE: &str = include_str!("config/example.yaml");
 pub struct Config {
     /// Who the bot is.
     pub persona: PersonaConfig,
-    /// The language of everything that people see: `en`, `ja` or `auto`. In the chat, `auto` is the language that
-    /// people write there.
+    /// The language of everything that people see: `en`, `ja` or `auto`. In the chat, `auto` answers in the language of
+    /// the question, and otherwise uses the one that people write there.
     pub language: LanguageSetting,
     /// The time zone in prompts and of quiet hours: a name like `Asia/Tokyo`, or `UTC`. If omitted: the system's.
     pub timezone: Option<ZoneName>,
@@ -166,6 +167,8 @@ pub struct Config {
 pub struct PersonaConfig {
     /// The bot's name in the chat.
     pub name: DisplayName,
+    /// Other words by which people call it, such as a short form of its name.
+    pub also_called: Vec<DisplayName>,
     /// Who the bot is and how it speaks. Every prompt begins with this text.
     pub system_prompt: String,
 }
@@ -397,7 +400,7 @@ impl Config {
 
     /// Whether conversations may have different languages.
     pub fn is_bilingual(&self) -> bool {
-        self.rulebook().has_language_rule()
+        !matches!(self.rulebook().common_language_rule(), Some(LanguageRule::Fixed(_)))
     }
 
     /// The configured time zone, or the default.
@@ -433,6 +436,13 @@ impl Config {
 
 impl Default for PersonaConfig {
     fn default() -> Self {
-        Self { name: DisplayName("Aizuchi".to_owned()), system_prompt: String::new() }
+        let name = DisplayName("Aizuchi".to_owned());
+        Self { name, also_called: Vec::new(), system_prompt: String::new() }
+    }
+}
+
+impl PersonaConfig {
+    pub fn also_called(&self) -> Vec<Arc<str>> {
+        self.also_called.iter().map(|name| name.0.as_str().into()).collect()
     }
 }

@@ -94,24 +94,30 @@ impl EvalArgs {
             return dump(folder, &ids, &prompts);
         }
         let rules = decide::eval_rules(config);
-        let (name, answers, calls) = match self.collected_answers(&ids)? {
-            Some((name, texts)) => {
-                let answers = texts
-                    .iter()
-                    .zip(&prompts)
-                    .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
-                (name, answers.collect(), None)
+        let (name, mut answers, calls): (_, Vec<ItemAnswer>, _) =
+            match self.collected_answers(&ids)? {
+                Some((name, texts)) => {
+                    let answers = texts
+                        .iter()
+                        .zip(&prompts)
+                        .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
+                    (name, answers.collect(), None)
+                }
+                None => {
+                    let (answers, calls): (Vec<ItemAnswer>, Vec<EvalCall>) =
+                        ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
+                    let calls = call_report(&calls, config, &config.minds.judgment);
+                    (mind.models.name().to_owned(), answers, calls)
+                }
+            };
+        for (answer, prompt) in answers.iter_mut().zip(&prompts) {
+            if decide::prompts::is_owed(&prompt.context) {
+                *answer = ItemAnswer::without_confidence(true);
             }
-            None => {
-                let (answers, calls): (Vec<ItemAnswer>, Vec<EvalCall>) =
-                    ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
-                let calls = call_report(&calls, config, &config.minds.judgment);
-                (mind.models.name().to_owned(), answers, calls)
-            }
-        };
+        }
         let currency = &config.models.currency.0;
         let report = decide::report::DecisionReport::new(name, &items, &answers);
-        let baselines = decide::baseline::all(&items);
+        let baselines = decide::baseline::all(&items, &mind.persona.name);
         let baselines = baselines.iter().map(|(name, answers)| {
             decide::report::DecisionReport::new((*name).to_owned(), &items, answers)
         });

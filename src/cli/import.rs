@@ -354,6 +354,8 @@ async fn import_one(
         redaction: Redaction::Drop,
         // Old messages may contain commands that were meant for the other bot.
         persona_name: None,
+        also_called: Vec::new(),
+        zone: TimeZone::UTC,
         is_announcing: false,
         // The memories are imported as well. What they lack is remembered together with the next new messages.
         remember_delay: None,

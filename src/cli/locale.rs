@@ -1,6 +1,15 @@
 //! The language of the person at the terminal.
 
+use crate::config::language::LanguageSetting;
 use aizuchi_core::persona::Language;
+
+/// The language in which a person at the terminal reads what the config leaves to the language of the chat.
+pub fn terminal_language(setting: LanguageSetting) -> Language {
+    match setting {
+        LanguageSetting::En | LanguageSetting::Ja => setting.own(),
+        LanguageSetting::Auto => environment_language(),
+    }
+}
 
 /// The language of the environment, if there are texts in it.
 pub fn environment_language() -> Language {

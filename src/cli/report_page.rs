@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
+use crate::cli::locale::terminal_language;
 use crate::cli::{strip_control_characters, tell, write_private};
 use crate::config::Config;
 use crate::config::language::LanguageSetting;
@@ -48,7 +49,7 @@ impl PageArgs {
         match self.language {
             Some(PageLanguageArg::En) => Language::En,
             Some(PageLanguageArg::Ja) => Language::Ja,
-            None => config.language.own(),
+            None => terminal_language(config.language),
         }
     }
 

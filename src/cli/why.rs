@@ -9,12 +9,11 @@ use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
 use crate::app::last_program::LastProgram;
-use crate::cli::locale::environment_language;
+use crate::cli::locale::terminal_language;
 use crate::cli::run::LanguageArg;
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::language::LanguageSetting;
+use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
-use crate::config::{LoadedConfig, ModelSelection};
 use crate::ledger::reference::Reference;
 use crate::ledger::{self, DecisionDetails, MessageDecisions};
 use crate::web::views;
@@ -77,7 +76,8 @@ impl WhyArgs {
         before_verb: Option<LanguageArg>,
     ) -> anyhow::Result<ExitCode> {
         let loaded = source.load(ModelSelection::NoModel)?;
-        let language = language(self.language.or(before_verb), &loaded);
+        let asked = self.language.or(before_verb).map(LanguageArg::setting);
+        let language = terminal_language(asked.unwrap_or(loaded.config.language));
         let config = loaded.config;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let address = config.database_address();
@@ -190,15 +190,6 @@ impl WhyArgs {
             all.extend(channels.map(|channel| (workspace.clone(), channel.id)));
         }
         Ok(all)
-    }
-}
-
-/// The language of the option, the config or the environment, in this order.
-fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
-    let configured = loaded.fingerprints.has("language").then_some(loaded.config.language);
-    match asked.map(LanguageArg::setting).or(configured) {
-        Some(setting @ (LanguageSetting::En | LanguageSetting::Ja)) => setting.own(),
-        Some(LanguageSetting::Auto) | None => environment_language(),
     }
 }
 

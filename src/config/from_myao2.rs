@@ -73,11 +73,6 @@ pub fn describe_changes(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem
     };
     let changes = [
         unset(
-            &["language"],
-            "language is not set, so prompts, commands and announcements are in English, but those of myao2 were in \
-             Japanese; language: ja makes them Japanese",
-        ),
-        unset(
             &["response", "announce"],
             "response.announce is not set, so Aizuchi says once in each channel what it hears and stores, but myao2 said \
              nothing; response.announce: false keeps it silent",

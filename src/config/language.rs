@@ -12,11 +12,11 @@ use aizuchi_core::rules::LanguageRule;
 #[schemars(inline)]
 pub enum LanguageSetting {
     /// English.
-    #[default]
     En,
     /// Japanese.
     Ja,
-    /// The language that people write in the conversation, else in its channel, else English.
+    /// The language of the message that is answered, else the one that people write there, else English.
+    #[default]
     Auto,
 }
 
@@ -35,14 +35,6 @@ impl LanguageSetting {
             LanguageSetting::En => LanguageRule::Fixed(Language::En),
             LanguageSetting::Ja => LanguageRule::Fixed(Language::Ja),
             LanguageSetting::Auto => LanguageRule::AsWritten,
-        }
-    }
-
-    /// The rule of channels that set none. With a single language there is nothing to detect.
-    pub fn default_rule(self) -> Option<LanguageRule> {
-        match self {
-            LanguageSetting::En | LanguageSetting::Ja => None,
-            LanguageSetting::Auto => Some(LanguageRule::AsWritten),
         }
     }
 }

@@ -107,6 +107,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
+    take_former_gate(tree, &mut problems);
     take_foreign_agents(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
@@ -254,6 +255,20 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     let problem = ConfigProblem::for_file(problem.location, sentence);
     tree.remove(&["tools"]);
     Some(problem)
+}
+
+/// Removes a gate that older versions had and wrote into `response.gates`.
+fn take_former_gate(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+    let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
+    let Some(ConfigValue::List(gates)) = gates.map(|entry| &mut entry.node.value) else { return };
+    let is_former = |gate: &mut ConfigNode| match &gate.value {
+        ConfigValue::Text(text) => text.text == "spoke_last",
+        ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_) => false,
+    };
+    for gate in gates.extract_if(.., is_former) {
+        let sentence = "response.gates holds \"spoke_last\", which is no longer a gate; remove it";
+        problems.push(ConfigProblem::for_file(Some(gate.location), sentence));
+    }
 }
 
 /// Removes unknown agents, since myao2 accepts any name. A name that resembles a known one is kept, and rejected with a

@@ -100,7 +100,7 @@ impl PlaceOverrides {
                 .map_or_else(|| around.reactions.clone(), emoji_names),
             cooldown: self.cooldown_seconds.map_or(around.cooldown, cooldown),
             max_share: self.max_share.map_or(around.max_share, |ratio| ratio.0),
-            language: self.language.map_or(around.language, |language| Some(language.rule())),
+            language: self.language.map_or(around.language, LanguageSetting::rule),
             persona: self
                 .persona
                 .as_ref()

@@ -80,11 +80,6 @@ impl Fingerprints {
         self
     }
 
-    /// Whether the file sets this key.
-    pub fn has(&self, key: &str) -> bool {
-        self.0.contains_key(key)
-    }
-
     /// The keys that were added, removed or changed since `older`.
     pub fn changed_since(&self, older: &Self) -> ChangedKeys {
         let keys = self.0.keys().chain(older.0.keys().filter(|key| !self.0.contains_key(*key)));

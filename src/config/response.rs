@@ -128,11 +128,9 @@ pub struct DecisionConfig {
 pub enum JudgeGate {
     /// Everything new was said to someone else.
     Directed,
-    /// It spoke last, and nobody has said anything since.
-    SpokeLast,
     /// Nothing is new since the last judgment.
     Unchanged,
-    /// Nobody waits for anything, and whatever is new is said in a talk or ends one.
+    /// Surely nothing new calls for a word.
     NothingOpen,
     /// It has spoken unasked not long ago.
     Cooldown,
@@ -144,7 +142,6 @@ impl JudgeGate {
     pub fn gate(self) -> Gate {
         match self {
             JudgeGate::Directed => Gate::Directed,
-            JudgeGate::SpokeLast => Gate::SpokeLast,
             JudgeGate::Unchanged => Gate::Unchanged,
             JudgeGate::NothingOpen => Gate::NothingOpen,
             JudgeGate::Cooldown => Gate::Cooldown,
@@ -220,7 +217,7 @@ impl ResponseConfig {
 
 impl Default for ResponseConfig {
     fn default() -> Self {
-        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, SpokeLast, Unchanged};
+        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, Unchanged};
         let wait_settings = WaitSettings::default();
         let rules = ChannelRules::default();
         Self {
@@ -236,7 +233,7 @@ impl Default for ResponseConfig {
             keeper: None,
             weekly_note: WeeklyNoteSetting(None),
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
-            gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
+            gates: vec![Directed, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,
             companions: None,
             companion_window_seconds: Seconds(rules.companion_window.as_secs_f64()),

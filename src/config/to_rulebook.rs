@@ -9,8 +9,9 @@ use crate::config::own_models::OwnModels;
 use crate::config::places::workspace_id;
 use crate::config::values::{ConfiguredUserId, user_ids};
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local::demo_channel;
+use aizuchi_core::platform::local::{self, demo_channel};
 use aizuchi_core::rules::place::WorkspaceRules;
+use aizuchi_core::rules::setting_override::{PlaceSetting, Switch};
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 
 impl Config {
@@ -62,7 +63,7 @@ impl Config {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
         let limits = self.budget.channel_limits();
         let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
-        defaults.language = self.language.default_rule();
+        defaults.language = self.language.rule();
         let workspaces = self.workspace_rules(&defaults);
         let WorkspaceRules { default_rules, channels, threads } =
             self.channel_and_thread_rules(&defaults, self.response.mode);
@@ -77,6 +78,11 @@ impl Config {
                 let models = named.filter(|(_, mind)| mind.model.id != ModelId::Builtin);
                 models.map(|(name, _)| name.as_str().into()).collect()
             },
+            unset: vec![
+                (Some(local::workspace_id()), PlaceSetting::Timing(self.response.room_timing())),
+                (None, PlaceSetting::Timing(self.response.timing())),
+                (None, PlaceSetting::Announce(Switch::from_bool(self.response.announce))),
+            ],
             keeper: self.response.keeper.as_ref().map(ConfiguredUserId::user),
             workspace_limits: self.budget.limits(costs),
             answers_per_hour: self.budget.answers_per_person_per_hour.most(),

@@ -17,8 +17,8 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
-use aizuchi_core::spoken_language::{language_rule, written_language};
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_core::spoken_language::SpokenLanguage;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 
@@ -136,13 +136,7 @@ pub async fn language_of(
     conversation: &ConversationId,
 ) -> Result<Language, StoreError> {
     let own = config.language.own();
-    Ok(match language_rule(archive, rulebook, conversation).await? {
-        None => own,
-        Some(LanguageRule::Fixed(language)) => language,
-        Some(LanguageRule::AsWritten) => {
-            written_language(archive, conversation).await?.unwrap_or(own)
-        }
-    })
+    SpokenLanguage { archive, rulebook, own }.of(conversation).await
 }
 
 /// Limits the context of a facilitator to its buffer.

@@ -14,8 +14,8 @@ const REACHABLE_SHARE: f64 = 0.5;
 
 /// A setting of the `response` section.
 ///
-/// The search leaves out the settings whose effect a replay cannot measure. The gates `spoke_last` and `unchanged`
-/// settle only decisions without new content, and in a replay, only a new message leads to a judgment: messages are
+/// The search leaves out the settings whose effect a replay cannot measure. The gate `unchanged`
+/// settles only decisions without new content, and in a replay, only a new message leads to a judgment: messages are
 /// neither edited nor deleted there, and no judge of a search asks for a second look, unless a recorded answer does.
 /// How a post feels, which is what `timing` is for, is in no figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl TunedSetting {
             TunedSetting::Gate(JudgeGate::Share) => {
                 rules.any(|rules| rules.max_share < REACHABLE_SHARE)
             }
-            TunedSetting::Gate(JudgeGate::SpokeLast | JudgeGate::Unchanged) => false,
+            TunedSetting::Gate(JudgeGate::Unchanged) => false,
             TunedSetting::Gate(JudgeGate::Directed | JudgeGate::NothingOpen)
             | TunedSetting::MinWait
             | TunedSetting::Wait
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn each_gate_has_its_place() {
-        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, SpokeLast, Unchanged};
+        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, Unchanged};
         let mut policy = Policy::default_settings();
         let default = policy.config.response.gates.clone();
         for gate in default.clone() {
@@ -272,7 +272,7 @@ mod tests {
             (vec![Directed, Share], NothingOpen, vec![Directed, NothingOpen, Share]),
             // A custom order is kept.
             (vec![Share, Directed], Cooldown, vec![Cooldown, Share, Directed]),
-            (vec![Unchanged, SpokeLast], Share, vec![Unchanged, SpokeLast, Share]),
+            (vec![NothingOpen, Unchanged], Share, vec![NothingOpen, Unchanged, Share]),
         ] {
             policy.config.response.gates.clone_from(&gates);
             TunedSetting::Gate(gate).set(&mut policy, 1.0);

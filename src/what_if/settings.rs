@@ -13,9 +13,8 @@ use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, PostTiming, Rulebook, TimingRules};
 
 /// Every gate that a setting may name.
-pub const GATES: [JudgeGate; 6] = [
+pub const GATES: [JudgeGate; 5] = [
     JudgeGate::Directed,
-    JudgeGate::SpokeLast,
     JudgeGate::Unchanged,
     JudgeGate::NothingOpen,
     JudgeGate::Cooldown,

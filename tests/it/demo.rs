@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +71,8 @@ impl DemoProgram {
                 wait_settings,
                 redaction: Redaction::Keep,
                 persona_name: Some(persona.name.as_str().into()),
+                also_called: Vec::new(),
+                zone: TimeZone::UTC,
                 is_announcing: true,
                 remember_delay: None,
                 random_seed: 7,

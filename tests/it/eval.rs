@@ -590,15 +590,15 @@ fn decisions_are_scored_next_to_simple_rules() {
     let arguments = ["items.jsonl", "--answers", "answers.jsonl"];
     let (code, table, stderr) = eval(folder.path(), &arguments);
     assert_eq!((code, &*stderr), (Some(0), ""));
-    insta::assert_snapshot!(table, @r"
+    insta::assert_snapshot!(table, @"
     |                             |  answers.jsonl |  always silent |   always speak | last line asks | asker not named | gate left open |
     |-----------------------------|----------------|----------------|----------------|----------------|-----------------|----------------|
     | items                       |              5 |              5 |              5 |              5 |               5 |              5 |
-    | balanced accuracy           |          0.750 |          0.500 |          0.500 |          0.750 |           0.500 |          0.500 |
-    | missed                      |          0.500 |          1.000 |          0.000 |          0.500 |           0.500 |          0.500 |
+    | balanced accuracy           |          0.750 |          0.500 |          0.500 |          0.750 |           0.500 |          0.750 |
+    | missed                      |          0.500 |          1.000 |          0.000 |          0.500 |           0.500 |          0.000 |
     | false interventions         |          0.000 |          0.000 |          1.000 |          0.000 |           0.500 |          0.500 |
     | half it was chosen by       |     – at 0.000 |     – at 0.000 |     – at 1.000 |     – at 0.000 |      – at 0.000 |     – at 0.000 |
-    | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.250 at 1.000 |
+    | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.500 at 1.000 |
     | AUROC of confidence         |          1.000 |              – |              – |              – |               – |              – |
     | ECE of confidence           |          0.300 |              – |              – |              – |               – |              – |
     | ECE after calibration       |              – |              – |              – |              – |               – |              – |
@@ -607,7 +607,7 @@ fn decisions_are_scored_next_to_simple_rules() {
     | spoken at AMBIG/answered    | 1.000 (1 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 1.000 (1 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
     | spoken at SILENT/chatter    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
     | spoken at SILENT/handled    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  0.000 (0 of 1) | 0.000 (0 of 1) |
-    | spoken at SPEAK             | 0.500 (1 of 2) | 0.000 (0 of 2) | 1.000 (2 of 2) | 0.500 (1 of 2) |  0.500 (1 of 2) | 0.500 (1 of 2) |
+    | spoken at SPEAK             | 0.500 (1 of 2) | 0.000 (0 of 2) | 1.000 (2 of 2) | 0.500 (1 of 2) |  0.500 (1 of 2) | 1.000 (2 of 2) |
 
     d2: SPEAK was wanted
     ");
@@ -638,10 +638,6 @@ fn dumped_decision_prompts_do_not_contain_the_label() {
         assert!(dumped.contains(text) && !dumped.contains("SILENT"), "{dumped}");
         assert!(!dumped.contains("handled") && !dumped.contains("SPEAK"), "{dumped}");
     }
-    let open = "- Put to the room and probably still open: “2026-02-25 06:13:10 ann”, 10 s ago \
-                (lines since: 0).";
-    let dumped = std::fs::read_to_string(folder.path().join("prompts/d1.txt")).unwrap();
-    assert!(dumped.contains(open), "{dumped}");
 }
 
 #[test]
@@ -661,7 +657,7 @@ fn an_item_may_have_threads_and_replies() {
     let (top, thread) = (dumped("top"), dumped("thread"));
     let judged = |dumped: &str| dumped.split("## To be judged").nth(1).unwrap().to_owned();
     assert!(judged(&top).starts_with(": top level") && judged(&top).contains("### Thread: "));
-    assert!(top.contains("“bob” has probably taken it up"), "{top}");
+    assert!(top.contains("- Probably answered or taken up"), "{top}");
     assert!(judged(&thread).starts_with(": thread") && !judged(&thread).contains("the gate"));
 }
 

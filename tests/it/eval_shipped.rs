@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use aizuchi::eval::decide::item::{self, DecisionItem, DecisionLabel};
+use aizuchi::eval::decide::item::{self, DecisionItem, DecisionLabel, Split};
 use serde_json::Value;
 
 use crate::command::aizuchi;
@@ -59,6 +59,25 @@ fn they_are_balanced_and_of_many_kinds() {
         }
     }
     assert_eq!(kinds(&items("en")), kinds(&items("ja")));
+}
+
+#[test]
+fn team_talk_is_balanced_and_half_of_it_is_kept_apart() {
+    for tag in ["en", "ja"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("evals/team-{tag}.jsonl"));
+        let items = item::open(&[path]).unwrap();
+        for half in [Split::Tuning, Split::HeldOut] {
+            let of = |label: DecisionLabel| {
+                items.iter().filter(move |item| item.split() == half && item.label == label)
+            };
+            let counts =
+                [DecisionLabel::Speak, DecisionLabel::Silent].map(|label| of(label).count());
+            assert_eq!(counts, [45, 45], "{tag} {half:?}");
+            let unmarked = of(DecisionLabel::Speak).filter(|item| item.has_mark() == Some(false));
+            assert!(unmarked.count() >= 25, "{tag} {half:?}");
+        }
+        assert_eq!(kinds(&items).len(), 15, "{tag}");
+    }
 }
 
 /// The docs compare a model with the table of `aizuchi eval`.

@@ -1,4 +1,4 @@
-//! The language of the chat: that of the messages if the config says `auto`, or the language set for a channel.
+//! The language of the chat: that of the messages by default, or the language set for a channel.
 
 use serde_json::{Value, json};
 
@@ -32,8 +32,10 @@ pub fn is_japanese(text: &str) -> bool {
 #[tokio::test]
 async fn the_chat_is_in_the_language_that_people_write() {
     let home = Home::new(1000.0);
-    home.add("language: auto\n");
     let program = home.start();
+    // The first message of all.
+    let japanese = answer(&program, "general", "@Aizuchi あなたは誰ですか？").await;
+    assert!(is_japanese(&japanese), "{japanese}");
     let english = answer(&program, "general", "@Aizuchi are you there?").await;
     assert!(!is_japanese(&english), "{english}");
     let japanese = answer(&program, "random", "@Aizuchi そこにいますか？").await;
@@ -62,7 +64,7 @@ async fn the_chat_is_in_the_language_that_people_write() {
 #[tokio::test]
 async fn a_channel_may_have_a_language_of_its_own() {
     let home = Home::new(1000.0);
-    home.add("channels: {\"#random\": {language: ja}}\n");
+    home.add("language: en\nchannels: {\"#random\": {language: ja}}\n");
     let program = home.start();
     let english = answer(&program, "general", "@Aizuchi そこにいますか？").await;
     assert!(!is_japanese(&english), "{english}");

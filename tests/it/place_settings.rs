@@ -44,9 +44,9 @@ async fn a_language_is_set_in_the_chat_and_holds_at_once() {
 
     let program = home.start();
     let listed = answer(&program, "general", "@Aizuchi 設定").await;
-    assert!(listed.contains("- 言語：ja（このチャンネルの設定）"), "{listed}");
+    assert!(listed.contains("- 言語：日本語（このチャンネルの設定）"), "{listed}");
     let done = answer(&program, "general", "@Aizuchi 言語を標準に戻して").await;
-    assert!(done.contains("the language"), "{done}");
+    assert!(done.contains("いまは「自動」です"), "{done}");
     let english = answer(&program, "general", "@Aizuchi are you there?").await;
     assert!(!is_japanese(&english), "{english}");
     assert_eq!(program.stop(), Some(0));
@@ -83,7 +83,7 @@ async fn the_api_tells_and_changes_settings_with_where_they_come_from() {
     let there = format!("/api/settings?channel=general&thread={parent}");
     let language = setting(&program.get(&there).await, "language");
     assert_eq!((&language["value"], &language["place"]), (&json!("ja"), &json!("thread")));
-    assert_eq!(here(&program, "language").await["value"], Value::Null);
+    assert_eq!(here(&program, "language").await["value"], "auto");
     program.kill();
 
     let program = home.start();

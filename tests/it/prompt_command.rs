@@ -94,7 +94,9 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let prompt = match verb {
         "judge" => prompts.judge(&persona, &context, &options),
         "reply" => {
-            let tools = ToolSettings::specs(Language::En);
+            // Nobody asks the persona for quiet.
+            let mut tools = ToolSettings::specs(Language::En);
+            tools.retain(|tool| tool.name != "be_quiet");
             prompts.reply(&persona, &context, &options).with_tools(tools)
         }
         _ => prompts.state(&persona, &context, &options),

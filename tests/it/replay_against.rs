@@ -87,7 +87,7 @@ fn an_answer_at_another_time_is_told() {
 #[test]
 fn a_difference_stays_where_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let quiet = "timezone: UTC\nresponse: {quiet_hours: \"06:10-06:40\"}\n";
+    let quiet = "timezone: UTC\nresponse: {quiet_hours: \"17:00-17:20\"}\n";
     let quiet = write(&folder, "quiet.yaml", quiet);
     let told: Value =
         serde_json::from_str(&compare(&quiet, &["--judge", "speak", "--json"])).unwrap();

@@ -42,7 +42,10 @@ async fn it_offers_once_to_speak_by_itself() {
     for place in ["/console/queue", "/console/channels/local/general"] {
         let (en, ja) = (page(&program, place, "en").await, page(&program, place, "ja").await);
         assert!(en.contains(&english) && en.contains("by_itself"), "{place}: {en}");
-        assert!(ja.contains("#general では自分から話してもいいですか？"), "{place}: {ja}");
+        assert!(
+            ja.contains("#general では、確認せずに自分から話してもいいですか？"),
+            "{place}: {ja}"
+        );
         assert!(en.contains(&format!("name=\"offer\" value=\"{id}\"")), "{place}: {en}");
     }
     let answer_path = format!("/api/trust-offers/{id}");

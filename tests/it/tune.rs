@@ -26,7 +26,7 @@ fn history(days: u64) -> String {
         });
         lines += &format!("{line}\n");
     };
-    let talk = ["that was quite a storm", "the roof held", "we should paint it", "green is nice"];
+    let talk = ["thanks, that was it", "ok, thanks", "thanks, bye", "got it, thanks"];
     let questions = ["does anybody know where the long ladder is?", "which key opens the shed?"];
     for day in 0..days {
         let morning = 1_772_442_000 + day * 86_400;

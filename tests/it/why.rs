@@ -50,7 +50,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
       Mode: joins in at pauses
-      Rules that did not apply: channel mode, muted, quiet hours, several turns in a row, too few messages, for someone else, spoke last, nothing new, nobody waiting, cooldown, share of the conversation, budget
+      Rules that did not apply: channel mode, muted, quiet hours, several turns in a row, too few messages, for someone else, nothing new, nobody waiting, cooldown, share of the conversation, budget
       Conversation: ongoing
       Verdict: stay silent
       Reason: nobody asked the room anything
@@ -104,14 +104,9 @@ async fn a_decision_is_explained_in_japanese() {
       開始：0-0-0 0:0:0 UTC
       終了：0-0-0 0:0:0 UTC
       モード：会話の合間に話す
-      該当しなかったルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言数の不足、ほかの人宛て、最後の発言者、変化なし、返事を待つ人なし、発言の間隔、発言の割合、利用上限
-      会話の状態：続いている
-      結論：黙っている
-      理由：みんなへの質問はありませんでした
-      確信度：0.0
-      判断の対象：hana: 私のお昼はおいしかったです
-      モデルの呼び出し：判断：採用（モデル：なし（内蔵のルール）、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s）
-      結果：黙っていることにしました — みんなへの質問はありませんでした
+      該当しなかったルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言数の不足、ほかの人宛て、変化なし
+      適用されたルール：返事を待つ人なし（返事を待っている人はいないようでした）
+      結果：黙っていることにしました — 返事を待っている人はいないようでした
       ページ：http://0.0.0.0:0/decisions/0
     ");
 }

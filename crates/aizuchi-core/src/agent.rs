@@ -20,6 +20,7 @@ mod follow_up;
 mod withdraw;
 mod generate;
 mod draft;
+mod quiet;
 mod reply;
 pub mod state;
 pub mod tools;
@@ -38,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::defer::Deferrals;
 use crate::agent::dispatches::Dispatches;
 use crate::agent::files::FileSettings;
+use crate::agent::speaker::Words;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
@@ -53,6 +55,7 @@ use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::documents::DocumentReader;
+use crate::event::quiet_order::QuietOrder;
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use crate::inbox::WaitSettings;
 use crate::llm::fallback::Models;
@@ -66,7 +69,7 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
-use crate::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
+use crate::prompt::builder::{PromptBuilder, PromptOptions};
 use crate::prompt::tokens::TokenCorrections;
 use crate::reloadable::Reloadable;
 use crate::rules::place::Place;
@@ -289,7 +292,8 @@ impl Agent {
         superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Outcome {
-        match self.speaker(claim.event.conversation()).await {
+        let words = if claim.is_owed { Words::Owed } else { Words::Unasked };
+        match self.speaker(claim.event.conversation(), words).await {
             Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
             Err(error) => Outcome::new(self.handle_error(claim, error.into())),
         }
@@ -315,6 +319,7 @@ impl Agent {
             memo_changes: Vec::new(),
             wanted_calls: Vec::new(),
             read_attachments: Vec::new(),
+            quiet_order: None,
         };
         let handled = match &claim.event {
             Event::Judge(conversation) => {
@@ -337,6 +342,7 @@ impl Agent {
             memo_changes,
             wanted_calls,
             read_attachments,
+            quiet_order,
             ..
         } = trace;
         Outcome {
@@ -346,6 +352,7 @@ impl Agent {
             memo_changes,
             wanted_calls,
             read_attachments,
+            quiet_order,
             result,
         }
     }
@@ -472,11 +479,10 @@ impl Agent {
     /// Returns what a prompt for this mind depends on besides its context.
     fn prompt_options(&self, mind: &Mind) -> PromptOptions {
         PromptOptions {
-            now: self.now(),
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
             token_factor: self.token_corrections.factor(&mind.models.name()),
-            judge_options: JudgeOptions::default(),
+            ..PromptOptions::new(self.now())
         }
     }
 
@@ -578,6 +584,7 @@ struct StepTrace<'a> {
     memo_changes: Vec<MemoChange>,
     wanted_calls: Vec<NewConsent>,
     read_attachments: Vec<ReadAttachment>,
+    quiet_order: Option<QuietOrder>,
 }
 
 /// Returns the place of a context's conversation, whose rules apply.

@@ -16,9 +16,11 @@ pub mod reply_renderer;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
+use crate::command::parse::day_time::DayTime;
 use crate::persona::Language;
 use crate::persona::written::language_of;
 use crate::rules::setting_override::{SettingKind, SettingRole};
@@ -40,7 +42,7 @@ pub enum Command {
     Memory,
     /// Say nothing, for this long or until a user revokes it.
     Mute {
-        duration: Option<SignedDuration>,
+        length: Option<MuteLength>,
         scope: MuteScope,
     },
     Unmute(MuteScope),
@@ -118,6 +120,13 @@ pub enum StandingOrderTarget {
     Order(i64),
 }
 
+/// How long a mute lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MuteLength {
+    Lasting(SignedDuration),
+    Until(DayTime),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuteScope {
     Channel,
@@ -131,6 +140,13 @@ impl Command {
             self,
             Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
         )
+    }
+
+    /// Whether it only makes the persona quieter, which is easily undone.
+    pub fn is_quieting(self) -> bool {
+        let kind = Some(SettingKind::MinConfidence);
+        matches!(self, Command::Stop | Command::Mute { length: Some(_), scope: MuteScope::Channel })
+            || matches!(self, Command::ChangeSetting(request) if request.kind == kind && request.is_narrowing)
     }
 
     /// Turns a new standing order into a draft, if the rules require that.
@@ -156,6 +172,8 @@ pub struct CommandRequest {
     pub at: Timestamp,
     /// The command's text. Empty if it was chosen from a menu.
     pub text: Arc<str>,
+    /// The language in which its author wrote it. The words of a slash command tell none.
+    pub written_in: Option<Language>,
     /// The message to which it replies, as reported by the platform.
     pub reply_to: Option<MessageId>,
 }
@@ -175,13 +193,9 @@ impl CommandRequest {
             role,
             at: message.at,
             text: message.text.clone(),
+            written_in: language_of(&message.text),
             reply_to: None,
         }
-    }
-
-    /// Returns the language of the command's text, if it can be told.
-    pub fn written_in(&self) -> Option<Language> {
-        language_of(&self.text)
     }
 
     /// Returns the role with which the user changes settings: in a direct message, its user may set everything.
@@ -286,14 +300,20 @@ impl CommandRequest {
 
     /// Returns the order to store, if any. Applying it is idempotent. What `forget that` refers to has to be looked up
     /// first, as do standing orders and settings.
-    pub fn to_order(&self) -> Option<Order> {
+    pub fn to_order(&self, zone: &TimeZone) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
         let channel = |scope: MuteScope| {
             (scope == MuteScope::Channel).then(|| self.conversation.channel.clone())
         };
         let (by, user) = (self.role, self.user.clone());
-        let mute = |duration: Option<SignedDuration>, scope: MuteScope| {
-            let until = duration.map_or(Timestamp::MAX, |duration| self.at + duration);
+        let mute = |length: Option<MuteLength>, scope: MuteScope| {
+            let until = match length {
+                None => Timestamp::MAX,
+                Some(MuteLength::Lasting(duration)) => self.at + duration,
+                Some(MuteLength::Until(end)) => {
+                    end.after(self.at, zone).unwrap_or(self.at + STOP_DURATION)
+                }
+            };
             Order::Mute { workspace: workspace.clone(), channel: channel(scope), until, by }
         };
         if !self.is_allowed() {
@@ -315,8 +335,8 @@ impl CommandRequest {
             | Command::ForgetMe
             | Command::Help
             | Command::Usage(_) => return None,
-            Command::Mute { duration, scope } => mute(duration, scope),
-            Command::Stop => mute(Some(STOP_DURATION), MuteScope::Channel),
+            Command::Mute { length, scope } => mute(length, scope),
+            Command::Stop => mute(Some(MuteLength::Lasting(STOP_DURATION)), MuteScope::Channel),
             Command::Unmute(scope) => Order::Unmute { workspace, channel: channel(scope), by },
             Command::Mode(mode) => {
                 Order::Mode { workspace, channel: self.conversation.channel.clone(), mode }

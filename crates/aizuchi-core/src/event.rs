@@ -8,6 +8,7 @@ pub mod dead_letter;
 pub mod approval;
 pub mod planned_call;
 pub mod web_call;
+pub mod quiet_order;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::context::seen_revision::SeenRevision;
 use crate::decision::consent::NewConsent;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult, Evaluation, Judgment};
+use crate::event::quiet_order::QuietOrder;
 use crate::memo::MemoChange;
 use crate::memory::{Lineage, MessageRef};
 use crate::rhythm::WaitStrategy;
@@ -339,6 +341,8 @@ pub struct Outcome {
     pub wanted_calls: Vec<NewConsent>,
     /// The contents that were read from files. They are kept even if the text is not.
     pub read_attachments: Vec<ReadAttachment>,
+    /// What the user ordered to whom the text answers. It is dropped with the text.
+    pub quiet_order: Option<QuietOrder>,
     pub result: StepResult,
 }
 
@@ -352,6 +356,7 @@ impl Outcome {
             memo_changes: Vec::new(),
             wanted_calls: Vec::new(),
             read_attachments: Vec::new(),
+            quiet_order: None,
             result,
         }
     }
@@ -413,6 +418,7 @@ impl Outcome {
             attempts: attempts.collect(),
             memo_changes: Vec::new(),
             wanted_calls: Vec::new(),
+            quiet_order: None,
             result,
             ..self
         }

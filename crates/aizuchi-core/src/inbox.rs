@@ -4,6 +4,7 @@
 //! Events come from a platform's connection, from its web hooks, from a backfill of its history, and from the local room.
 
 pub mod calling;
+pub mod own_thread;
 pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;
@@ -17,22 +18,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::chat::owed::Owed;
 use crate::chat::{
-    Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Mention, Message,
-    MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
+    Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
+use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
-use crate::inbox::calling::is_call;
+use crate::inbox::calling::{is_call, is_typed_mention};
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
 use crate::memory::asker;
 use crate::metrics::Metrics;
+use crate::persona::spelling::spellings;
 use crate::rhythm::{WaitBounds, WaitStrategy};
 use crate::rules::TimingRules;
 use crate::store::archive::Archive;
@@ -136,10 +140,14 @@ pub struct Inbox {
     pub redaction: Redaction,
     /// The name by which users call the persona, including in commands. `None` turns both off, as in a replay.
     pub persona_name: Option<Arc<str>>,
+    /// Other words by which users call it.
+    pub also_called: Vec<Arc<str>>,
     /// Whether the persona announces what it hears and stores when it joins a channel.
     pub is_announcing: bool,
     /// How long after a message its memory job is due. `None` turns memory off.
     pub remember_delay: Option<SignedDuration>,
+    /// The users' time zone.
+    pub zone: TimeZone,
     /// Makes this installation's random draws unique.
     pub random_seed: u64,
 }
@@ -187,8 +195,10 @@ impl Inbox {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
         // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
+        let names = self.own_names(&heard);
+        let heard = self.address_if(heard, |_, text| is_typed_mention(text, &names));
         // Before calls by name count as mentions: a command needs a real one, since most cannot be undone.
-        let command = self.parse_command(&heard, reply_to.as_ref());
+        let command = self.parse_command(&heard, reply_to.as_ref(), &names);
         let outlasts_forgetting = command.as_ref().is_some_and(|request| {
             request.command.is_about_privacy() && request.command != Command::ForgetMeForSure
         });
@@ -196,7 +206,7 @@ impl Inbox {
         if command.is_some() && !outlasts_forgetting && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
-        let heard = self.address_calls(heard);
+        let heard = self.address_if(heard, |_, text| is_call(text, &names));
         // Held until the message is stored, since its live event and the history may deliver it at the same time.
         let _command_turn = match &command {
             Some(_) => Some(self.channel_cache.lock_for_command().await),
@@ -224,7 +234,10 @@ impl Inbox {
             | Heard::Deletion(_)
             | Heard::Reaction(_)
             | Heard::Channel(_)
-            | Heard::User(_) => links.as_ref().is_some_and(|links| links.answers_persona),
+            | Heard::User(_) => links.as_ref().is_some_and(|links| {
+                // In a replay the persona's posts were not there for those who wrote.
+                links.answers_persona || links.follows_up && self.persona_name.is_some()
+            }),
         };
         // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);
@@ -357,25 +370,29 @@ impl Inbox {
         })
     }
 
-    /// Returns the command in a heard event, if it is one.
-    fn parse_command(&self, heard: &Heard, reply_to: Option<&MessageId>) -> Option<CommandRequest> {
+    /// Returns the command in a heard event, if it is one. `names` are the persona's own.
+    fn parse_command(
+        &self,
+        heard: &Heard,
+        reply_to: Option<&MessageId>,
+        names: &[String],
+    ) -> Option<CommandRequest> {
         // Not `BackfilledAnswered`: a command there has been answered.
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
         };
-        let conversation = &message.conversation;
-        let is_too_old = self.is_too_old(message, *arrival);
+        let (conversation, text) = (&message.conversation, &*message.text);
         let name = self.persona_name.as_deref()?;
-        // A request for silence counts without a mention, because a mute is easily undone.
-        let is_silenced = || {
-            message.is_human()
-                && Command::stops_by_name(&message.text, name)
-                && !self.channel_cache.has_human_named(&conversation.workspace, name)
-        };
-        if is_too_old || !(message.is_addressed() || is_silenced()) {
+        let stops = || names.contains(&name.to_lowercase()) && Command::stops_by_name(text, name);
+        let is_called = || message.is_human() && (is_call(text, names) || stops());
+        if self.is_too_old(message, *arrival) || !message.is_addressed() && !is_called() {
             return None;
         }
-        let command = Command::parse_message(&message.text, name)?;
+        let command = Command::parse_message(text, name)?;
+        // A request for silence counts without a mention.
+        if !message.is_addressed() && !command.is_quieting() {
+            return None;
+        }
         let role = self.channel_cache.role(&conversation.workspace, &message.author.id);
         let visibility =
             self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
@@ -456,7 +473,7 @@ impl Inbox {
             if let Command::ChangeSetting(_) = request.command {
                 return self.change_setting(request).await;
             }
-            let Some(mut order) = request.to_order() else { return Ok(()) };
+            let Some(mut order) = request.to_order(&self.zone) else { return Ok(()) };
             if request.command == Command::Stop {
                 let (workspace, channel) =
                     (order.workspace().clone(), request.conversation.channel.clone());
@@ -497,7 +514,9 @@ impl Inbox {
         let name = self.persona_name.as_deref().unwrap_or_default();
         let rulebook = self.channel_cache.rulebook();
         let find = |name: &str| self.channel_cache.public_channel_named(workspace, name);
-        let Ok((_, order)) = settings::to_order(request, name, &rulebook, find) else {
+        let bar = |channel: &ChannelId| self.channel_cache.min_confidence(workspace, channel);
+        let written = WrittenSetting::parse_message(&request.text, name);
+        let Ok((_, order)) = settings::to_order(request, written, &rulebook, find, bar) else {
             return Ok(());
         };
         self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
@@ -532,14 +551,18 @@ impl Inbox {
         })
     }
 
-    /// Adds a mention of the persona to a message that calls it by name, unless a user has that name. This does not
-    /// apply to commands, since most of them cannot be undone.
-    fn address_calls(&self, heard: Heard) -> Heard {
-        self.address_if(heard, |ConversationId { workspace, .. }, text| {
-            self.persona_name.as_deref().is_some_and(|name| {
-                is_call(text, name, |name| self.channel_cache.has_human_named(workspace, name))
-            })
-        })
+    /// Returns the spellings of the persona's names that no user has where an event was heard.
+    fn own_names(&self, heard: &Heard) -> Vec<String> {
+        let (Some(name), Some(here)) = (&self.persona_name, conversation_of(heard)) else {
+            return Vec::new();
+        };
+        let mut names = self.channel_cache.persona_names(&here.workspace);
+        names.push(name.clone());
+        names.extend(self.also_called.iter().cloned());
+        let is_free = |name: &String| {
+            !name.is_empty() && !self.channel_cache.has_human_named(&here.workspace, name)
+        };
+        names.iter().flat_map(|name| spellings(name)).filter(is_free).collect()
     }
 
     /// Adds a mention of the persona to a human's message or an edit for which `holds` returns true.

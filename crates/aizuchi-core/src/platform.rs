@@ -98,6 +98,11 @@ pub trait Platform: Send + Sync {
         None
     }
 
+    /// Whether it can show a post to a single user of a channel.
+    fn can_whisper(&self) -> bool {
+        false
+    }
+
     /// Returns the maximum length of a post, as [`split::utf16_length`] counts.
     fn max_post_length(&self) -> usize;
 }

@@ -8,17 +8,17 @@ pub mod tempo;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::chat::{MessageId, UserId};
+use crate::chat::MessageId;
 use crate::rhythm::tempo::Tempo;
 
 /// A conversation is at rest after this many typical gaps without a message.
 const REST_GAPS: f64 = 12.0;
-/// While a question is open, a pause of this length counts as rest.
-const QUESTION_REST: SignedDuration = SignedDuration::from_secs(90);
-/// An open question is judged at this age even while users keep talking …
-const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_secs(300);
+/// While a message is open, a pause of this length counts as rest.
+const OPEN_REST: SignedDuration = SignedDuration::from_secs(90);
+/// An open message is judged at this age even while users keep talking …
+const MAX_OPEN_AGE: SignedDuration = SignedDuration::from_secs(300);
 /// … or when this many messages are below it.
-const MAX_MESSAGES_BELOW_QUESTION: usize = 16;
+const MAX_MESSAGES_BELOW: usize = 16;
 
 /// How the wait before a judgment is determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -42,11 +42,11 @@ pub struct WaitBounds {
     pub max_wait: SignedDuration,
 }
 
-/// A question to the channel that no user has taken up.
+/// A message, in whatever form, that calls for a word from anybody and that no user has taken up; or a recent answer with
+/// a number, which may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenQuestion {
+pub struct OpenMessage {
     pub message: MessageId,
-    pub asker: UserId,
     pub at: Timestamp,
     /// The number of messages below it.
     pub messages_since: usize,
@@ -57,8 +57,8 @@ pub struct OpenQuestion {
 pub struct JudgeTimer {
     /// When its first message was heard.
     since: Option<Timestamp>,
-    /// The open questions, oldest first.
-    open_questions: Vec<OpenQuestion>,
+    /// The open messages, oldest first.
+    open_messages: Vec<OpenMessage>,
     /// When it is judged, if no message follows.
     due: Option<Timestamp>,
 }
@@ -67,19 +67,18 @@ pub struct JudgeTimer {
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
     pub message: &'a MessageId,
-    pub author: &'a UserId,
-    /// Whether it asks the channel something.
-    pub is_open_question: bool,
+    /// Whether it calls for a word from anybody, or is an answer that may be wrong.
+    pub is_open: bool,
 }
 
 /// When to judge a conversation whose newest message arrived at `now`.
 ///
 /// 1. It is judged when it is at *rest*: after twelve of the channel's typical gaps ([`Tempo`]), within
 ///    `min_rest` and `max_rest`.
-/// 2. While a *question to the channel* is open, a rest is at most 90 seconds. The oldest such question has a
+/// 2. While a message is *open*, a rest is at most 90 seconds. The oldest such message has a
 ///    separate timer that no message restarts: it is judged at an age of five minutes, or when sixteen
 ///    messages are below it, because readers and the judge see about twenty. The same judgment covers all
-///    other open questions.
+///    other open messages.
 /// 3. In any case it is judged when the first unjudged message is as old as `max_wait`.
 ///
 /// The numbers come from recorded conversations (`docs/internals/replay.md` has the tables). On busy IRC (a message
@@ -93,14 +92,14 @@ pub struct NewMessage<'a> {
 pub fn judge_due(
     now: Timestamp,
     tempo: &Tempo,
-    oldest: Option<&OpenQuestion>,
+    oldest: Option<&OpenMessage>,
     since: Timestamp,
     bounds: &WaitBounds,
 ) -> Timestamp {
     let rest = rest_duration(tempo, bounds);
     let rested = match oldest {
         None => now + rest,
-        Some(question) => (now + rest.min(QUESTION_REST)).min(question.judge_deadline(now)),
+        Some(open) => (now + rest.min(OPEN_REST)).min(open.judge_deadline(now)),
     };
     let latest = since.checked_add(bounds.max_wait).unwrap_or(rested);
     rested.min(latest).max(now)
@@ -113,18 +112,14 @@ pub fn rest_duration(tempo: &Tempo, bounds: &WaitBounds) -> SignedDuration {
     SignedDuration::from_millis(milliseconds).clamp(floor, bounds.max_rest)
 }
 
-impl OpenQuestion {
+impl OpenMessage {
     fn judge_deadline(&self, now: Timestamp) -> Timestamp {
-        if self.messages_since >= MAX_MESSAGES_BELOW_QUESTION {
-            now
-        } else {
-            self.at + MAX_QUESTION_AGE
-        }
+        if self.messages_since >= MAX_MESSAGES_BELOW { now } else { self.at + MAX_OPEN_AGE }
     }
 }
 
 impl JudgeTimer {
-    /// Records a message that arrived at `now`. `is_open` tells whether an earlier question is still open after it.
+    /// Records a message that arrived at `now`. `is_open` tells whether an earlier message is still open after it.
     /// Returns when to judge the conversation, if no message follows.
     pub fn record_message(
         &mut self,
@@ -135,20 +130,19 @@ impl JudgeTimer {
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_questions.retain(|question| is_open(&question.message));
-        for question in &mut self.open_questions {
-            question.messages_since += 1;
+        self.open_messages.retain(|open| is_open(&open.message));
+        for open in &mut self.open_messages {
+            open.messages_since += 1;
         }
-        let is_known =
-            self.open_questions.iter().any(|question| question.message == *message.message);
-        if message.is_open_question && !is_known {
-            let (message, asker) = (message.message.clone(), message.author.clone());
-            self.open_questions.push(OpenQuestion { message, asker, at: now, messages_since: 0 });
+        let is_known = self.open_messages.iter().any(|open| open.message == *message.message);
+        if message.is_open && !is_known {
+            let message = message.message.clone();
+            self.open_messages.push(OpenMessage { message, at: now, messages_since: 0 });
         }
         self.update_due(now, tempo, bounds)
     }
 
-    /// Records an edit or deletion at `now`: a question in that message is no longer open.
+    /// Records an edit or deletion at `now`: that message is no longer open.
     pub fn record_change(
         &mut self,
         message: &MessageId,
@@ -157,13 +151,13 @@ impl JudgeTimer {
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_questions.retain(|question| question.message != *message);
+        self.open_messages.retain(|open| open.message != *message);
         self.update_due(now, tempo, bounds)
     }
 
-    /// Records a message in the thread of a question, which is judged there from now on.
-    pub fn record_thread_reply(&mut self, question: &MessageId) {
-        self.open_questions.retain(|open| open.message != *question);
+    /// Records a message in the thread of `parent`, which is judged there from now on.
+    pub fn record_thread_reply(&mut self, parent: &MessageId) {
+        self.open_messages.retain(|open| open.message != *parent);
     }
 
     /// Whether the conversation was judged by `now`, so that nothing recorded here is new.
@@ -173,12 +167,12 @@ impl JudgeTimer {
 
     fn update_due(&mut self, now: Timestamp, tempo: &Tempo, bounds: &WaitBounds) -> Timestamp {
         let since = *self.since.get_or_insert(now);
-        let due = judge_due(now, tempo, self.open_questions.first(), since, bounds);
+        let due = judge_due(now, tempo, self.open_messages.first(), since, bounds);
         self.due = Some(due);
         due
     }
 
-    /// Resets the timer after a judgment. It has seen every open question, so none of them may cause another judgment
+    /// Resets the timer after a judgment. It has seen every open message, so none of them may cause another judgment
     /// of the same state.
     fn reset_if_judged(&mut self, now: Timestamp) {
         if self.is_judged(now) {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
 use crate::rules::place::{Place, WorkspaceRules};
-use crate::rules::setting_override::{SettingOverride, SettingScope};
+use crate::rules::setting_override::{PlaceSetting, SettingOverride, SettingScope};
 use crate::rules::weekly_time::WeeklyTime;
 
 /// How the persona takes part in a channel.
@@ -154,8 +154,8 @@ pub struct ChannelRules {
     /// If its own share of the newest messages exceeds this, it stays out of the conversation.
     pub max_share: f64,
     pub budget_limits: BudgetLimits,
-    /// The language there; `None` means the persona's.
-    pub language: Option<LanguageRule>,
+    /// The language that the persona speaks there.
+    pub language: LanguageRule,
     /// The user who is asked before an unsolicited post there, if the mode is [`Mode::Propose`].
     pub keeper: Option<UserId>,
     /// When its keeper receives the weekly note; `None` means never.
@@ -235,10 +235,11 @@ pub enum PostTiming {
 }
 
 /// The language that the persona speaks in a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LanguageRule {
     Fixed(Language),
-    /// The language that users write there.
+    /// The language of the message that is answered, else the one that users write there.
+    #[default]
     AsWritten,
 }
 
@@ -257,7 +258,7 @@ impl Default for ChannelRules {
                 posts_per_hour: Some(POSTS_PER_CHANNEL_PER_HOUR),
                 ..BudgetLimits::default()
             },
-            language: None,
+            language: LanguageRule::AsWritten,
             keeper: None,
             weekly_note: None,
             persona: None,
@@ -385,6 +386,8 @@ pub struct Rulebook {
     pub workspaces: BTreeMap<String, WorkspaceRules>,
     /// The models that users may choose for a channel at runtime.
     pub model_choices: Vec<Arc<str>>,
+    /// The values in force where the rules name none: in one workspace, or else everywhere. The first one applies.
+    pub unset: Vec<(Option<WorkspaceId>, PlaceSetting)>,
     /// The users' orders, and the rules of each scope with these orders. See [`Rulebook::with_orders`].
     pub ordered: BTreeMap<WorkspaceId, Vec<SettingOverride>>,
     pub ordered_rules: BTreeMap<(WorkspaceId, SettingScope), WorkspaceRules>,
@@ -408,6 +411,7 @@ impl Default for Rulebook {
             threads: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             model_choices: Vec::new(),
+            unset: Vec::new(),
             ordered: BTreeMap::new(),
             ordered_rules: BTreeMap::new(),
         }
@@ -425,9 +429,10 @@ impl Rulebook {
         self.all_rules().map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
     }
 
-    /// Whether any channel has its own language.
-    pub fn has_language_rule(&self) -> bool {
-        self.all_rules().any(|rules| rules.language.is_some())
+    /// Returns the language rule that all channels have.
+    pub fn common_language_rule(&self) -> Option<LanguageRule> {
+        let common = self.default_rules.language;
+        self.all_rules().all(|rules| rules.language == common).then_some(common)
     }
 
     /// Whether any channel tolerates only a share of unwelcome posts.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
-use crate::chat::ChannelId;
+use crate::chat::{ChannelId, WorkspaceId};
 use crate::clock::Clock;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionResult};
@@ -436,6 +436,9 @@ impl Runner {
         let commit = || self.store.complete(claim, outcome.clone(), self.clock.now());
         match self.commit_within(claimed + self.settings.lease, commit).await {
             Ok(receipt) => {
+                if outcome.quiet_order.is_some() {
+                    self.reread_orders(&claim.event.conversation().workspace).await;
+                }
                 if matches!(outcome.result, StepResult::Posted(_)) {
                     // The post is a message of the conversation, too.
                     self.channel_cache.conversations.drop_messages(claim.event.conversation());
@@ -446,6 +449,18 @@ impl Runner {
                 // The lease expires, and the step runs again: a repeated model call, or a lookup of the post.
                 error!(error = %error, "committing the outcome failed; the step runs again");
                 CompletionReceipt::default()
+            }
+        }
+    }
+
+    /// Reads a workspace's orders into the cache, after one was committed with an outcome.
+    async fn reread_orders(&self, workspace: &WorkspaceId) {
+        // Held while the cache is replaced, so that no order is lost that is stored after the reading.
+        let _turn = self.channel_cache.lock_for_order().await;
+        match self.store.orders(workspace).await {
+            Ok(orders) => self.channel_cache.replace_orders(workspace, &orders),
+            Err(error) => {
+                warn!(error = %error, "the orders cannot be read; the next one brings them")
             }
         }
     }

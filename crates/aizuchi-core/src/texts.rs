@@ -127,18 +127,21 @@ fn close_up(marked: &str) -> String {
     let mut text = String::with_capacity(marked.len());
     // 「@ミオ ストップ」: the text after a mention is not part of the name, so its space stays.
     let mut is_mention = false;
+    let mut mention_end = None;
     while let Some(letter) = letters.next() {
         match letter {
             VALUE_BEGINS => {
                 is_mention = text.ends_with(['@', '＠']);
                 let begins_japanese = letters.peek().copied().is_some_and(is_japanese);
-                if begins_japanese
-                    && text.strip_suffix(' ').is_some_and(|before| before.ends_with(is_japanese))
-                {
+                let is_set_off = |before: &str| {
+                    before.ends_with(is_japanese) && mention_end != Some(before.len())
+                };
+                if begins_japanese && text.strip_suffix(' ').is_some_and(is_set_off) {
                     text.pop();
                 }
             }
             VALUE_ENDS => {
+                mention_end = is_mention.then_some(text.len());
                 let mut behind = letters.clone();
                 let is_set_off = behind.next() == Some(' ') && !is_mention;
                 // A full-width bracket has its own space: 「17（16 %）です」.
@@ -204,6 +207,8 @@ mod tests {
         }
         let marked = format!("`@{} ストップ` で {} は", Placed("ミオ"), Placed("ミオ"));
         assert_eq!(close_up(&marked), "`@ミオ ストップ` でミオは");
+        let marked = format!("`@{} {}` で", Placed("ミオ"), Placed("ミュート解除"));
+        assert_eq!(close_up(&marked), "`@ミオ ミュート解除` で");
         let marked = format!("  モデル    {}\n{} です", Placed("内蔵"), Placed(12));
         assert_eq!(close_up(&marked), "  モデル    内蔵\n12 です");
     }

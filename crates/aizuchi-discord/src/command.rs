@@ -242,6 +242,7 @@ impl DiscordPlatform {
         Some(CommandRequest {
             command: SlashCommands::parse(&text),
             text: text.into(),
+            written_in: None,
             reply_to: None,
             visibility: self
                 .inbox

@@ -25,6 +25,7 @@ use aizuchi_core::chat::{
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_core::inbox::Delivery;
+use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
@@ -182,6 +183,7 @@ impl DiscordPlatform {
             DiscordEvent::Member(member) => {
                 if member.user.id == self.identity.user {
                     let guild = member.guild;
+                    self.hear_user(&guild_workspace(guild), &member.user).await?;
                     return Ok(self.update_guild(guild, |guild| guild.put_member(member)).await?);
                 }
                 Ok(self.hear_user(&guild_workspace(member.guild), &member.user).await?)
@@ -437,6 +439,14 @@ impl DiscordPlatform {
         workspace: &WorkspaceId,
         user: &DiscordUser,
     ) -> Result<(), StoreError> {
+        if user.id == self.identity.user {
+            // Only a member has roles, and with them its nickname.
+            if user.roles.is_some() {
+                let names = vec![self.identity.name.as_str().into(), user.name.clone()];
+                self.inbox.channel_cache.name_persona(workspace, names);
+            }
+            return Ok(());
+        }
         let kind = if user.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
         let stored = User {
             workspace: workspace.clone(),
@@ -445,7 +455,7 @@ impl DiscordPlatform {
             kind,
             role: self.user_role(workspace, user),
         };
-        if user.id == self.identity.user || self.cache.is_current(&stored) {
+        if self.cache.is_current(&stored) {
             return Ok(());
         }
         self.inbox.hear(Heard::User(stored.clone())).await?;
@@ -522,9 +532,12 @@ impl DiscordPlatform {
             (false, false) => AuthorKind::Human,
         };
         let (text, mut mentions) = self.read_text(message, location);
-        // A message in a thread that the persona opened is addressed to the persona.
-        let is_addressed = location.is_opened_by_persona && kind == AuthorKind::Human;
-        if is_addressed && !mentions.contains(&Mention::Persona) {
+        // A message in a thread that the persona opened is put to it, unless it names another user or only closes.
+        let is_addressed = location.is_opened_by_persona
+            && kind == AuthorKind::Human
+            && mentions.is_empty()
+            && !only_closes(&text, 0.0);
+        if is_addressed {
             mentions.push(Mention::Persona);
         }
         Message {

@@ -37,7 +37,7 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::reloadable::Reloadable;
 use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, PostTiming, Rulebook};
+use aizuchi_core::rules::{ChannelRules, LanguageRule, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::Order;
@@ -371,6 +371,11 @@ pub fn build_parts_with(
     options: HarnessOptions,
 ) -> (Arc<Inbox>, Runner) {
     let llm = options.llm.unwrap_or(llm);
+    if options.language == Language::Ja {
+        let mut book = (*options.settings.rulebook.read()).clone();
+        book.default_rules.language = LanguageRule::Fixed(Language::Ja);
+        options.settings.rulebook.replace(book);
+    }
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let channel_cache = Arc::new(ChannelCache::new(options.settings.rulebook.clone()));
@@ -381,6 +386,8 @@ pub fn build_parts_with(
         channel_cache: channel_cache.clone(),
         redaction: Redaction::Drop,
         persona_name: Some("Aizuchi".into()),
+        also_called: Vec::new(),
+        zone: options.settings.zone.clone(),
         is_announcing: true,
         in_flight: in_flight.clone(),
         clock: clock.clone(),
@@ -404,7 +411,7 @@ pub fn build_parts_with(
         standing_order_trial: options.standing_order_trial,
     };
     let no_persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
-    let agent = Agent {
+    let mut agent = Agent {
         command_answers: Arc::new(command_replies),
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
@@ -437,6 +444,11 @@ pub fn build_parts_with(
         translation: None,
         demo: None,
     };
+    if options.language == Language::En {
+        let prompts = PromptBuilder::load(Language::Ja, None).unwrap();
+        let translation = agent.in_language(Language::Ja, prompts);
+        agent.translation = Some(Box::new(translation));
+    }
     let settings = runner::RunnerSettings::default();
     // The lease must outlast the longest step.
     let lease =

@@ -43,6 +43,8 @@ pub struct TestPlatform {
     backfill_state: Mutex<BackfillState>,
     longest_post: Mutex<Option<usize>>,
     is_history_hidden: AtomicBool,
+    /// Whether it can show a post to a single user.
+    pub whispers: AtomicBool,
     /// The contents of files by id, and the ids of those that were fetched.
     pub files: Mutex<HashMap<String, Vec<u8>>>,
     pub fetched: Mutex<Vec<String>>,
@@ -143,6 +145,10 @@ impl Platform for TestPlatform {
             Some(Fault::LostAnswer) => Err(PlatformError::OutcomeUnknown("cut off".to_owned())),
             Some(_) | None => Ok(posted),
         }
+    }
+
+    fn can_whisper(&self) -> bool {
+        self.whispers.load(Ordering::SeqCst)
     }
 
     async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {

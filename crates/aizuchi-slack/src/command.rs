@@ -200,6 +200,7 @@ impl SlackPlatform {
         let request = CommandRequest {
             command: SlashCommands::parse(&text),
             text,
+            written_in: None,
             reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),

@@ -236,6 +236,8 @@ impl SlackPlatform {
     pub(super) async fn hear_user(&self, user: &SlackUser) -> Result<(), StoreError> {
         // `register` stores the persona under its own name, which may differ from that of the Slack app.
         if user.id == self.identity.user {
+            let names = vec![user.name.clone()];
+            self.inbox.channel_cache.name_persona(&self.identity.workspace, names);
             return Ok(());
         }
         let kind = if user.is_bot { AuthorKind::Bot } else { AuthorKind::Human };

@@ -183,6 +183,10 @@ impl Platform for SlackPlatform {
         self.fetch_content(attachment, max_bytes).await
     }
 
+    fn can_whisper(&self) -> bool {
+        true
+    }
+
     fn own_user(&self) -> Option<UserId> {
         Some(self.identity.user.clone())
     }

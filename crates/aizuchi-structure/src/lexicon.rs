@@ -151,6 +151,9 @@ pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
         Cues::QUESTION_WORD,
         Position::Anywhere,
         &[
+            "wondering whether",
+            "wondering if",
+            "wonder whether",
             "どう",
             "なに",
             "何",

@@ -2,10 +2,12 @@
 //! begins something new, and from these whether a user still waits for an answer. The field calls it *conversation
 //! disentanglement* and *reply-to recognition*.
 //!
-//! Four small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
+//! Five small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
 //! `examples/fit_structure`, which also measures them (`docs/internals/eval.md` has the figures).
 
 pub mod agreement;
+pub mod appeal;
+pub mod calls;
 pub mod cues;
 pub mod features;
 mod fixed_map;
@@ -34,8 +36,6 @@ use crate::utterance::Utterance;
 pub const LINKS_VERSION: u32 = 1;
 /// Links with a lower probability are dropped.
 const MIN_PROBABILITY: f32 = 0.02;
-/// How many messages back a question can still be open.
-const MAX_QUESTION_DISTANCE: usize = 25;
 /// The weight of [`ConversationStructure::directed`]: a reply to another user may still be a question to everyone.
 const DIRECTED_WEIGHT: f32 = 0.9;
 /// The minimum probability that a message that names the asker takes up the question.
@@ -60,6 +60,8 @@ pub struct FittedModels {
     pub content: NeuralNetwork,
     /// Scores whether the asker's own message shows that they still wait.
     pub waits: NeuralNetwork,
+    /// Scores whether a message still calls for a word.
+    pub calls: NeuralNetwork,
 }
 
 static MODELS: LazyLock<FittedModels> = LazyLock::new(|| {
@@ -69,6 +71,7 @@ static MODELS: LazyLock<FittedModels> = LazyLock::new(|| {
         takes_up: table(include_str!("takes_up.csv")),
         content: table(include_str!("content.csv")),
         waits: table(include_str!("waits.csv")),
+        calls: table(include_str!("calls.csv")),
     }
 });
 
@@ -319,14 +322,6 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// The messages whose authors ask for something, each with the probability that they still wait, oldest first.
-    pub fn waiting(&self) -> Vec<(usize, f32)> {
-        let first = self.len().saturating_sub(MAX_QUESTION_DISTANCE);
-        let asking = (first..self.len()).map(|index| (index, self.asking(index)));
-        let asking = asking.filter(|(_, asking)| *asking > 0.0);
-        asking.map(|(index, asking)| (index, asking * self.open(index))).collect()
-    }
-
     /// How much a message asks for something: 1 for a question, less for a plea without a question, 0 otherwise.
     pub fn asking(&self, index: usize) -> f32 {
         let utterance = &self.utterances[index];
@@ -355,19 +350,33 @@ impl<'m> ConversationStructure<'m> {
         (1.0 - directed) * self.uptake(index).open
     }
 
-    /// The user whose message the one at `index` most probably replies to, directly or by continuing its author's own.
-    pub fn partner(&self, index: usize) -> Option<u32> {
+    /// How surely a message still calls for a word from anybody, in log odds: it asks, pleads or tells of trouble, and
+    /// nobody has taken it up. What a bot or the platform says does not.
+    pub fn calls(&self, index: usize) -> f32 {
+        let message = &self.utterances[index];
+        if message.is_bot || message.cues.contains(Cues::NOTICE) {
+            return f32::NEG_INFINITY;
+        }
+        let uptake = self.uptake(index);
+        BUFFERS.with_borrow_mut(|(set, buffer)| {
+            calls::add_features(self, index, &uptake, set);
+            self.models.calls.score(set.active(), buffer)
+        })
+    }
+
+    /// Whether the message at `index` most probably replies to another user's, directly or by continuing its author's
+    /// own.
+    pub fn is_in_exchange(&self, mut index: usize) -> bool {
         let author = self.utterances[index].author;
-        let mut index = index;
         loop {
             let first = index.saturating_sub(WINDOW);
             let parents = (first..index).map(|parent| (parent, self.link(index, parent)));
-            let (parent, _) = parents.max_by(|one, other| one.1.total_cmp(&other.1))?;
-            if self.begins(index) > self.link(index, parent) {
-                return None;
-            }
+            let nearest = parents.max_by(|one, other| one.1.total_cmp(&other.1));
+            let Some((parent, _)) = nearest.filter(|(_, link)| self.begins(index) <= *link) else {
+                return false;
+            };
             if self.utterances[parent].author != author {
-                return Some(self.utterances[parent].author);
+                return true;
             }
             index = parent;
         }
@@ -462,6 +471,9 @@ mod tests {
         for author in 0..2 {
             structure.push(Utterance::new(author, 0.0, "", &[], &NameIndex::default()));
         }
+        let mut set = FeatureSet::recording();
+        calls::add_features(&structure, 0, &structure.uptake(0), &mut set);
+        assert_eq!(rows(&models.calls), set.row_names().len());
         let progress = Progress { question: 0, others: 0, own: 0, last: 0 };
         let mut set = FeatureSet::recording();
         uptake::add_features(&structure, &progress, 1, 0.5, &mut set);

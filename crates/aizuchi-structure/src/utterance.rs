@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::appeal::appeal;
 use crate::cues::Cues;
 use crate::lexicon::AnswerTopic;
 use crate::names::{NameIndex, may_name};
@@ -19,6 +20,8 @@ pub struct Utterance {
     /// The time in seconds since any fixed point.
     pub at: f64,
     pub cues: Cues,
+    /// See [`appeal()`].
+    pub appeal: f32,
     /// The topic of the answer that it asks for, if it asks.
     pub topic: AnswerTopic,
     /// See [`rare_words`].
@@ -63,6 +66,7 @@ pub struct Reading {
 #[derive(Clone, Debug)]
 struct Content {
     cues: Cues,
+    appeal: f32,
     topic: AnswerTopic,
     words: Arc<[u32]>,
     forms: Arc<[u16]>,
@@ -101,6 +105,7 @@ impl Content {
         let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
         Self {
             cues,
+            appeal: appeal(body),
             topic: if asks { AnswerTopic::find(body) } else { AnswerTopic::Other },
             words: rare_words(body).into(),
             forms: listed_forms(body).into(),
@@ -132,7 +137,7 @@ impl Utterance {
                 named.insert(0, user);
             }
         }
-        let Content { cues, topic, words, forms, length } = reading.content(addressed.body);
+        let Content { cues, appeal, topic, words, forms, length } = reading.content(addressed.body);
         // A user mentioned in a message to everyone is only spoken of.
         let is_marked =
             named.len() == 1 && prose.text.contains('@') && !cues.contains(Cues::TO_ALL);
@@ -142,6 +147,7 @@ impl Utterance {
             passes_on: false,
             at,
             cues,
+            appeal,
             topic,
             words,
             forms,

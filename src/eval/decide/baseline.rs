@@ -2,7 +2,7 @@
 
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
-use crate::eval::decide::prompts::item_context;
+use crate::eval::decide::prompts::{is_owed, item_context};
 use aizuchi_core::chat::Message;
 use aizuchi_core::chat::starts_with_name;
 use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
@@ -10,16 +10,16 @@ use aizuchi_core::overlap::has_name;
 use aizuchi_structure::cues::Cues;
 
 /// Returns the answers of every baseline, with its name.
-pub fn all(items: &[DecisionItem]) -> Vec<(&'static str, Vec<ItemAnswer>)> {
-    let each = |speaks: fn(&DecisionItem) -> bool| {
+pub fn all(items: &[DecisionItem], persona: &str) -> Vec<(&'static str, Vec<ItemAnswer>)> {
+    let each = |speaks: &dyn Fn(&DecisionItem) -> bool| {
         items.iter().map(|item| ItemAnswer::without_confidence(speaks(item))).collect()
     };
     vec![
-        ("always silent", each(|_| false)),
-        ("always speak", each(|_| true)),
-        ("last line asks", each(is_last_line_question)),
-        ("asker not named", each(has_unnamed_asker)),
-        ("gate left open", each(passes_gate)),
+        ("always silent", each(&|_| false)),
+        ("always speak", each(&|_| true)),
+        ("last line asks", each(&is_last_line_question)),
+        ("asker not named", each(&has_unnamed_asker)),
+        ("gate left open", each(&|item| passes_gate(item, persona))),
     ]
 }
 
@@ -40,9 +40,11 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
     })
 }
 
-/// Whether the gate on settled conversations would let a model be asked if all messages were unseen.
-fn passes_gate(item: &DecisionItem) -> bool {
-    !ConversationAnalysis::new(&item_context(item)).is_settled(|_: &Message| true)
+/// Whether the gate on settled conversations would let a model be asked if all messages were unseen, or an answer is
+/// owed.
+fn passes_gate(item: &DecisionItem, persona: &str) -> bool {
+    let context = item_context(item, persona);
+    is_owed(&context) || !ConversationAnalysis::new(&context).is_settled(|_: &Message| true)
 }
 
 fn is_question(text: &str) -> bool {

@@ -51,7 +51,8 @@ pub async fn read(
             t: message.at.duration_since(decided).as_secs_f64(),
             author: stored.author_name.to_string(),
             text: message.text.to_string(),
-            bot: message.author.kind != AuthorKind::Human,
+            bot: message.author.kind == AuthorKind::Bot,
+            own: message.author.kind == AuthorKind::Persona,
             thread: position(message.conversation.thread.as_ref()),
             reply_to,
         }
@@ -65,6 +66,8 @@ pub async fn read(
         language,
         context: context.collect(),
         thread,
+        about: None,
+        half: None,
     }))
 }
 

@@ -35,6 +35,12 @@ pub struct DecisionItem {
     /// The index in `context` of the parent of the thread that is judged. `None` if the top level is judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
+    /// The index in `context` of the message that calls for a word, or seems to. If it is in a thread, that is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<usize>,
+    /// The half of its set that it belongs to, if the set is divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<Split>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -55,6 +61,9 @@ pub struct ItemMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
+    /// Whether it is the persona's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
     /// The index in the context of the parent of this message's thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
@@ -70,9 +79,11 @@ impl DecisionLabel {
 }
 
 /// The half that an item belongs to: rules are tuned on one and verified on the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Split {
+    #[serde(rename = "fit")]
     Tuning,
+    #[serde(rename = "report")]
     HeldOut,
 }
 
@@ -85,8 +96,17 @@ impl DecisionItem {
         timestamp(self.decide_at + message.t)
     }
 
-    /// Splits the items by the last bit of the first byte of the id's SHA-256.
+    /// Whether the message that the item is about contains a question mark.
+    pub fn has_mark(&self) -> Option<bool> {
+        let about = self.context.get(self.about?)?;
+        Some(about.text.contains(['?', '？']))
+    }
+
+    /// Splits the items by their sets, or by the last bit of the first byte of the id's SHA-256.
     pub fn split(&self) -> Split {
+        if let Some(half) = self.half {
+            return half;
+        }
         let first = Sha256::digest(self.id.as_bytes())[0];
         if first % 2 == 0 { Split::Tuning } else { Split::HeldOut }
     }
@@ -139,8 +159,12 @@ fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let item: DecisionItem =
+    let mut item: DecisionItem =
         serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+    if let Some(about) = item.about {
+        let about = item.context.get(about).ok_or("its about is not a line of its context")?;
+        item.thread = item.thread.or(about.thread);
+    }
     if !is_file_name(&item.id) {
         return Err(format!(
             "its id is not made of at most {MAX_ID_CHARACTERS} of the letters a to z, digits, `-`, `_`, \

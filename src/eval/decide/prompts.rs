@@ -13,13 +13,16 @@ use crate::eval::decide::item::DecisionItem;
 use crate::eval::language_prompts::LanguagePrompts;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, WorkspaceId,
+    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,
+    WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::context::links::MessageLinks;
+use aizuchi_core::inbox::calling::is_call;
 use aizuchi_core::persona::Persona;
+use aizuchi_core::persona::spelling::spellings;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
 use aizuchi_core::prompt::builder::PromptOptions;
@@ -53,14 +56,22 @@ impl ItemPrompts {
         let options = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
         self.prompts.for_language(item.language).judge(
             &persona,
-            &Arc::new(item_context(item)),
+            &Arc::new(item_context(item, &self.persona.name)),
             &options,
         )
     }
 }
 
-/// Returns the context that a mind sees: the item's messages without its label.
-pub fn item_context(item: &DecisionItem) -> Context {
+/// Whether an answer is owed: a message calls the persona, and the persona has not written since. No mind is asked then.
+pub fn is_owed(context: &Context) -> bool {
+    let messages = context.target_messages();
+    let own = messages.iter().rposition(|message| message.author.kind == AuthorKind::Persona);
+    messages[own.map_or(0, |own| own + 1)..].iter().any(|message| message.is_addressed())
+}
+
+/// Returns the context that a mind sees: the item's messages without its label. Calls by the persona's name address it,
+/// as they do in a channel.
+pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     // Ids in ascending order keep messages with the same time in their order.
     let id = |number: usize| MessageId::new(format!("{number:06}"));
     let conversation = |thread: Option<usize>| ConversationId {
@@ -70,7 +81,13 @@ pub fn item_context(item: &DecisionItem) -> Context {
     };
     let author = |number: usize| UserId::new(&*item.context[number].author);
     let messages = item.context.iter().enumerate().map(|(number, message)| {
-        let kind = if message.bot { AuthorKind::Bot } else { AuthorKind::Human };
+        let kind = match (message.own, message.bot) {
+            (true, _) => AuthorKind::Persona,
+            (false, true) => AuthorKind::Bot,
+            (false, false) => AuthorKind::Human,
+        };
+        let calls = || is_call(&message.text, &spellings(persona));
+        let called = (kind == AuthorKind::Human && calls()).then_some(Mention::Persona);
         Arc::new(Message {
             conversation: conversation(message.thread),
             id: id(number),
@@ -81,6 +98,7 @@ pub fn item_context(item: &DecisionItem) -> Context {
                 .reply_to
                 .map(|replied| Mention::User(author(replied)))
                 .into_iter()
+                .chain(called)
                 .collect(),
             attachments: Vec::new(),
             edits: 0,
@@ -93,7 +111,8 @@ pub fn item_context(item: &DecisionItem) -> Context {
     let target = conversation(item.thread);
     let channel = target.channel.clone();
     let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
-    Context { links: links.collect(), ..Context::new(target, history) }
+    let visibility = Visibility::Public;
+    Context { visibility, links: links.collect(), ..Context::new(target, history) }
 }
 
 /// Asks a mind about each item, several at a time. Calls `progress` after each answer.

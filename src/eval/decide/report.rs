@@ -21,6 +21,7 @@ pub struct DecisionReport {
     /// The half of the items on which the built-in mind's rules were tuned, and the other half.
     pub tuning: DecisionScore,
     pub held_out: DecisionScore,
+    /// By kind, and by whether what they are about contains a question mark.
     pub kinds: Vec<(String, DecisionScore)>,
     /// The ids of items with a wrong answer, with their label.
     pub misses: Vec<(String, DecisionLabel)>,
@@ -34,6 +35,21 @@ impl DecisionReport {
         };
         let of_split =
             |split: Split| DecisionScore::new(items, answers, |item| item.split() == split);
+        let of_marks = |label: DecisionLabel, has_mark: bool| {
+            let is_of =
+                |item: &DecisionItem| item.label == label && item.has_mark() == Some(has_mark);
+            let unseen = |item: &DecisionItem| is_of(item) && item.split() == Split::HeldOut;
+            let name =
+                format!("{} {} a mark", label.name(), if has_mark { "with" } else { "without" });
+            [
+                (format!("{name}, unseen half"), DecisionScore::new(items, answers, unseen)),
+                (name, DecisionScore::new(items, answers, is_of)),
+            ]
+        };
+        let marks = [DecisionLabel::Speak, DecisionLabel::Silent].into_iter().flat_map(|label| {
+            [true, false].into_iter().flat_map(move |mark| of_marks(label, mark))
+        });
+        let marks = marks.filter(|(_, score)| score.wanted + score.unwanted > 0);
         let missed = items.iter().zip(answers).filter(|(item, answer)| match item.label {
             DecisionLabel::Speak => !answer.would_speak(),
             DecisionLabel::Silent => answer.would_speak(),
@@ -44,7 +60,7 @@ impl DecisionReport {
             all: DecisionScore::new(items, answers, |_| true),
             tuning: of_split(Split::Tuning),
             held_out: of_split(Split::HeldOut),
-            kinds: kinds.into_iter().map(of_kind).collect(),
+            kinds: kinds.into_iter().map(of_kind).chain(marks).collect(),
             misses: missed.map(|(item, _)| (item.id.clone(), item.label)).collect(),
         }
     }

@@ -84,6 +84,8 @@ pub(super) fn build_instance(
         wait_settings: policy.config.wait_settings(),
         redaction: Redaction::Drop,
         persona_name: None,
+        also_called: Vec::new(),
+        zone: TimeZone::UTC,
         is_announcing: false,
         // A replay serves no page that shows memories, and its store keeps none.
         remember_delay: None,

@@ -85,8 +85,8 @@ fn called_name(text: &str, persona: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let is_there =
         |name: &str| ['@', '＠'].into_iter().any(|mark| lower.contains(&format!("{mark}{name}")));
-    let spelling = spellings(persona).into_iter().skip(1).find(|one| is_there(&one.text));
-    Some(spelling.map_or_else(|| persona.to_owned(), |one| one.text))
+    let spelling = spellings(persona).into_iter().skip(1).find(|one| is_there(one));
+    Some(spelling.unwrap_or_else(|| persona.to_owned()))
 }
 
 #[cfg(test)]

@@ -476,7 +476,7 @@ const JAPANESE = {
   proposal_say_this: "この文で話す",
   trust: "自分から話すこと",
   trust_question:
-    "確信度 {confidence} 以上の案のうち {percent}% を承認していました。{channel} では自分から話してもいいですか？",
+    "これまで、確信度 {confidence} 以上の案の {percent} % が承認されました。{channel} では、確認せずに自分から話してもいいですか？",
   trust_means:
     "「はい」なら、確信度 {confidence} 以上のときは確認せずに話し、それより低いときは黙っています。呼びかけにはこれまでどおり答えます。",
   trust_by_itself: "はい、自分から話して",

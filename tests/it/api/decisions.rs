@@ -46,7 +46,7 @@ async fn a_decision_shows_its_gates_and_what_happened_next() {
     let row =
         program.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
     assert_eq!(row["mode"], "companion");
-    assert_eq!(row["passed"].as_array().unwrap().len(), 12);
+    assert_eq!(row["passed"].as_array().unwrap().len(), 11);
     assert_eq!((&row["conversation_state"], &row["about"]), (&json!("active"), &json!(remark)));
     assert_eq!(row["next"], json!({ "answered": null, "reactions": 0 }));
     let answer = program.says("bob", "@Aizuchi so it was").await;

@@ -15,8 +15,7 @@ use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 use aizuchi_harness::net::http_builder;
 
-const GATES: &str =
-    "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
+const GATES: &str = "gate=directed&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
 
 /// Returns every page of the console that has content.
 fn pages(workspace: &str, tea: &str) -> Vec<String> {

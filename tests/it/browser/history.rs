@@ -53,7 +53,10 @@ async fn earlier_messages_are_loaded_with_their_decisions() {
     let oldest = "const line = document.querySelector('[data-testid=messages] > [data-testid=message]');
         return [line.querySelector('.text').textContent, line.querySelector('.note span').textContent]";
     alice
-        .expect_result(oldest, json!([FIRST, "stayed silent: nobody asked the room anything"]))
+        .expect_result(
+            oldest,
+            json!([FIRST, "stayed silent: nobody seemed to be waiting for an answer"]),
+        )
         .await;
     let rest = "return ['earlier', 'earlier-error', 'older-thread-open']
         .filter((id) => document.querySelector(`[data-testid=${id}]:not([hidden])`) !== null)";

@@ -50,7 +50,7 @@ async fn the_page_is_japanese() {
         name_save: "この名前で話す",
         placeholder: "メッセージを入力",
         remark: "私のお昼はおいしかったです",
-        silence: "黙っていました：みんなへの質問はありませんでした",
+        silence: "黙っていました：返事を待っている人はいないようでした",
         kept: "@Aizuchi 脚立は倉庫の中だと覚えておいて",
         question: "脚立はどこですか？",
         speech: "話した理由：hana さんの質問に、誰も答えていませんでした",

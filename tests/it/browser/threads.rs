@@ -55,10 +55,10 @@ async fn a_thread_is_opened_answered_and_closed() {
     alice.expect_result(IS_CLOSED, json!(true)).await;
 
     // New replies are marked until the thread is opened.
-    bob.post_in("thread-composer", "half an inch").await;
+    bob.post_in("thread-composer", "thanks, alice").await;
     alice.expect_messages(&["4 replies new"]).await;
     alice.press(Key::Enter).await;
-    alice.expect_messages_in("thread-messages", &[&all[..], &["half an inch"]].concat()).await;
+    alice.expect_messages_in("thread-messages", &[&all[..], &["thanks, alice"]].concat()).await;
     alice.click("thread-close").await;
     alice.expect_focus("thread-open").await;
     let button = "return document.querySelector('[data-testid=thread-open]').textContent";

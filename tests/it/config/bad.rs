@@ -144,7 +144,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "persona: Aki\n",
-        "1:10: persona is a text, but it must be a section with keys of its own: name and system_prompt",
+        "1:10: persona is a text, but it must be a section with keys of its own: name, also_called and system_prompt",
     ),
     (
         "slack:\n  - xoxb-1\n",
@@ -160,12 +160,12 @@ const BAD: &[(&str, &str)] = &[
         "2:9: persona.name is a section with keys of its own, but it must be text",
     ),
     (
-        "response:\n  gates: spoke_last\n",
+        "response:\n  gates: unchanged\n",
         "2:10: response.gates is a text, but it must be a list, like [one, two]",
     ),
     (
-        "response:\n  gates: [spoke_last, unchangd]\n",
-        "2:23: response.gates is \"unchangd\", but it must be directed, spoke_last, unchanged, nothing_open, cooldown or share",
+        "response:\n  gates: [directed, unchangd]\n",
+        "2:21: response.gates is \"unchangd\", but it must be directed, unchanged, nothing_open, cooldown or share",
     ),
     (
         "response:\n  gates: {a: 1}\n",
@@ -425,7 +425,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  C1:\n    tools: [add_memo, rm]\n",
-        "3:23: channels.C1.tools is \"rm\", but it must be the name of a tool: add_memo, edit_memo, remove_memo, list_memo, get_memo, list_memo_tags, search_messages, web_search, web_fetch, or SERVER__TOOL for one of an MCP server",
+        "3:23: channels.C1.tools is \"rm\", but it must be the name of a tool: add_memo, edit_memo, remove_memo, list_memo, get_memo, list_memo_tags, search_messages, web_search, web_fetch, be_quiet, or SERVER__TOOL for one of an MCP server",
     ),
     (
         "channels:\n  C1:\n    tools: [add_memo, tracker__find]\n",

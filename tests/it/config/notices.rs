@@ -88,7 +88,6 @@ health_check:
 
 /// The warnings about [`MYAO2`].
 const WARNINGS: &str = "
-config.yaml: language is not set, so prompts, commands and announcements are in English, but those of myao2 were in Japanese; language: ja makes them Japanese
 config.yaml: response.announce is not set, so Aizuchi says once in each channel what it hears and stores, but myao2 said nothing; response.announce: false keeps it silent
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
@@ -352,6 +351,10 @@ fn what_a_config_of_myao2_decides_for_itself_is_not_told() {
 #[test]
 fn keys_without_effect_get_a_warning() {
     for (text, expected) in [
+        (
+            "response:\n  gates: [directed, spoke_last]\n",
+            "2:21: response.gates holds \"spoke_last\", which is no longer a gate; remove it",
+        ),
         (
             "tools:\n  web_search: {enabled: true}\n",
             "2:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched",

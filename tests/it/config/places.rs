@@ -33,10 +33,10 @@ fn rules(book: &Rulebook, workspace: &str, name: &str, thread: Option<&str>) -> 
 #[test]
 fn the_narrower_place_takes_precedence_setting_by_setting() {
     let book = Config::parse(TEXT).unwrap().rulebook();
-    let japanese = Some(LanguageRule::Fixed(Language::Ja));
+    let (as_written, japanese) = (LanguageRule::AsWritten, LanguageRule::Fixed(Language::Ja));
     for (workspace, name, thread, confidence, language, memory, mode) in [
-        ("local", "pot", None, 0.5, None, MemoryRule::On, Mode::Companion),
-        ("local", "garden", None, 0.6, None, MemoryRule::On, Mode::Companion),
+        ("local", "pot", None, 0.5, as_written, MemoryRule::On, Mode::Companion),
+        ("local", "garden", None, 0.6, as_written, MemoryRule::On, Mode::Companion),
         ("T2", "pot", None, 0.8, japanese, MemoryRule::Off, Mode::Companion),
         ("T2", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Companion),
         ("T1", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Observe),
@@ -45,7 +45,7 @@ fn the_narrower_place_takes_precedence_setting_by_setting() {
             "garden",
             Some("1700000000.000100"),
             0.6,
-            Some(LanguageRule::Fixed(Language::En)),
+            LanguageRule::Fixed(Language::En),
             MemoryRule::Off,
             Mode::Observe,
         ),

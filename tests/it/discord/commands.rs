@@ -63,7 +63,7 @@ async fn commands_are_answered_and_not_heard() {
     let program = harness.start_with_commands().await;
     let (tea, ren) = (harness.tea, harness.ren);
     let response = harness.tells(tea, ren, "status", NO_OPTIONS).await;
-    assert_eq!(response, "In this channel I speak only when I’m mentioned.");
+    assert_eq!(response, "In this channel I speak only when I’m mentioned (mode `mention_only`).");
     let response = harness.tells(tea, ren, "why", NO_OPTIONS).await;
     assert!(response.starts_with("I haven’t decided anything here yet"), "{response}");
     let response = harness.tells(tea, ren, "memory", NO_OPTIONS).await;
@@ -114,7 +114,7 @@ async fn every_user_can_mute_a_channel() {
     );
     let response = harness.tells(attic, ren, "stop", NO_OPTIONS).await;
     assert!(response.starts_with("I’ll stay silent here until "), "{response}");
-    let response = harness.tells(attic, ren, "mute", [("length", json!("a while"))]).await;
+    let response = harness.tells(attic, ren, "mute", [("length", json!("forty"))]).await;
     assert!(response.contains("`mute 2h`"), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
@@ -136,7 +136,10 @@ async fn commands_that_affect_others_are_for_admins() {
     let role = role("gardeners").unwrap();
     harness.discord.give_role(harness.guild, ren, role).unwrap();
     let response = harness.tells(tea, ren, "mode", mode("observe")).await;
-    assert_eq!(response, "In this channel I listen and remember, but never speak.");
+    assert_eq!(
+        response,
+        "In this channel I listen and remember, but never speak (mode `observe`)."
+    );
     let response = harness.tells(tea, ren, "mode", mode("default")).await;
     assert!(response.contains("join in when the conversation goes quiet"), "{response}");
     let response = harness.tells(tea, ren, "mute", everywhere()).await;
@@ -215,14 +218,15 @@ async fn commands_are_answered_in_japanese() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。"
+        "解除されるまで、このチャンネルでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。"
     );
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(response.starts_with("ミュートを解除しました。"), "{response}");
+    assert!(response.starts_with("いまはミュートされていません。"), "{response}");
     let response = harness.tells(tea, ren, "mode", [("to", json!("off"))]).await;
     assert_eq!(response, "このコマンドを使えるのは管理者だけです。");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;
-    assert!(response.contains("まで、ここでは話しません。"), "{response}");
+    assert!(response.starts_with("2時間30分（"), "{response}");
+    assert!(response.contains("まで）、このチャンネルでは話しません。"), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -85,10 +85,10 @@ async fn an_edit_that_comes_too_late_says_so_in_japanese() {
     assert_eq!(shown(&form), (json!("文を変えて話す"), json!("門のそばです。")));
     // The author deletes the question while the form is open.
     harness.discord.delete_message(harness.tea, question).unwrap();
-    let lapsed = ["#tea：期限切れ。"];
+    let lapsed = ["#tea の件は「期限切れ」となりました。"];
     harness.until(|discord| discord.texts(direct).unwrap() == lapsed).await;
     let late = harness.discord.submit_form(clicked, "古い門のそばです。").unwrap();
-    let too_late = ["もう間に合いません。話すときを過ぎました。"];
+    let too_late = ["もう間に合いません。話すタイミングを過ぎました。"];
     harness.until(|discord| told(discord, late) == too_late).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.discord.posts().len(), 1);

@@ -17,10 +17,10 @@ async fn settings_are_changed_on_discord() {
     assert!(told.starts_with("Done, for this channel: the confidence that I need"), "{told}");
     harness.says(tea, ren, &format!("<@{bot}> 記憶をオフにして"));
     let told = harness.posts(2).await.remove(1).text;
-    assert!(told.contains("the memory is off from now on"), "{told}");
+    assert!(told.starts_with("記憶を「オフ」に変更しました"), "{told}");
     harness.says(tea, ren, &format!("<@{bot}> 言語を日本語にして"));
     let told = harness.posts(3).await.remove(2).text;
-    assert!(told.starts_with("変更しました（このチャンネル）：言語は ja です。"), "{told}");
+    assert!(told.starts_with("言語を「日本語」に変更しました（このチャンネル）。"), "{told}");
     harness.says(tea, ren, &format!("<@{bot}> reset settings"));
     let told = harness.posts(4).await.remove(3).text;
     assert!(told.starts_with("Done, for this channel: every setting"), "{told}");

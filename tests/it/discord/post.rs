@@ -129,6 +129,8 @@ impl PostHarness {
             archive: store.clone(),
             channel_cache: Arc::new(ChannelCache::default()),
             persona_name: None,
+            also_called: Vec::new(),
+            zone: TimeZone::UTC,
             is_announcing: false,
             redaction: Redaction::Drop,
             in_flight: Arc::new(InFlight::default()),

@@ -15,7 +15,7 @@ async fn a_keeper_is_told_of_the_week_once() {
         ),
         (
             "timezone: UTC\nlanguage: ja\n",
-            ["#tea の 1 週間", "誰も答えなかったこと：1 件", "「who has the spare rake?」"],
+            ["#tea の 1 週間", "誰も答えなかった質問：1 件", "「who has the spare rake?」"],
         ),
     ] {
         let harness = DiscordHarness::with(Setting { more, ..Setting::default() }).await;

@@ -124,10 +124,10 @@ async fn an_edit_that_comes_too_late_says_so_in_japanese() {
     assert_eq!(form.initial_value(), "門のそばです。");
     // The author deletes the question while the form is open.
     harness.slack.delete_message(&harness.tea, question).unwrap();
-    let lapsed = ["#tea：期限切れ。"];
+    let lapsed = ["#tea の件は「期限切れ」となりました。"];
     harness.wait_until(|slack| slack.texts(&direct).unwrap() == lapsed).await;
     harness.slack.submit_form(&keeper, "古い門のそばです。").unwrap();
-    until_wrong(&harness, "もう間に合いません。話すときを過ぎました。").await;
+    until_wrong(&harness, "もう間に合いません。話すタイミングを過ぎました。").await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts().len(), 1);
 }

@@ -28,10 +28,17 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     harness.slack.click(&direct, asked.ts, keeper, "not_now").unwrap();
     harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
     assert_eq!(program.stop(), Some(0));
-    assert_ne!(harness.slack.texts(&direct).unwrap(), ["#tea：今回は見送り。"]);
+    assert_ne!(
+        harness.slack.texts(&direct).unwrap(),
+        ["#tea の件は「今回は見送り」となりました。"]
+    );
     harness.age_question().await;
     let program = harness.start().await;
-    harness.wait_until(|slack| slack.texts(&direct).unwrap() == ["#tea：今回は見送り。"]).await;
+    harness
+        .wait_until(|slack| {
+            slack.texts(&direct).unwrap() == ["#tea の件は「今回は見送り」となりました。"]
+        })
+        .await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts().len(), 1);
 }

@@ -33,14 +33,18 @@ async fn a_mute_is_told_to_all_and_other_commands_are_answered_to_their_user() {
     harness.post_mention(&harness.tea, &harness.ren, "unmute");
     harness.wait_for_posts(2).await;
     harness.post_mention(&harness.tea, &harness.ren, "status");
-    harness.wait_until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
-    let (user, text) = ephemeral_posts(&harness).remove(0);
-    assert_eq!(user, harness.ren);
-    assert!(text.starts_with("In this channel I "), "{text}");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    // Whoever mentions it while it is muted learns so.
+    for (begin, (user, text)) in
+        ["I’ll stay silent here until", "In this channel I "].iter().zip(ephemeral_posts(&harness))
+    {
+        assert_eq!(user, harness.ren);
+        assert!(text.starts_with(begin), "{text}");
+    }
     harness.will_say(&["I am."]);
     harness.post_mention(&harness.tea, &harness.ren, "and now?");
     assert_eq!(harness.wait_for_posts(3).await.remove(2).text, "I am.");
-    assert!(!harness.prompt().contains("mute"));
+    assert!(!harness.prompt().contains("unmute"));
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -16,10 +16,10 @@ async fn settings_are_changed_in_slack() {
     assert!(told.starts_with("Done, for this channel: the confidence that I need"), "{told}");
     harness.post_mention(&harness.tea, &sena, "set language ja here");
     let told = harness.wait_for_posts(2).await.remove(1).text;
-    assert!(told.starts_with("変更しました（このチャンネル）：言語は ja です。"), "{told}");
+    assert!(told.starts_with("言語を「日本語」に変更しました（このチャンネル）。"), "{told}");
     harness.post_mention(&harness.tea, &sena, "確信度を0.95にして");
     let told = harness.wait_for_posts(3).await.remove(2).text;
-    assert!(told.contains("確信度は 0.95 です。"), "{told}");
+    assert!(told.contains("確信度を「0.95」に変更しました"), "{told}");
     harness.will_say(&["はい。"]);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
     assert_eq!(harness.wait_for_posts(4).await.remove(3).text, "はい。");
@@ -30,7 +30,7 @@ async fn settings_are_changed_in_slack() {
     );
     harness.post_mention(&harness.tea, &sena, "設定をリセットして");
     let told = harness.wait_for_posts(5).await.remove(4).text;
-    assert!(told.starts_with("Done, for this channel: every setting"), "{told}");
+    assert!(told.starts_with("すべての設定を元に戻しました（このチャンネル）。"), "{told}");
     harness.until_kept("SELECT count(*) FROM given_orders WHERE kind = 'change_setting'", 4).await;
     assert_eq!(program.stop(), Some(0));
 }
@@ -43,6 +43,6 @@ async fn the_configured_settings_of_all_slack_workspaces_apply_to_the_team() {
     let program = harness.start().await;
     harness.post_mention(&harness.tea, &harness.mio, "set confidence 0.9");
     let told = harness.wait_for_posts(1).await.remove(0).text;
-    assert!(told.starts_with("変更しました（このチャンネル）"), "{told}");
+    assert!(told.contains("に変更しました（このチャンネル）。"), "{told}");
     assert_eq!(program.stop(), Some(0));
 }

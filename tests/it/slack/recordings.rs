@@ -30,7 +30,7 @@ async fn a_voice_clip_is_heard_when_somebody_asks_about_it() {
     sends(&harness.attic);
     harness.wait_for_posts(1).await;
     let prompt = harness.prompt();
-    assert!(prompt.contains("[audio “clip.ogg”, nobody has listened to it yet]"), "{prompt}");
+    assert!(prompt.contains("[audio “clip.ogg”, its content is unknown]"), "{prompt}");
     assert_eq!(harness.slack.downloads(), Vec::<String>::new());
     harness.will_say(&["The boat leaves at nine.", "Then hurry."]);
     sends(&harness.tea);

@@ -14,8 +14,8 @@ async fn a_keeper_is_asked_once_whether_it_may_speak_by_itself() {
         ),
         (
             "ja",
-            "確信度 0.90 以上の案のうち 100% を承認していました。#tea では自分から話してもいいですか？",
-            "#tea：自分から話します。",
+            "これまで、確信度 0.90 以上の案の 100 % が承認されました。#tea では、確認せずに自分から話してもいいですか？",
+            "#tea の件は「自分から話す」となりました。",
         ),
     ] {
         let options = SlackOptions { wait: 0.2, ..SlackOptions::default() };

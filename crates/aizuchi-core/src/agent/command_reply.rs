@@ -15,6 +15,7 @@ use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
+use crate::persona::written::language_of;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
 
@@ -23,9 +24,9 @@ use crate::texts;
 const MAX_ANSWERED: usize = 10;
 
 /// The user who gave the command, and whether others see the reply as well.
-struct ReplyAudience {
-    user: Option<UserId>,
-    is_public: bool,
+pub(super) struct ReplyAudience {
+    pub(super) user: Option<UserId>,
+    pub(super) is_public: bool,
 }
 
 impl Agent {
@@ -76,7 +77,7 @@ impl Agent {
 
     /// Drafts a reply that has seen no messages, so that the users' conversation is still judged. If there are too many
     /// answers, the newest are kept.
-    fn draft_command_reply(
+    pub(super) fn draft_command_reply(
         &self,
         context: &Context,
         mut answers: Vec<String>,
@@ -152,6 +153,7 @@ impl Agent {
             role: pending.role,
             at: pending.at,
             text: pending.text.clone(),
+            written_in: language_of(&pending.text),
             reply_to,
         }))
     }

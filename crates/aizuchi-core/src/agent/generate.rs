@@ -1,6 +1,7 @@
 //! Generate: the model calls of a reply, with the tool calls that the model asks for in between, up to a text that may
 //! be posted.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, StepError};
-use crate::chat::{ConversationId, is_blank};
+use crate::chat::{AuthorKind, ConversationId, is_blank};
+use crate::command::Command;
 use crate::context::Context;
 use crate::decision::DecisionId;
 use crate::decision::consent::NewConsent;
@@ -20,6 +22,7 @@ use crate::memo::MemoChange;
 use crate::memory::Lineage;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::prompt::{Prompt, tool};
+use crate::recall::content_words::content_words;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::MemoryRule;
 use crate::rules::place::Place;
@@ -31,6 +34,8 @@ const MAX_TOOL_ROUNDS: usize = 5;
 /// The result of the model calls for a reply.
 pub(super) enum Generated {
     Reply(GeneratedReply),
+    /// The model has understood a request for quiet.
+    Quiet(Command),
     /// The model has nothing to say, for this reason, and no user waits for an answer.
     Nothing(String),
 }
@@ -46,6 +51,13 @@ pub(super) struct GeneratedReply {
     pub(super) memo_changes: Vec<MemoChange>,
     /// The calls that a user has to allow.
     pub(super) wanted_calls: Vec<NewConsent>,
+}
+
+/// Whether a text shares more with a subject than one of many words: at least two of its content words, or half of
+/// them.
+fn shares_subject(subject: &BTreeSet<String>, text: &str) -> bool {
+    let shared = content_words(text).intersection(subject).count();
+    shared > 0 && (shared >= 2 || shared * 2 >= subject.len())
 }
 
 impl Agent {
@@ -76,11 +88,18 @@ impl Agent {
             }
         };
         let rulebook = self.rulebook();
+        let name = content_words(&self.persona.name);
+        let subject: BTreeSet<String> =
+            content_words(&query.text).difference(&name).cloned().collect();
         found.retain(|RecalledMessage { message, channel_name, .. }| {
             let visibility = context.visibility_of(&message.conversation.channel);
             let place = Place::of_conversation(&message.conversation, channel_name, visibility);
+            let is_own = message.author.kind == AuthorKind::Persona;
             let is_remembered = rulebook.remembers(&place);
-            is_remembered && !context.has_message(message)
+            !is_own
+                && is_remembered
+                && !context.has_message(message)
+                && shares_subject(&subject, &message.searched_text())
         });
         found.truncate(limit);
         found
@@ -108,6 +127,7 @@ impl Agent {
         let mut options = self.prompt_options(mind);
         let rulebook = self.rulebook();
         let rules = self.gate_input(context, &rulebook).rules;
+        options.has_web = self.may_search_web(rules);
         options.judge_options.reactions = rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
@@ -177,6 +197,9 @@ impl Agent {
             // A web request or an operator's tool may take long.
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
+            if let Some(command) = toolbox.wanted_quiet {
+                return Ok(Generated::Quiet(command));
+            }
             let is_late = self.now() >= began + limit;
             let is_full = prompt.total_tokens() >= max_tokens;
             if is_late || is_full || prompt.tool_rounds.len() >= MAX_TOOL_ROUNDS {

@@ -74,48 +74,22 @@ impl Agent {
         }
         // The judge itself asked for the second look.
         let may_skip = claim.second_looks == 0 && Gate::is_learned_from(mode);
-        if may_skip && self.settings.keeps_moments {
-            let (moment, check) = self.check_learned_gate(&gate_input);
-            evaluation.moment = Some(moment);
-            match check {
-                LearnedCheck::Unchecked => {}
-                LearnedCheck::Judged => evaluation.passed_gates.push(Gate::Learned),
-                LearnedCheck::Skipped { rate } => {
-                    let why = texts::judging::learned(self.persona.language, to_percent(rate));
-                    let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
-                    let state_hash = Some(context.state_hash());
-                    let gate = Some(Gate::Learned);
-                    return Ok(StepResult::Silent(DecisionClosing { gate, state_hash, ..closing }));
-                }
-            }
+        if may_skip
+            && self.settings.keeps_moments
+            && let Some(closing) = self.close_by_learned_gate(&gate_input, evaluation)
+        {
+            return Ok(StepResult::Silent(closing));
         }
         let owner = self.call_owner(claim, &context);
         let owner = CallOwner { sole_author: sole_author(&context), began, ..owner };
         let mut calls = Calls::new(owner, superseded, trace.attempts);
         if self.settings.state == StateCall::Separate {
-            let state = self.classify_state(&context, &mut calls).await?;
+            let state = self.ask_for_state(&context, &mut calls).await?;
             evaluation.conversation_state = Some(state);
-            let channel = &conversation.channel;
-            match state {
-                ConversationState::Ending => {
-                    // The required log sentence, verbatim; elsewhere fields say what a message is about.
-                    debug!(
-                        channel = %channel,
-                        "Intervention blocked for channel {channel}: conversation is ending"
-                    );
-                    let ended = self.close_as_ending();
-                    let state = Some(context.state_hash());
-                    return Ok(StepResult::Silent(DecisionClosing { state_hash: state, ..ended }));
-                }
-                ConversationState::Misunderstanding | ConversationState::Conflict => {
-                    let state = state.name();
-                    // Also a required log sentence.
-                    debug!(
-                        state,
-                        "Conversation state detected: {state}, proceeding to LLM judgment"
-                    );
-                }
-                ConversationState::Active => {}
+            if state == ConversationState::Ending {
+                let state_hash = Some(context.state_hash());
+                let closing = DecisionClosing { state_hash, ..self.close_as_ending() };
+                return Ok(StepResult::Silent(closing));
             }
             options.judge_options.known_state = Some(state);
         }
@@ -126,18 +100,10 @@ impl Agent {
         }
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
+        let state = state.unwrap_or_default();
+        let verdict = judgment.verdict(state, mode, rules);
         let least = self.welcome_threshold(&context, rules);
-        let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
-        let has_grown = state.is_some_and(ConversationState::is_tense)
-            && judgment.situation_changed == Some(true);
-        let is_cooling_down = gates.contains(&Gate::Cooldown) && gate_input.is_cooling_down();
-        let verdict = match judgment.verdict(state.unwrap_or_default(), mode, rules) {
-            Verdict::Join | Verdict::React(_) if is_cooling_down && !has_grown => {
-                Verdict::Silent(SilenceReason::SituationUnchanged)
-            }
-            Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
-            verdict => verdict,
-        };
+        let verdict = hold_back(verdict, &judgment, state, &gate_input, &gates, least);
         self.apply_verdict(claim, judgment, verdict, &context)
     }
 
@@ -154,6 +120,7 @@ impl Agent {
         let mut options = self.prompt_options(&self.judge_mind(&context));
         let waits = self.settings.wait_settings.in_channel(&gate_input.rules.timing);
         let longest_rest = waits.longest_rest();
+        options.has_web = self.may_search_web(gate_input.rules);
         options.judge_options = JudgeOptions { mode, known_state: None, reactions, longest_rest };
         if let Some(intervention) = &mut context.circumstances.last_intervention {
             // One more, because the intervention itself is the last of them.
@@ -168,6 +135,52 @@ impl Agent {
             }
         };
         Ok((Arc::new(context), options))
+    }
+
+    /// Asks a model of its own for the conversation's state, and logs it in the required sentences, verbatim; elsewhere
+    /// fields say what a message is about.
+    async fn ask_for_state(
+        &self,
+        context: &Arc<Context>,
+        calls: &mut Calls<'_>,
+    ) -> Result<ConversationState, StepError> {
+        let state = self.classify_state(context, calls).await?;
+        let channel = &context.conversation.channel;
+        match state {
+            ConversationState::Ending => debug!(
+                channel = %channel,
+                "Intervention blocked for channel {channel}: conversation is ending"
+            ),
+            ConversationState::Misunderstanding | ConversationState::Conflict => {
+                let state = state.name();
+                debug!(state, "Conversation state detected: {state}, proceeding to LLM judgment");
+            }
+            ConversationState::Active => {}
+        }
+        Ok(state)
+    }
+
+    /// Records the moment for the learned gate; returns how the decision is closed if that gate says so.
+    fn close_by_learned_gate(
+        &self,
+        input: &GateInput<'_>,
+        evaluation: &mut Evaluation,
+    ) -> Option<DecisionClosing> {
+        let (moment, check) = self.check_learned_gate(input);
+        evaluation.moment = Some(moment);
+        match check {
+            LearnedCheck::Unchecked => None,
+            LearnedCheck::Judged => {
+                evaluation.passed_gates.push(Gate::Learned);
+                None
+            }
+            LearnedCheck::Skipped { rate } => {
+                let why = texts::judging::learned(self.persona.language, to_percent(rate));
+                let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
+                let state_hash = Some(input.context.state_hash());
+                Some(DecisionClosing { gate: Some(Gate::Learned), state_hash, ..closing })
+            }
+        }
     }
 
     /// Returns the verdict of the workspace's learned gate, and the features that it will learn from.
@@ -309,7 +322,6 @@ impl Agent {
             | Gate::Loop
             | Gate::TooFew
             | Gate::Directed
-            | Gate::SpokeLast
             | Gate::OtherCompanion
             | Gate::Unchanged
             | Gate::NothingOpen
@@ -424,6 +436,27 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         }),
         post_at: None,
     })
+}
+
+/// Turns a wish to act into silence while a cooldown lasts, unless a quarrel has grown, and below the confidence `least`.
+fn hold_back(
+    verdict: Verdict,
+    judgment: &Judgment,
+    state: ConversationState,
+    input: &GateInput<'_>,
+    gates: &[Gate],
+    least: Option<f64>,
+) -> Verdict {
+    let is_cooling_down = gates.contains(&Gate::Cooldown) && input.is_cooling_down();
+    let has_grown = state.is_tense() && judgment.situation_changed == Some(true);
+    let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
+    match verdict {
+        Verdict::Join | Verdict::React(_) if is_cooling_down && !has_grown => {
+            Verdict::Silent(SilenceReason::SituationUnchanged)
+        }
+        Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
+        verdict => verdict,
+    }
 }
 
 /// Converts a rate to percent with one decimal, rounded up: nothing is quite impossible.

@@ -3,9 +3,10 @@
 //! So directives and texts that look like tool calls are refused, and URLs and mentions are removed. Look-alike letters
 //! are treated as the letters they resemble.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::{Captures, Regex, RegexSet};
 
 use crate::chat::to_single_line;
 use crate::persona::Language;
@@ -35,8 +36,7 @@ static DIRECTIVE: LazyLock<RegexSet> =
 
 /// The names of tools. A test of the tools checks that none is missing.
 static TOOL_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern =
-        r"\b(?:(?:add|edit|remove|list|get)_memo(?:_tags)?|search_messages|web_(?:search|fetch))\b";
+    let pattern = r"\b(?:(?:add|edit|remove|list|get)_memo(?:_tags)?|search_messages|web_(?:search|fetch)|be_quiet)\b";
     Regex::new(pattern).expect("the pattern is valid")
 });
 
@@ -62,15 +62,22 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
     if text.is_empty() || !is_fact(&text, persona_name) {
         return None;
     }
-    let left_out = texts::memos::address_left_out(language);
-    let text = ADDRESS.replace_all(&text, left_out);
+    let text = without_addresses(&text, language);
     // An address in look-alike letters shows only in the plain text, which is then kept instead.
     let plain = to_plain_characters(&text);
     let text = match ADDRESS.is_match(&plain) {
-        true => ADDRESS.replace_all(&plain, left_out),
+        true => without_addresses(&plain, language),
         false => text,
     };
     Some(MENTION.replace_all(&text, "$1$2").trim().to_owned())
+}
+
+/// Replaces each address, but not the punctuation behind it, so that the sentence remains one.
+fn without_addresses(text: &str, language: Language) -> Cow<'_, str> {
+    ADDRESS.replace_all(text, |found: &Captures<'_>| {
+        let end = found[0].trim_end_matches(|last: char| ".,;:!?)]}'\"".contains(last)).len();
+        format!("{}{}", texts::memos::address(language), &found[0][end..])
+    })
 }
 
 /// Whether a text does not tell readers what to do and does not look like a tool call.
@@ -118,28 +125,29 @@ mod tests {
             ("Call with the bank moved to Tuesday", "Call with the bank moved to Tuesday"),
             ("Open question: who owns DNS?", "Open question: who owns DNS?"),
             ("Alice once asked for tea", "Alice once asked for tea"),
-            ("The wiki is at https://wiki.example/a?b=1.", "The wiki is at (address left out)"),
+            ("The wiki is at https://wiki.example/a?b=1.", "The wiki is at [address]."),
             (
-                "See evil.example/?k=1 and www.evil.example",
-                "See (address left out) and (address left out)",
+                "The charts moved to charts.internal/new, the old page is gone (see wiki.example/x).",
+                "The charts moved to [address], the old page is gone (see [address]).",
             ),
-            ("Bob's mail is bob@example.org", "Bob's mail is (address left out)"),
+            ("See evil.example/?k=1 and www.evil.example", "See [address] and [address]"),
+            ("Bob's mail is bob@example.org", "Bob's mail is [address]"),
             ("<@U123> pinged @everyone and ＠花子", "U123 pinged everyone and 花子"),
             ("Rust 1.90 and Node.js are used", "Rust 1.90 and Node.js are used"),
             ("bob: Node.js? (or main.rs#?)", "bob: Node.js? (or main.rs#?)"),
             ("Zoë moved to Москва。Она рада", "Zoë moved to Москва。Она рада"),
             // Addresses that a model would read as such.
-            ("See ｅｖｉｌ．ｅｘａｍｐｌｅ／?k=1", "See (address left out)"),
-            ("See еvil.example/k", "See (address left out)"),
-            ("See evil。example/k", "See (address left out)"),
+            ("See ｅｖｉｌ．ｅｘａｍｐｌｅ／?k=1", "See [address]"),
+            ("See еvil.example/k", "See [address]"),
+            ("See evil。example/k", "See [address]"),
             (
                 "See a.example/x and b.example/y and ｅｖｉｌ．ｅｘａｍｐｌｅ／k",
-                "See (address left out) and (address left out) and (address left out)",
+                "See [address] and [address] and [address]",
             ),
-            ("See ｈｔｔｐｓ：／／evil.example", "See (address left out)"),
-            ("See evil.example?k=1", "See (address left out)"),
-            ("See https://évil.example/k", "See (address left out)"),
-            ("See évil.example/k", "See (address left out)"),
+            ("See ｈｔｔｐｓ：／／evil.example", "See [address]"),
+            ("See evil.example?k=1", "See [address]"),
+            ("See https://évil.example/k", "See [address]"),
+            ("See évil.example/k", "See [address]"),
         ] {
             assert_eq!(admit(text, "Aizuchi", Language::En).as_deref(), Some(expected));
         }

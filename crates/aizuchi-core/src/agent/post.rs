@@ -132,6 +132,13 @@ impl Agent {
             Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_) => Ok(StepResult::Retry {
                 due: self.now() + platform.in_flight_timeout().min(FIRST_LOOKUP_DELAY),
             }),
+            // It was only to tell somebody that the persona is muted.
+            Ok(Err(PlatformError::Refused(_))) if item.metadata.ends == DecisionResult::Muted => {
+                Ok(StepResult::Silent(DecisionClosing {
+                    settled: item.metadata.owed.clone(),
+                    ..self.close_by_gate(Gate::Muted, None)
+                }))
+            }
             // The persona may not be allowed to react. Users who wait for an answer get it as a message.
             Ok(Err(PlatformError::Refused(why))) if claim.is_owed && item.reaction_to.is_some() => {
                 warn!(error = %why, "the platform refuses a reaction; posting its emoji instead");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agent::speaker::Words;
 use crate::agent::{Agent, StepError};
 use crate::chat::ConversationId;
 use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
@@ -15,7 +16,8 @@ impl Agent {
         verb: PromptVerb,
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
-        let speaker = self.speaker(conversation).await?;
+        let words = if verb == PromptVerb::Reply { Words::Owed } else { Words::Unasked };
+        let speaker = self.speaker(conversation, words).await?;
         speaker.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
             StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {

@@ -17,7 +17,7 @@ use crate::agent::remember::parse::EntryParser;
 use crate::agent::remember::parts::PartSize;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
-use crate::chat::{ConversationId, Visibility};
+use crate::chat::Visibility;
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
@@ -30,7 +30,6 @@ use crate::prompt::tokens;
 use crate::prompt::view::from_context::TARGET_MESSAGE_DIVISOR;
 use crate::rules::place::Place;
 use crate::rules::{ChannelRules, Rulebook};
-use crate::store::StoreError;
 
 /// How much is remembered, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,16 +75,6 @@ impl Agent {
                 self.retry_memory_later()
             }
         }
-    }
-
-    /// Returns the agent for the language of what is remembered.
-    async fn memory_speaker(&self, key: &MemoryKey) -> Result<&Agent, StoreError> {
-        let (channel, thread) = match &key.scope {
-            MemoryScope::Workspace => return Ok(self),
-            MemoryScope::Channel(channel) => (channel.clone(), None),
-            MemoryScope::Thread(channel, thread) => (channel.clone(), Some(thread.clone())),
-        };
-        self.speaker(&ConversationId { workspace: key.workspace.clone(), channel, thread }).await
     }
 
     async fn remember_as_speaker(
@@ -273,6 +262,7 @@ impl Agent {
             max_tokens,
             sources,
             channel_name: gathered.channel_name.clone(),
+            visibility: gathered.visibility,
             names: gathered.names.clone(),
             merged: gathered.merged.clone(),
             kept: kept.clone(),

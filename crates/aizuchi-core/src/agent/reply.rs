@@ -66,7 +66,7 @@ impl Agent {
         // Behind an unsolicited reply is a judgment, whose evaluation stays.
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.closed_by {
-            let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);
+            let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context).await?;
             return match gate_result.limit {
                 Some(_) => self.report_ended_calls(refused, &ended, &context),
                 // The message may not be answered there.
@@ -114,6 +114,13 @@ impl Agent {
             Ok(Generated::Nothing(why)) => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::ChoseSilence, why))
             }
+            Ok(Generated::Quiet(command)) => match self.order_quiet(&context, command).await? {
+                Some((result, order)) => {
+                    trace.quiet_order = Some(order);
+                    result
+                }
+                None => self.draft_apology(&context),
+            },
             Ok(Generated::Reply(reply)) => {
                 let due = self.due_after_typing(claim, &context, &reply.text, began);
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
@@ -154,7 +161,7 @@ impl Agent {
             }
             Err(StepError::OverBudget(limit)) if claim.is_owed => {
                 let gate = Gate::from_limit(limit);
-                let refused = self.refuse_by_gate(claim, gate, Some(limit), &context);
+                let refused = self.refuse_by_gate(claim, gate, Some(limit), &context).await?;
                 self.report_ended_calls(refused, &ended, &context)?
             }
             Err(StepError::Retryable { problem, .. }) if claim.is_owed && is_last => {
@@ -181,22 +188,20 @@ impl Agent {
 
     /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told so, at most once an
     /// hour.
-    fn refuse_by_gate(
+    async fn refuse_by_gate(
         &self,
         claim: &Claim,
         gate: Gate,
         limit: Option<Limit>,
         context: &Context,
-    ) -> StepResult {
+    ) -> Result<StepResult, StepError> {
         if !claim.is_owed {
-            return StepResult::Silent(self.close_by_gate(gate, limit));
+            return Ok(StepResult::Silent(self.close_by_gate(gate, limit)));
         }
-        let Some(limit) = limit else {
-            return self.silence_owed(gate, None, DecisionResult::Muted, context);
-        };
+        let Some(limit) = limit else { return self.silence_or_tell(gate, context).await };
         if context.circumstances.has_announced_over_budget {
             let ended = DecisionResult::OverBudget;
-            return self.silence_owed(gate, Some(limit), ended, context);
+            return Ok(self.silence_owed(gate, Some(limit), ended, context));
         }
         let language = self.persona.language;
         let most = self.rulebook().answers_per_hour;
@@ -208,7 +213,7 @@ impl Agent {
         };
         let posts = DraftContent::Text(vec![text]);
         let result = self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
-        with_reason(result, texts::judging::limit_reason(self.persona.language, limit))
+        Ok(with_reason(result, texts::judging::limit_reason(self.persona.language, limit)))
     }
 
     /// Settles the owed messages without an answer.

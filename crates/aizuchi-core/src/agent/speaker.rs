@@ -9,36 +9,65 @@ use crate::chat::ConversationId;
 use crate::command::reply::CommandReplies;
 use crate::decision::learned::LearnedGates;
 use crate::llm::builtin::BuiltinMind;
+use crate::memory::{MemoryKey, MemoryScope};
 use crate::persona::{Language, Persona};
 use crate::platform::local::{self, demo_channel};
 use crate::prompt::builder::PromptBuilder;
 use crate::prompt::tokens::TokenCorrections;
-use crate::rules::LanguageRule;
-use crate::spoken_language::{language_rule, written_language};
+use crate::rules::Rulebook;
+use crate::spoken_language::SpokenLanguage;
 use crate::store::StoreError;
 
+/// Whether words answer a message that addresses the persona.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    Owed,
+    Unasked,
+}
+
 impl Agent {
-    /// Returns the agent for the language of a conversation.
+    /// Returns the agent for the language of a conversation, or of the message that is owed an answer there.
     pub(super) async fn speaker(
         &self,
         conversation: &ConversationId,
+        words: Words,
     ) -> Result<&Agent, StoreError> {
         let is_demo = conversation.workspace == local::workspace_id()
             && conversation.channel == demo_channel::channel_id();
         if let Some(demo) = self.demo.as_deref().filter(|_| is_demo) {
             return Ok(demo);
         }
-        let Some(translation) = &self.translation else { return Ok(self) };
-        let archive = &*self.command_answers.archive;
-        let language = match language_rule(archive, &self.rulebook(), conversation).await? {
-            None => None,
-            Some(LanguageRule::Fixed(language)) => Some(language),
-            Some(LanguageRule::AsWritten) => written_language(archive, conversation).await?,
+        let rulebook = self.rulebook();
+        let spoken = self.spoken_language(&rulebook);
+        Ok(self.speaking(match words {
+            Words::Owed => spoken.of_owed_answer(conversation).await?,
+            Words::Unasked => spoken.of(conversation).await?,
+        }))
+    }
+
+    /// Returns the agent for the language of what is remembered.
+    pub(super) async fn memory_speaker(&self, key: &MemoryKey) -> Result<&Agent, StoreError> {
+        let (channel, thread) = match &key.scope {
+            MemoryScope::Workspace => {
+                let rulebook = self.rulebook();
+                let spoken = self.spoken_language(&rulebook);
+                return Ok(self.speaking(spoken.of_workspace(&key.workspace).await?));
+            }
+            MemoryScope::Channel(channel) => (channel.clone(), None),
+            MemoryScope::Thread(channel, thread) => (channel.clone(), Some(thread.clone())),
         };
-        Ok(match language == Some(translation.persona.language) {
-            true => &**translation,
-            false => self,
-        })
+        let conversation = ConversationId { workspace: key.workspace.clone(), channel, thread };
+        self.speaker(&conversation, Words::Unasked).await
+    }
+
+    fn spoken_language<'a>(&'a self, rulebook: &'a Rulebook) -> SpokenLanguage<'a> {
+        let archive = &*self.command_answers.archive;
+        SpokenLanguage { archive, rulebook, own: self.persona.language }
+    }
+
+    fn speaking(&self, language: Language) -> &Agent {
+        let translation = self.translation.as_deref();
+        translation.filter(|agent| agent.persona.language == language).unwrap_or(self)
     }
 
     /// Returns a copy of this agent for another language.

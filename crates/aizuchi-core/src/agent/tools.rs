@@ -19,8 +19,10 @@ use tracing::warn;
 
 use crate::agent::Agent;
 use crate::agent::memory_filter::is_fact;
+use crate::agent::quiet::sole_asker;
 use crate::agent::tools::arguments::{
-    EditMemoArguments, ListMemoArguments, MemoNameArguments, ToolCallError, parse_arguments,
+    EditMemoArguments, ListMemoArguments, MemoNameArguments, QuietArguments, ToolCallError,
+    parse_arguments,
 };
 use crate::agent::tools::external::ExternalSession;
 use crate::agent::tools::notebook::{MemoOrigin, Notebook};
@@ -28,6 +30,10 @@ use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref}
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
 use crate::chat::{ConversationId, Message, UserId, Visibility};
+use crate::command::parse::own_words;
+use crate::command::parse::quiet::Quiet;
+use crate::command::parse::setting::WrittenSetting;
+use crate::command::{Command, MuteLength, MuteScope};
 use crate::context::Context;
 use crate::decision::DecisionId;
 use crate::decision::consent::NewConsent;
@@ -91,6 +97,13 @@ impl ToolSettings {
 }
 
 impl Agent {
+    /// Whether replies in a channel with these rules may search the web.
+    pub(super) fn may_search_web(&self, rules: &ChannelRules) -> bool {
+        self.tools.as_ref().is_some_and(|tools| {
+            offered_tools(rules, tools.web.offered()).contains(&Tool::WebSearch)
+        })
+    }
+
     /// Prepares the tools for one reply, if tools are enabled. Their lookups count toward the limits of its decision.
     pub(super) async fn toolbox(
         &self,
@@ -103,7 +116,9 @@ impl Agent {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
         let (rules, mode) = (gate_input.rules, gate_input.mode());
-        let offered = offered_tools(rules, tools.web.offered());
+        let mut offered = offered_tools(rules, tools.web.offered());
+        let asker_text = sole_asker(context).map(|message| message.text.clone());
+        offered.retain(|tool| *tool != Tool::BeQuiet || asker_text.is_some());
         let conversation = context.conversation.clone();
         let deadline = began + self.settings.model_timeout;
         let external = match &tools.external {
@@ -162,6 +177,8 @@ impl Agent {
             language,
             zone: tools.zone.clone(),
             persona_name: self.persona.name.clone(),
+            asker_text,
+            wanted_quiet: None,
         }))
     }
 }
@@ -210,6 +227,10 @@ pub(super) struct Toolbox {
     language: Language,
     zone: TimeZone,
     persona_name: String,
+    /// What the only user who waits for an answer wrote last.
+    asker_text: Option<Arc<str>>,
+    /// The command that a request for quiet amounts to.
+    pub(super) wanted_quiet: Option<Command>,
 }
 
 impl Toolbox {
@@ -358,7 +379,23 @@ impl Toolbox {
                 self.web_search(&parse_arguments(arguments)?, now, tokens_left).await
             }
             Tool::WebFetch => self.web_fetch(&parse_arguments(arguments)?, now, tokens_left).await,
+            Tool::BeQuiet => self.be_quiet(&parse_arguments(arguments)?),
         })
+    }
+
+    /// Takes up a request for quiet. Only the asker's own words count: no quotation, memory or message of another user
+    /// mutes a channel.
+    fn be_quiet(&mut self, arguments: &QuietArguments) -> String {
+        let asked = self.asker_text.as_deref().filter(|text| Quiet::may_be_asked(text));
+        let Some(text) = asked else {
+            return texts::tools::not_asked_for_quiet(self.language).to_owned();
+        };
+        self.wanted_quiet = Some(match (arguments.how, MuteLength::find(&own_words(text, ""))) {
+            (Quiet::Less, _) => WrittenSetting::quieter("").command(),
+            (Quiet::Stop, None) => Command::Stop,
+            (Quiet::Stop, length) => Command::Mute { length, scope: MuteScope::Channel },
+        });
+        String::new()
     }
 
     async fn search(
@@ -443,6 +480,8 @@ mod tests {
             visibility: Visibility::Public,
             zone: TimeZone::UTC,
             persona_name: "Aizuchi".to_owned(),
+            asker_text: None,
+            wanted_quiet: None,
             language: Language::En,
         }
     }
@@ -467,7 +506,7 @@ mod tests {
             (ToolRule::All, MemoryRule::On, &all[..]),
             (only(&kept), MemoryRule::On, &kept),
             (only(&[]), MemoryRule::On, &[]),
-            (ToolRule::All, MemoryRule::Off, &["web_search", "web_fetch"]),
+            (ToolRule::All, MemoryRule::Off, &["web_search", "web_fetch", "be_quiet"]),
         ] {
             let rules = ChannelRules { tools, memory, ..ChannelRules::default() };
             let offered: Vec<&str> =
@@ -486,7 +525,7 @@ mod tests {
     fn every_call_gets_a_result() {
         let mut tools = toolbox();
         let none = "There is no tool of this name. There are: add_memo, edit_memo, remove_memo, \
-            list_memo, get_memo, list_memo_tags, search_messages";
+            list_memo, get_memo, list_memo_tags, search_messages, be_quiet";
         let tea = json!({ "name": "tea", "content": "green", "priority": "4.0", "tags": null });
         for (name, arguments, expected) in [
             ("add_memo", tea, "Added the memo “tea”."),

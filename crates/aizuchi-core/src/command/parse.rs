@@ -5,17 +5,25 @@ pub mod standing_order;
 pub mod setting;
 pub mod phrases;
 pub mod duration;
+pub mod day_time;
+pub mod quiet;
 
-use crate::command::parse::duration::{DURATION_PARTICLES, NUMBER_WORDS, parse_duration};
+use aizuchi_structure::prose;
+
+use crate::command::parse::day_time::DayTime;
+use crate::command::parse::duration::{
+    DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration,
+};
 use crate::command::parse::phrases::{
     DID_NOT_ANSWER, END_MARKS, EVERYWHERE, FORGET_ME, FORGET_QUOTED, FORGET_THAT, HELP, MEMORY,
     MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, SETTINGS, STATUS, STOP,
     SURE, UNMUTE, VAGUE, WHY, WHY_SILENT,
 };
+use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::{WrittenSetting, near_setting};
 use crate::command::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
 use crate::command::quoted::Quoted;
-use crate::command::{Command, MuteScope, NearMiss};
+use crate::command::{Command, MuteLength, MuteScope, NearMiss, STOP_DURATION};
 use crate::persona::spelling::spellings;
 use crate::rules::Mode;
 
@@ -30,10 +38,41 @@ impl Command {
         if let Some(written) = WrittenStandingOrder::parse(text, name) {
             return Some(written.command());
         }
-        let text = normalize(text);
-        let (order, name) = addressed_order(&text, name);
-        let command = Self::parse(&order).filter(|it| *it != Command::Why || order != text);
-        command.or_else(|| Self::silenced_by_name(&text, &name))
+        let whole = normalize(text);
+        let order = addressed_order(&whole, name);
+        let command = Self::parse_whole(&order).filter(|it| *it != Command::Why || order != whole);
+        command
+            .or_else(|| quiet_command(&own_words(text, name)))
+            .or_else(|| Self::stops_by_name(text, name).then_some(Command::Stop))
+    }
+
+    /// Whether a message tells the persona by name to be silent, whatever follows: "shut up Aizuchi, nobody asked you",
+    /// 「Aizuchi、黙れ」.
+    pub fn stops_by_name(text: &str, name: &str) -> bool {
+        let text = own_words(text, "");
+        let mut clauses = text.split([',', '.', '!', '、', '。', '！', '，', '\n']).map(str::trim);
+        let (first, second) =
+            (clauses.next().unwrap_or_default(), clauses.next().unwrap_or_default());
+        let is_one_of = |clause: &str, phrases: &[&str]| {
+            candidate_forms(clause).iter().any(|form| phrases.contains(&form.as_str()))
+        };
+        let plainly_stops = |clause: &str| is_one_of(clause, STOP) && !is_one_of(clause, &VAGUE);
+        let is_name = |clause: &str, name: &str| {
+            let clause = clause.strip_prefix('@').unwrap_or(clause);
+            clause.strip_suffix("さん").unwrap_or(clause) == name
+        };
+        let names = spellings(name).into_iter();
+        !text.contains(['?', '？'])
+            && names.filter(|name| !name.is_empty() && text.contains(&**name)).any(|name| {
+                let called = first.strip_prefix('@').unwrap_or(first).strip_prefix(&*name);
+                let called = called.map(|rest| rest.strip_prefix("さん").unwrap_or(rest));
+                let before =
+                    first.strip_suffix(&*name).map(|rest| rest.trim_end_matches([' ', '@']));
+                is_name(first, &name) && is_one_of(second, STOP)
+                    || plainly_stops(first) && is_name(second, &name)
+                    || called.is_some_and(|rest| plainly_stops(rest.trim_start()))
+                    || before.is_some_and(plainly_stops)
+            })
     }
 
     /// Whether a text asks to forget what it quotes: `forget that` below lines that begin with `>`, or with the quoted
@@ -43,7 +82,7 @@ impl Command {
         if quotations.is_empty() {
             return false;
         }
-        let (order, _) = addressed_order(&normalize(&rest), name);
+        let order = addressed_order(&normalize(&rest), name);
         let order = order.trim_matches([' ', ':', '：']);
         let is_meant = |form: &String| {
             let form = form.trim_matches([' ', ':', '：']);
@@ -52,56 +91,13 @@ impl Command {
         !is_question(order) && candidate_forms(order).iter().any(is_meant)
     }
 
-    /// Returns the command if a message tells the persona by name to be silent, with the duration if it names one.
-    pub fn silenced_by_name(text: &str, name: &str) -> Option<Command> {
-        let clauses = normalize(text);
-        let clauses = clauses.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
-        let names = spellings(name);
-        let mutes = clauses.take(2).find_map(|clause| {
-            let called = names.iter().find_map(|name| clause.strip_prefix(&*name.text));
-            let order = called.unwrap_or(clause).trim_start_matches("さん").trim_start();
-            Self::parse(order).filter(|it| matches!(it, Command::Mute { duration: Some(_), .. }))
-        });
-        Self::stops_by_name(text, name).then(|| mutes.unwrap_or(Command::Stop))
-    }
-
-    /// Whether a message tells the persona by name to be silent, whatever follows: "shut up Aizuchi, nobody asked you",
-    /// 「Aizuchi、黙れ」.
-    pub fn stops_by_name(text: &str, name: &str) -> bool {
-        let text = normalize(text);
-        let mut clauses = text.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
-        let (first, second) =
-            (clauses.next().unwrap_or_default(), clauses.next().unwrap_or_default());
-        let stops =
-            |clause: &str| candidate_forms(clause).iter().any(|form| STOP.contains(&form.as_str()));
-        let plainly_stops = |clause: &str| {
-            stops(clause)
-                && !candidate_forms(clause).iter().any(|form| VAGUE.contains(&form.as_str()))
-        };
-        // "be quiet for an hour": the duration makes it unambiguous.
-        let mutes = |clause: &str| {
-            matches!(Self::parse(clause), Some(Command::Mute { duration: Some(_), .. }))
-        };
-        let is_name = |clause: &str, name: &str| {
-            let clause = clause.strip_prefix('@').unwrap_or(clause);
-            clause.strip_suffix("さん").unwrap_or(clause) == name
-        };
-        let names = spellings(name).into_iter().map(|spelling| spelling.text);
-        !text.contains(['?', '？'])
-            && names.filter(|name| !name.is_empty() && text.contains(name)).any(|name| {
-                let called = first.strip_prefix('@').unwrap_or(first).strip_prefix(&*name);
-                let called = called.map(|rest| rest.strip_prefix("さん").unwrap_or(rest));
-                let before =
-                    first.strip_suffix(&*name).map(|rest| rest.trim_end_matches([' ', '@']));
-                is_name(first, &name) && (stops(second) || mutes(second))
-                    || plainly_stops(first) && is_name(second, &name)
-                    || called.is_some_and(|rest| plainly_stops(rest.trim_start()) || mutes(rest))
-                    || before.is_some_and(plainly_stops)
-            })
-    }
-
     /// Parses a text that can only be a command.
     pub fn parse(order: &str) -> Option<Self> {
+        Self::parse_whole(order).or_else(|| quiet_command(&own_words(order, "")))
+    }
+
+    /// Parses a command that is the whole text.
+    fn parse_whole(order: &str) -> Option<Self> {
         if Self::forgets_quotation(order, "") {
             return Some(Command::ForgetThat);
         }
@@ -120,9 +116,6 @@ impl Command {
             bare if SETTINGS.contains(&bare) => Some(Command::ListSettings),
             _ => None,
         };
-        if let Some(command) = forms.iter().find_map(|form| polite_order_to_be_silent(form)) {
-            return Some(command);
-        }
         // A question about whether it can be muted does not mute it.
         match is_question(&order) {
             true => question,
@@ -140,34 +133,30 @@ fn asks_why_silent(bare: &str) -> bool {
     WHY_SILENT.iter().any(|start| bare.starts_with(start)) || holds(&NAZE) && holds(DID_NOT_ANSWER)
 }
 
-/// Parses a polite request: "can you be quiet?", 「黙ってくれる？」, 「30分黙っててもらえる？」. It has the form of a question, but is none.
-/// Without a duration it must be an order to stop, so that "can you mute?" stays a question.
-fn polite_order_to_be_silent(form: &str) -> Option<Command> {
-    const BEFORE: [&str; 5] = ["can you ", "could you ", "will you ", "would you ", "just "];
-    const BEHIND: [&str; 8] = [
-        "くれる",
-        "くれない",
-        "くれますか",
-        "くれませんか",
-        "もらえる",
-        "もらえない",
-        "もらえますか",
-        "もらえませんか",
-    ];
-    let form = without_softener(form);
-    let before = BEFORE.iter().find_map(|word| form.strip_prefix(word));
-    let before = before.map(|rest| rest.strip_prefix("please ").unwrap_or(rest));
-    let behind = BEHIND.iter().find_map(|word| form.strip_suffix(word));
-    let order = before.or(behind)?;
-    let mutes =
-        || parse_mute(order).filter(|it| matches!(it, Command::Mute { duration: Some(_), .. }));
-    if STOP.contains(&order) { Some(Command::Stop) } else { mutes() }
+impl MuteLength {
+    /// Finds how long a text in lower case asks for silence.
+    pub fn find(text: &str) -> Option<Self> {
+        let lasting = find_duration(text).map(MuteLength::Lasting);
+        lasting.or_else(|| DayTime::find(text).map(MuteLength::Until))
+    }
 }
 
-/// Removes a softener: 「ちょっと静かにして」 is the same order as 「静かにして」.
-fn without_softener(form: &str) -> &str {
-    let softeners = ["ちょっと", "少し", "すこし"];
-    softeners.iter().find_map(|word| form.strip_prefix(word)).map_or(form, str::trim_start)
+/// Parses a plain request to be quiet. Without a length, the persona stops for a while.
+fn quiet_command(text: &str) -> Option<Command> {
+    let is_everywhere = EVERYWHERE.iter().any(|word| text.contains(word));
+    match Quiet::parse(text)? {
+        Quiet::Less => Some(WrittenSetting::quieter(text).command()),
+        // It would be of another channel.
+        Quiet::Stop if text.contains('#') => None,
+        Quiet::Stop if is_everywhere => {
+            let length = MuteLength::find(text).unwrap_or(MuteLength::Lasting(STOP_DURATION));
+            Some(Command::Mute { length: Some(length), scope: MuteScope::Workspace })
+        }
+        Quiet::Stop => Some(match MuteLength::find(text) {
+            Some(length) => Command::Mute { length: Some(length), scope: MuteScope::Channel },
+            None => Command::Stop,
+        }),
+    }
 }
 
 fn is_question(order: &str) -> bool {
@@ -176,7 +165,7 @@ fn is_question(order: &str) -> bool {
 
 fn parse_order(form: &str) -> Option<Command> {
     match form {
-        form if STOP.contains(&without_softener(form)) => Some(Command::Stop),
+        form if STOP.contains(&form) => Some(Command::Stop),
         form if RESET.contains(&form) => Some(Command::Reset),
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
         form if FORGET_THAT.contains(&form) => Some(Command::ForgetThat),
@@ -262,11 +251,12 @@ fn parse_mute(text: &str) -> Option<Command> {
     })?;
     let mut rest = rest.trim();
     if rest.is_empty() {
-        return Some(Command::Mute { duration: None, scope });
+        return Some(Command::Mute { length: None, scope });
     }
     loop {
         if let Some(duration) = parse_duration(rest) {
-            return Some(Command::Mute { duration: Some(duration), scope });
+            let length = Some(MuteLength::Lasting(duration));
+            return Some(Command::Mute { length, scope });
         }
         let shorter = DURATION_PARTICLES.iter().find_map(|word| {
             rest.strip_suffix(word).or_else(|| rest.strip_prefix(word)).map(str::trim)
@@ -290,12 +280,23 @@ fn normalize(text: &str) -> String {
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the text of a normalized message without the persona's name, and the spelling of the name.
-fn addressed_order(text: &str, name: &str) -> (String, String) {
+/// Returns the text of a normalized message without the persona's name.
+fn addressed_order(text: &str, name: &str) -> String {
     let names = spellings(name);
-    let mentioned = names.iter().find(|spelling| text.contains(&format!("@{}", spelling.text)));
-    let name = mentioned.map_or(name, |spelling| &spelling.text);
-    (without_name(text, &normalize(name)), name.to_owned())
+    let mentioned = names.iter().find(|name| text.contains(&format!("@{name}")));
+    without_name(text, &normalize(mentioned.map_or(name, |name| name)))
+}
+
+/// Returns the lines of a message in its author's own words, normalized: without quotations, code, and the persona's
+/// name with its `@`, honorific and colon.
+pub fn own_words(text: &str, name: &str) -> String {
+    let words = prose(&Quoted::split(text).rest);
+    let text = words.lines().map(normalize).collect::<Vec<_>>().join("\n");
+    let names = spellings(name).into_iter().filter(|name| !name.is_empty());
+    names.fold(text, |text, name| {
+        let text = text.replace(&format!("@{name}"), &name).replace(&format!("{name}さん"), &name);
+        text.replace(&format!("{name}:"), ",").replace(&name, "")
+    })
 }
 
 /// Removes the persona's name from the beginning or end.
@@ -348,7 +349,8 @@ mod tests {
     use super::*;
 
     fn mute(minutes: Option<i64>, scope: MuteScope) -> Command {
-        Command::Mute { duration: minutes.map(SignedDuration::from_mins), scope }
+        let lasting = |minutes| MuteLength::Lasting(SignedDuration::from_mins(minutes));
+        Command::Mute { length: minutes.map(lasting), scope }
     }
 
     #[test]
@@ -385,6 +387,10 @@ mod tests {
             ("@Aizuchi mute 2 hrs", mute(Some(120), Channel)),
             ("@Aizuchi 1時間半黙ってて", mute(Some(90), Channel)),
             ("@Aizuchi 静かにしてね", Stop),
+            ("@Aizuchi be quiet, ok?", Stop),
+            ("hey @Aizuchi: please be quiet — we are in a meeting", Stop),
+            ("@Aizuchi もう休んでていいよ", Stop),
+            ("@Aizuchi 少しの間、静かにしてもらえますか", Stop),
             ("@Aizuchi 私のこと忘れて", ForgetMe),
             ("＠Aizuchiさん、どうして黙っているの？", Why),
             ("@Aizuchi: status", Status),
@@ -465,46 +471,6 @@ mod tests {
     }
 
     #[test]
-    fn it_is_silenced_by_name() {
-        for (text, expected) in [
-            ("shut up aizuchi, nobody asked you", true),
-            ("Aizuchi, shut up", true),
-            ("aizuchi shut up!", true),
-            ("be quiet, Aizuchi", true),
-            ("@Aizuchi shut up, nobody asked you", true),
-            ("Aizuchi、黙れ", true),
-            ("うるさいよAizuchi、誰も聞いてない", true),
-            ("アイズチうるさい", true),
-            ("Aizuchi、静かにして", true),
-            ("Aizuchi please be silent for 10 minutes", true),
-            ("Aizuchi、10分だけ静かにして", true),
-            ("Aizuchi, stop", true),
-            ("stop Aizuchi", false),
-            ("shut up about Aizuchi", false),
-            ("Aizuchi is quiet", false),
-            ("Aizuchi, quiet?", false),
-            ("Aizuchiは静かだね", false),
-            ("Bob told Aizuchi to shut up", false),
-            ("shut up", false),
-        ] {
-            assert_eq!(Command::stops_by_name(text, "Aizuchi"), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn silence_by_name_lasts_as_long_as_it_says() {
-        let mute = |hours| Command::parse(&format!("mute {hours}h"));
-        for (text, expected) in [
-            ("Aizuchi, be quiet for 2 hours, we're presenting", mute(2)),
-            ("Aizuchi be quiet for 3 hours", mute(3)),
-            ("shut up Aizuchi, nobody asked you", Some(Command::Stop)),
-            ("let's be quiet for 2 hours, Aizuchi", None),
-        ] {
-            assert_eq!(Command::silenced_by_name(text, "Aizuchi"), expected, "{text}");
-        }
-    }
-
-    #[test]
     fn conversation_is_not_a_command() {
         for text in [
             "",
@@ -552,6 +518,22 @@ mod tests {
             "> the beans are up\n@Aizuchi forget me",
             "@Aizuchi 財布を忘れて困った",
             "@Aizuchi それ忘れてた",
+            "> please be quiet\n@Aizuchi how do I say this in French?",
+            "> be quiet, please\n@Aizuchi lol",
+            "@Aizuchi translate: please be quiet",
+            "@Aizuchi stop saying \"utilize\", use \"use\"",
+            "@Aizuchi summarize this:\nAnn: please be quiet.\nBob: ok",
+            "@Aizuchi my boss said, please don't post here. why?",
+            "@Aizuchi remind me at 3: take a break",
+            "@Aizuchi wait, shut up, really?",
+            "@Aizuchi please answer only if you are sure: when is the deploy?",
+            "@Aizuchi 今日は静かだな",
+            "@Aizuchi 今日は静かで、仕事が捗る",
+            "@Aizuchi 今日休んで、病院に行く",
+            "@Aizuchi 明日は静かかな？",
+            "@Aizuchi どうすれば黙ってくれるの？",
+            "@Aizuchi 明日休んでいい？",
+            "@Aizuchi 昨日返事しなくて、ごめん",
         ] {
             assert_eq!(Command::parse_message(text, "Aizuchi"), None, "{text}");
         }

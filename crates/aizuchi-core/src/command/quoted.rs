@@ -6,7 +6,7 @@ const MARKS: [(char, char); 5] = [('"', '"'), ('“', '”'), ('「', '」'), ('
 /// A text, separated from its quotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoted {
-    /// The text without the quotations.
+    /// The text without quoted lines, and with an ellipsis for each quotation in marks.
     pub rest: String,
     pub quotations: Vec<String>,
 }
@@ -33,7 +33,7 @@ impl Quoted {
         let mut left = line;
         while let Some((before, quotation, behind)) = first_quotation(left) {
             self.rest.push_str(before);
-            self.rest.push(' ');
+            self.rest.push('…');
             self.quotations.push(quotation.to_owned());
             left = behind;
         }
@@ -61,9 +61,9 @@ mod tests {
             ("forget that", "forget that", &[][..]),
             ("> the beans are up\nforget that", "forget that", &["the beans are up"]),
             ("> a b\n>> c\n@A forget that", "@A forget that", &["a b", "c"]),
-            ("forget “the beans” please", "forget   please", &["the beans"]),
-            ("「豆が出た」を忘れて", "を忘れて", &["豆が出た"]),
-            ("forget \"a\" and \"b\"", "forget   and", &["a", "b"]),
+            ("forget “the beans” please", "forget … please", &["the beans"]),
+            ("「豆が出た」を忘れて", "…を忘れて", &["豆が出た"]),
+            ("forget \"a\" and \"b\"", "forget … and …", &["a", "b"]),
             ("5\" of snow", "5\" of snow", &[]),
             (">\nforget that", "forget that", &[]),
         ] {

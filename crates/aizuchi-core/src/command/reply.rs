@@ -13,16 +13,18 @@ use crate::command::standing_order_trial::{StandingOrderTrial, StepTrial};
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
+use crate::event::quiet_order::OrderedQuiet;
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
 use crate::reloadable::Reloadable;
 use crate::rules::place::Place;
-use crate::rules::{LanguageRule, Mode, Rulebook};
-use crate::spoken_language::{language_rule, written_language};
+use crate::rules::setting_override::{PlaceSetting, SettingKind};
+use crate::rules::{Mode, Rulebook};
+use crate::spoken_language::SpokenLanguage;
 use crate::store::archive::Archive;
-use crate::store::order::OrdersInForce;
+use crate::store::order::{Mute, OrdersInForce};
 use crate::store::query::DecisionQuery;
 use crate::store::{Store, StoreError};
 use crate::texts;
@@ -77,7 +79,8 @@ impl CommandReplies {
             return Ok(texts::commands::admins_only(language).to_owned());
         }
         let renderer = ReplyRenderer { language, name: &self.persona.name, zone: &self.zone, now };
-        let orders = self.store.orders(&request.conversation.workspace).await?;
+        let workspace = &request.conversation.workspace;
+        let orders = self.store.orders(workspace).await?;
         let channel = &request.conversation.channel;
         Ok(match request.command {
             Command::Why => self.explain(request, &renderer).await?,
@@ -88,7 +91,10 @@ impl CommandReplies {
                     Some(mute) => mute,
                     None => renderer.mode(self.effective_mode(request, &orders).await?),
                 };
-                manner + &self.opt_out_text(&orders, request, language)
+                match self.has_opted_out(&orders, request) {
+                    true => format!("{manner}\n{}", self.opted_out_text(request, language)),
+                    false => manner,
+                }
             }
             Command::Mode(_) => renderer.mode(self.effective_mode(request, &orders).await?),
             Command::Mute { scope: MuteScope::Workspace, .. }
@@ -132,13 +138,19 @@ impl CommandReplies {
             }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
-            Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),
+            Command::ForgetMe => {
+                let elsewhere = texts::commands::elsewhere(language, workspace);
+                texts::commands::forget_for_sure(language, elsewhere, &self.persona.name)
+            }
             Command::ForgetMeForSure => match was_forgotten_before(&orders, request) {
                 true => texts::commands::forgotten_before(language).to_owned(),
-                false => texts::commands::forget_done(language).to_owned(),
+                false => {
+                    let elsewhere = texts::commands::elsewhere(language, workspace);
+                    texts::commands::forget_done(language, elsewhere, &self.persona.name)
+                }
             },
             Command::OptOut | Command::OptIn => match self.has_opted_out(&orders, request) {
-                true => texts::commands::opted_out(language).to_owned(),
+                true => self.opted_out_text(request, language),
                 false => texts::commands::not_opted_out(language).to_owned(),
             },
             Command::Help => renderer.help(request.role),
@@ -152,6 +164,35 @@ impl CommandReplies {
                 texts::settings::usage(language, &self.persona.name)
             }
         })
+    }
+
+    /// Describes quiet that was just ordered for a channel, and how to undo it.
+    pub fn quiet_text(
+        &self,
+        request: &CommandRequest,
+        quiet: OrderedQuiet,
+        language: Language,
+        now: Timestamp,
+    ) -> String {
+        let renderer = ReplyRenderer { language, name: &self.persona.name, zone: &self.zone, now };
+        match quiet {
+            OrderedQuiet::Until(until, by) => {
+                let role = self.role_for(by, request);
+                renderer.muted(Mute { until, by }, MuteScope::Channel, role)
+            }
+            OrderedQuiet::From(from, _) => {
+                let kind = SettingKind::MinConfidence;
+                let word = texts::settings::command_word(language, kind);
+                texts::settings::changed(
+                    language,
+                    texts::commands::for_this_channel(language),
+                    texts::settings::setting(language, kind),
+                    &PlaceSetting::MinConfidence(from).to_string(),
+                    &self.persona.name,
+                    &texts::settings::undo_here(language, word),
+                )
+            }
+        }
     }
 
     /// Returns the notice that the persona posts when it joins a channel.
@@ -225,21 +266,17 @@ impl CommandReplies {
         })
     }
 
-    /// Returns the configured language, or that of the command's text if none is set.
+    /// Returns the language in which a command is answered.
     pub(super) async fn language_for(
         &self,
         request: &CommandRequest,
     ) -> Result<Language, StoreError> {
-        let (archive, own) = (&*self.archive, self.persona.language);
-        let conversation = &request.conversation;
-        Ok(match language_rule(archive, &self.rulebook.read(), conversation).await? {
-            None => own,
-            Some(LanguageRule::Fixed(language)) => language,
-            Some(LanguageRule::AsWritten) => match request.written_in() {
-                Some(language) => language,
-                None => written_language(archive, conversation).await?.unwrap_or(own),
-            },
-        })
+        let spoken = SpokenLanguage {
+            archive: &*self.archive,
+            rulebook: &self.rulebook.read(),
+            own: self.persona.language,
+        };
+        spoken.of_answer(&request.conversation, request.written_in).await
     }
 
     /// Says that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would not
@@ -271,16 +308,9 @@ impl CommandReplies {
         }
     }
 
-    fn opt_out_text(
-        &self,
-        orders: &OrdersInForce,
-        request: &CommandRequest,
-        language: Language,
-    ) -> String {
-        match self.has_opted_out(orders, request) {
-            true => format!("\n{}", texts::commands::opted_out(language)),
-            false => String::new(),
-        }
+    fn opted_out_text(&self, request: &CommandRequest, language: Language) -> String {
+        let elsewhere = texts::commands::elsewhere(language, &request.conversation.workspace);
+        texts::commands::opted_out(language, elsewhere, &self.persona.name)
     }
 
     fn has_opted_out(&self, orders: &OrdersInForce, request: &CommandRequest) -> bool {

@@ -1,9 +1,9 @@
 //! Composes the answers to commands that contain times, names or several sentences.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::Role;
+use crate::chat::{AuthorKind, Role};
 use crate::command::MuteScope;
 use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionResult};
@@ -51,7 +51,7 @@ impl ReplyRenderer<'_> {
     /// Explains the silence if a gate settled a message and no decision covers it.
     pub fn explain_gate(&self, at: Timestamp, gate: Gate) -> String {
         let language = self.language;
-        let why = texts::judging::gate_reason(language, gate);
+        let why = texts::judging::gate_reason_when_heard(language, gate, AuthorKind::Human);
         let why = with_end_mark(why, texts::commands::full_stop(language));
         let did = texts::commands::decision_result(language, Some(DecisionResult::ChoseSilence));
         texts::commands::last_decision_by_gate(language, &self.format_time(at), did, &why)
@@ -60,7 +60,7 @@ impl ReplyRenderer<'_> {
     /// Describes how the persona takes part.
     pub fn mode(&self, mode: Mode) -> String {
         let manner = texts::commands::manner(self.language, mode);
-        texts::commands::in_mode(self.language, manner)
+        texts::commands::in_mode(self.language, manner, mode.name())
     }
 
     /// Says that it is not muted; its mode may still keep it quiet.
@@ -96,7 +96,21 @@ impl ReplyRenderer<'_> {
         if mute.until == Timestamp::MAX {
             return texts::commands::until_undone(self.language).to_owned();
         }
-        texts::commands::until(self.language, &self.format_time(mute.until))
+        let left = self.format_span(mute.until.duration_since(self.now));
+        texts::commands::until(self.language, &self.format_time(mute.until), &left)
+    }
+
+    /// Formats a time span, rounded up to minutes. From a day on, it leaves out the minutes.
+    fn format_span(&self, span: SignedDuration) -> String {
+        let minutes = (span.as_secs() + 59) / 60;
+        let (days, hours, minutes) = (minutes / (24 * 60), minutes / 60 % 24, minutes % 60);
+        let hours = (hours, texts::ledger::hours(self.language));
+        let units = match days {
+            0 => [hours, (minutes, texts::ledger::minutes(self.language))],
+            _ => [(days, texts::ledger::days(self.language)), hours],
+        };
+        let units = units.into_iter().filter(|(count, _)| *count > 0);
+        units.map(|(count, unit)| format!("{count}{unit}")).collect()
     }
 
     /// Formats a time as users there would write it: with the date only if it is another day.

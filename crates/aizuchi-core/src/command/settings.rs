@@ -1,8 +1,8 @@
 //! Commands about settings of a thread, a channel or the workspace: their effects and the answers. Members may only
 //! narrow the rules in force; the rest is reserved for admins, within what the config allows.
 
-use crate::chat::{Channel, Visibility};
-use crate::command::parse::setting::WrittenSetting;
+use crate::chat::{Channel, ChannelId, Visibility};
+use crate::command::parse::setting::{WrittenChange, WrittenSetting};
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::{Command, CommandRequest, SettingTarget};
 use crate::memory::asker::sign;
@@ -10,8 +10,8 @@ use crate::persona::Language;
 use crate::rules::Rulebook;
 use crate::rules::place::{ConfiguredPlace, Place, SettingSource};
 use crate::rules::setting_override::{
-    MAX_OF_MEMBERS, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
-    SettingScope,
+    Confidence, MAX_OF_MEMBERS, PlaceSetting, SettingChange, SettingKind, SettingOverride,
+    SettingRole, SettingScope,
 };
 use crate::store::StoreError;
 use crate::store::order::Order;
@@ -31,21 +31,19 @@ pub enum SettingRefusal {
     TooMany,
 }
 
-/// Returns the change that a command makes, and the order to store for it. `name` is the persona's, and `find` finds a
-/// public channel of the workspace by name.
+/// Returns the change that a command makes, and the order to store for it. `written` is the change that it asks for, `find`
+/// finds a public channel of the workspace by name, and `bar` is the confidence that speaking unasked needs in a channel now.
 pub fn to_order(
     request: &CommandRequest,
-    name: &str,
+    written: Option<WrittenSetting>,
     rulebook: &Rulebook,
     find: impl Fn(&str) -> Option<Channel>,
+    bar: impl Fn(&ChannelId) -> f64,
 ) -> Result<(WrittenSetting, Order), SettingRefusal> {
     let Command::ChangeSetting(wanted) = request.command else {
         return Err(SettingRefusal::NoSetting);
     };
-    // A slash command does not begin with the persona's name.
-    let written = WrittenSetting::parse_message(&request.text, name);
-    let written = written.or_else(|| WrittenSetting::parse_message(&request.text, ""));
-    let mut written = written.ok_or(SettingRefusal::NoSetting)?;
+    let written = written.ok_or(SettingRefusal::NoSetting)?;
     let here = &request.conversation;
     let scope = match (wanted.target, here.thread.clone()) {
         (SettingTarget::Workspace, _) => SettingScope::Workspace,
@@ -62,13 +60,26 @@ pub fn to_order(
     if matches!(scope, SettingScope::Thread(..)) && !is_of_threads {
         return Err(SettingRefusal::NotOfThreads);
     }
-    if let SettingChange::Set(PlaceSetting::Model(name)) = &mut written.change {
+    let (role, by) = (request.setting_role(), sign(&request.user, request.at));
+    let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
+    let mut change = match &written.change {
+        WrittenChange::Exactly(change) => change.clone(),
+        WrittenChange::Quieter => {
+            // Carried out before, it is not a step further.
+            let mut carried_out =
+                orders.iter().filter(|order| order.scope == scope && *order.by == *by);
+            let channel = scope.channel().unwrap_or(&here.channel);
+            SettingChange::Set(match carried_out.next() {
+                Some(order) => order.setting.clone(),
+                None => PlaceSetting::MinConfidence(Confidence::step_above(bar(channel))),
+            })
+        }
+    };
+    if let SettingChange::Set(PlaceSetting::Model(name)) = &mut change {
         let mut known = rulebook.model_choices.iter();
         let found = known.find(|known| known.eq_ignore_ascii_case(name));
         *name = found.ok_or(SettingRefusal::NoSuchModel)?.clone();
     }
-    let (role, by) = (request.setting_role(), sign(&request.user, request.at));
-    let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
     let is_other = |order: &&SettingOverride| {
         let is_counted = match role {
             SettingRole::Direct => order.scope.channel() == scope.channel(),
@@ -77,14 +88,14 @@ pub fn to_order(
         };
         is_counted && order.role == role && order.scope != scope
     };
-    let is_set = matches!(written.change, SettingChange::Set(_));
+    let is_set = matches!(change, SettingChange::Set(_));
     if is_set && orders.iter().filter(is_other).count() >= MAX_OF_MEMBERS {
         return Err(SettingRefusal::TooMany);
     }
     let order = Order::ChangeSetting {
         workspace: here.workspace.clone(),
         scope,
-        change: written.change.clone(),
+        change,
         role,
         by: by.into(),
         at: request.at,
@@ -108,16 +119,18 @@ impl CommandReplies {
             channels.iter().find(is_meant).cloned()
         };
         let (name, rulebook) = (&*self.persona.name, self.rulebook.read());
-        let (written, order) = match to_order(request, name, &rulebook, find) {
+        let wanted = WrittenSetting::parse_message(&request.text, name);
+        // What was carried out is known, and the rest is told to be not done.
+        let (written, order) = match to_order(request, wanted, &rulebook, find, |_| 1.0) {
             Ok(found) => found,
             Err(unmet) => return Ok(unmet_text(language, unmet, name, &rulebook)),
         };
-        let Order::ChangeSetting { scope, role, .. } = &order else {
+        let Order::ChangeSetting { scope, role, change, .. } = &order else {
             return Ok(texts::settings::usage(language, name));
         };
         let orders = rulebook.ordered.get(&request.conversation.workspace);
         let orders = orders.map(Vec::as_slice).unwrap_or_default();
-        let is_done = is_in_force(&written.change, orders, (scope, *role));
+        let is_done = is_in_force(change, orders, (scope, *role));
         let id = scope.channel().unwrap_or(&request.conversation.channel);
         let known = channels.iter().find(|channel| channel.id == *id);
         let (channel_name, visibility) =
@@ -135,7 +148,7 @@ impl CommandReplies {
                 scope_text(language, scope).to_owned()
             }
         };
-        let kind = match &written.change {
+        let kind = match change {
             SettingChange::Set(setting) => setting.kind(),
             SettingChange::Clear(kind) => *kind,
             SettingChange::ClearAll if !is_done => {
@@ -150,11 +163,11 @@ impl CommandReplies {
         if !is_done {
             return Ok(texts::settings::not_done(language, word));
         }
-        let holds = value_text(language, kind.value_in(rulebook.rules_in(&target)));
-        let text = match &written.change {
+        let holds = shown_text(language, rulebook.value_in(&target, kind));
+        let text = match change {
             SettingChange::Set(setting) => {
                 let undo = undo_text(language, kind, &written);
-                let ordered = setting.to_string();
+                let ordered = texts::settings::shown_value(language, setting);
                 let changed =
                     texts::settings::changed(language, &place, word, &ordered, name, &undo);
                 match holds == ordered || *scope == SettingScope::Workspace {
@@ -189,12 +202,21 @@ impl CommandReplies {
         let place = Place::of_conversation(conversation, name, visibility);
         let rulebook = self.rulebook.read();
         let line = |kind: SettingKind| {
-            let value = value_text(language, kind.value_in(rulebook.rules_in(&place)));
+            let value = shown_text(language, rulebook.value_in(&place, kind));
             let source = source_text(language, rulebook.source_in(&place, kind));
             let word = texts::settings::setting(language, kind);
             texts::settings::line(language, word, &value, &source)
         };
-        let lines: Vec<String> = SettingKind::ALL.into_iter().map(line).collect();
+        let kinds = SettingKind::ALL.into_iter().filter(|kind| match kind {
+            SettingKind::Model => !rulebook.model_choices.is_empty(),
+            SettingKind::Language
+            | SettingKind::MinConfidence
+            | SettingKind::Timing
+            | SettingKind::Announce
+            | SettingKind::Tools
+            | SettingKind::Memory => true,
+        });
+        let lines: Vec<String> = kinds.map(line).collect();
         let text = texts::settings::list(language, &lines.join("\n"), &self.persona.name);
         Ok(screen_stored(&text, language))
     }
@@ -212,6 +234,14 @@ fn is_in_force(
         SettingChange::Set(setting) => here.any(|order| order.setting == *setting),
         SettingChange::Clear(kind) => here.all(|order| order.setting.kind() != *kind),
         SettingChange::ClearAll => here.next().is_none(),
+    }
+}
+
+/// Formats a value in the users' words.
+fn shown_text(language: Language, value: Option<PlaceSetting>) -> String {
+    match value {
+        Some(value) => texts::settings::shown_value(language, &value),
+        None => texts::settings::default_value(language).to_owned(),
     }
 }
 
@@ -277,7 +307,8 @@ fn unmet_text(
             texts::settings::no_models(language).to_owned()
         }
         SettingRefusal::NoSuchModel => {
-            texts::settings::no_such_model(language, &rulebook.model_choices.join(", "))
+            let separator = texts::ledger::list_separator(language);
+            texts::settings::no_such_model(language, &rulebook.model_choices.join(separator))
         }
     }
 }
@@ -285,8 +316,7 @@ fn unmet_text(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{ChannelId, ConversationId, MessageId, Role, UserId, WorkspaceId};
-    use crate::rules::setting_override::Confidence;
+    use crate::chat::{ConversationId, MessageId, Role, UserId, WorkspaceId};
     use jiff::Timestamp;
 
     fn order(channel: &str, thread: usize, role: SettingRole) -> SettingOverride {
@@ -324,12 +354,13 @@ mod tests {
             role: Role::Member,
             at: Timestamp::UNIX_EPOCH,
             text: text.into(),
+            written_in: None,
             reply_to: None,
         };
         // `with_orders` is not used, because it precomputes the rules of each thread.
         let ordered = [(workspace, orders.to_vec())].into_iter().collect();
         let rulebook = Rulebook { ordered, ..Rulebook::default() };
-        to_order(&request, "Aizuchi", &rulebook, |_| None).map(|_| ())
+        to_order(&request, Some(written), &rulebook, |_| None, |_| 0.7).map(|_| ())
     }
 
     #[test]

@@ -9,29 +9,25 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
+use crate::recall::content_words::content_words;
 use aizuchi_structure::Uptake;
+use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
 
 /// The number of newest messages in which questions are analyzed. Earlier ones are history.
 const MAX_MESSAGES: usize = 25;
 /// The probability from which a question counts as open.
 const OPEN: f32 = 0.5;
-/// No user waits for anything if no question is open with at least this probability. Of the moments at which a user
-/// waits (`docs/internals/eval.md`), 2.5 % on IRC and 7.3 % on Slack are below 0.2.
-const SETTLED: f32 = 0.15;
-/// The cues by which a statement that begins something may call for a post or a reaction: it is about people rather
-/// than things.
-const CALLING: Cues = Cues::TROUBLE
-    .union(Cues::FIRST_PERSON)
-    .union(Cues::GREETING)
-    .union(Cues::TO_ALL)
-    .union(Cues::GOOD_NEWS);
 /// The message that a verdict was about is certainly taken up below the first probability, and certainly open above the
 /// second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
+/// A memory is about the subject of a message that has so many content words in common with one of its lines.
+const REMEMBERED_WORDS: usize = 2;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// A message that is written later than this after the persona's does not go on from it.
+const FOLLOW_UP_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 /// The period that counts as recent activity.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
 /// Two users are in an exchange if this many of the newest human messages are theirs.
@@ -55,6 +51,7 @@ pub struct ConversationAnalysis<'a> {
 #[derive(Debug)]
 struct UptakeAbove {
     open: f32,
+    calls_for_a_word: bool,
     taken_by: Option<(UserId, f32)>,
 }
 
@@ -79,8 +76,8 @@ pub enum QuestionStatus {
     TakenUp(UserId, f32),
     /// The author is satisfied.
     Resolved,
-    /// The question is part of its author's exchange with this user.
-    AuthorInExchange(UserId),
+    /// The question is part of its author's exchange with another user.
+    AuthorInExchange,
     /// Users continue in the question's thread, where it is judged.
     InThread,
 }
@@ -97,7 +94,7 @@ pub enum OpenState {
     InThread,
 }
 
-/// How a message relates to those before it, as probabilities.
+/// How a message relates to those around it, mostly as probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Relation {
     /// It begins something new.
@@ -108,6 +105,14 @@ pub struct Relation {
     pub is_addressed: bool,
     /// It replies to the persona.
     pub to_persona: f32,
+    /// Its author still waits, if it asks or tells something.
+    pub open: f32,
+    /// Its words ask for a word, and it calls for one where it stands, both in log odds.
+    pub appeal: f32,
+    pub calls: f32,
+    /// The number of its words.
+    pub length: usize,
+    pub since: Since,
 }
 
 /// The activity within the last five minutes.
@@ -180,7 +185,7 @@ impl<'a> ConversationAnalysis<'a> {
         index.map_or(Cues::empty(), |index| self.talk.structure().utterances()[index].cues)
     }
 
-    /// Returns how a message of the target relates to those before it.
+    /// Returns how a message of the target relates to those around it.
     pub fn relation(&self, message: &Message) -> Option<Relation> {
         let index = self.talk.index_of(&message.id)?;
         let structure = self.talk.structure();
@@ -189,6 +194,11 @@ impl<'a> ConversationAnalysis<'a> {
             directed: structure.directed(index),
             is_addressed: structure.utterances()[index].addressee.is_some(),
             to_persona: self.talk.replied_to_persona(index, Cues::empty()),
+            open: structure.uptake(index).open,
+            appeal: structure.utterances()[index].appeal,
+            calls: structure.calls(index),
+            length: structure.utterances()[index].length,
+            since: Since::new(structure, index),
         })
     }
 
@@ -209,9 +219,8 @@ impl<'a> ConversationAnalysis<'a> {
         messages.position(|message| message.author.kind == AuthorKind::Persona)
     }
 
-    /// Whether certainly no user waits for anything that has not been judged: no new question is open, even with a
-    /// small probability, and each other new message continues something, has been taken up, or needs no reply. The
-    /// message that opened the thread is judged there until it is answered.
+    /// Whether certainly no user waits for anything that has not been judged: no new message calls for a word, even with
+    /// a small probability. The message that opened the thread is judged there until it is answered.
     pub fn is_settled(&self, is_new: impl Fn(&Message) -> bool) -> bool {
         let mut new = (self.first..self.target.len()).filter(|index| {
             let message = &self.target[*index];
@@ -221,26 +230,52 @@ impl<'a> ConversationAnalysis<'a> {
         new.all(|index| self.is_settled_message(index - self.first))
     }
 
-    /// Whether nothing in this message still waits for an answer. `index` is in the structure.
+    /// Whether this message surely calls for no word. `index` is in the structure.
     fn is_settled_message(&self, index: usize) -> bool {
-        let structure = self.talk.structure();
-        let above = self.above_of(&self.target[index + self.first]);
-        if above.is_some_and(|above| above.open < SETTLED) || self.answer_to(index).is_some() {
+        let message = &self.target[index + self.first];
+        if self.context.is_left_to_thread(message) || self.answer_to(index).is_some() {
             return true;
         }
-        let message = &structure.utterances()[index];
-        let in_thread = || self.context.is_left_to_thread(&self.target[index + self.first]);
-        if structure.asking(index) > 0.0 {
-            return structure.open(index) < SETTLED || in_thread();
-        }
-        if self.talk.replied_to_persona(index, Cues::empty()) > OPEN {
+        if self.goes_on_from_persona(index) {
             return false;
         }
-        let goes_on = message.addressee.is_some() || structure.begins(index) < OPEN;
-        let is_waiting = message.cues.intersects(Cues::AGAIN);
-        let calls_for_a_word = message.cues.intersects(CALLING) && !is_closing(message.cues);
-        !is_waiting
-            && (goes_on || !calls_for_a_word || structure.uptake(index).open < OPEN || in_thread())
+        let is_settled = self.above_of(message).is_some_and(|above| !above.calls_for_a_word)
+            || !self.talk.calls_for_a_word(index);
+        is_settled && !self.may_be_wrong(index)
+    }
+
+    /// Whether a message asks, or may answer, something of which the memories know, or of which an earlier message tells
+    /// another number than the answer.
+    fn may_be_wrong(&self, index: usize) -> bool {
+        let message = |index: usize| &self.target[index + self.first];
+        if self.talk.structure().asking(index) > 0.0 {
+            return is_remembered(message(index), self.context);
+        }
+        let numbers: BTreeSet<&str> = numbers(&message(index).text).collect();
+        self.talk.answered_question(index).map(message).is_some_and(|question| {
+            let subject = content_words(&question.text);
+            let tells_another = |earlier: &Arc<Message>| {
+                earlier.is_human()
+                    && ![&question.author.id, &message(index).author.id]
+                        .contains(&&earlier.author.id)
+                    && self::numbers(&earlier.text).any(|number| !numbers.contains(number))
+                    && !content_words(&earlier.text).is_disjoint(&subject)
+            };
+            is_remembered(question, self.context)
+                || !numbers.is_empty()
+                    && self.target.iter().take_while(|it| it.id != question.id).any(tells_another)
+        })
+    }
+
+    /// Whether a message replies to the persona, or is the next one after the persona's, within an hour.
+    fn goes_on_from_persona(&self, index: usize) -> bool {
+        let message = &self.target[index + self.first];
+        let before = (index + self.first).checked_sub(1).map(|before| &self.target[before]);
+        let is_next = before.is_some_and(|before| {
+            before.author.kind == AuthorKind::Persona
+                && message.at.duration_since(before.at) <= FOLLOW_UP_TIMEOUT
+        });
+        is_next || self.talk.replied_to_persona(index, Cues::empty()) > OPEN
     }
 
     /// Returns whether this message of the target is still open. A message that no longer exists is not.
@@ -328,13 +363,11 @@ impl<'a> ConversationAnalysis<'a> {
             let (by, probability) = taker(&uptake)?;
             Some(QuestionStatus::TakenUp(self.talk.author(by).clone(), probability))
         };
-        let partner = || {
-            let partner = structure.partner(index)?;
-            Some(QuestionStatus::AuthorInExchange(self.talk.user(partner).clone()))
-        };
         let status = match () {
             () if open >= OPEN => None,
-            () if uptake.open >= OPEN => partner(),
+            () if uptake.open >= OPEN => {
+                structure.is_in_exchange(index).then_some(QuestionStatus::AuthorInExchange)
+            }
             () => taken_by().or(Some(QuestionStatus::Resolved)),
         };
         of(open, status.unwrap_or(QuestionStatus::Open))
@@ -347,9 +380,10 @@ fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     let messages = &context.conversation_history.top_level_messages;
     let has_later = messages.last().is_some_and(|newest| newest.id != *parent);
     let talk = has_later.then(|| MessageStructure::above_target(context))?;
-    let uptake = talk.structure().uptake(talk.index_of(parent)?);
+    let index = talk.index_of(parent)?;
+    let (uptake, calls_for_a_word) = (talk.structure().uptake(index), talk.calls_for_a_word(index));
     let taken_by = taker(&uptake).map(|(by, probability)| (talk.author(by).clone(), probability));
-    Some(UptakeAbove { open: uptake.open, taken_by })
+    Some(UptakeAbove { open: uptake.open, calls_for_a_word, taken_by })
 }
 
 /// Returns the user who took a question up, unless its author's own messages settled it.
@@ -361,6 +395,27 @@ fn taker(uptake: &Uptake) -> Option<(usize, f32)> {
 pub fn is_closing(cues: Cues) -> bool {
     cues.intersects(Cues::THANKS | Cues::SOLVED | Cues::GOODBYE)
         && !cues.intersects(Cues::ASKS | Cues::TROUBLE | Cues::AGAIN)
+}
+
+/// Whether memories or memos know of what a message is about. An answer that it got may contradict them.
+fn is_remembered(message: &Message, context: &Context) -> bool {
+    let channels = context.channel_memories.iter();
+    let channels = channels.flat_map(|it| [&it.long_term_memory, &it.short_term_memory]);
+    let workspace = [&context.workspace_long_term_memory, &context.workspace_short_term_memory];
+    let memories = channels.chain(workspace).flatten().map(|memory| &**memory);
+    let threads = context.thread_memories.iter().map(|thread| &*thread.memory);
+    let memos = context.important_memos.iter().chain(&context.recent_memos);
+    let memos = memos.map(|memo| &*memo.content);
+    let mut lines = memories.chain(threads).chain(memos).flat_map(str::lines).peekable();
+    if lines.peek().is_none() {
+        return false;
+    }
+    let words = content_words(&message.text);
+    lines.any(|line| content_words(line).intersection(&words).count() >= REMEMBERED_WORDS)
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_ascii_digit()).filter(|number| !number.is_empty())
 }
 
 /// Returns the user with the last message in the thread under a message, if that answers it.
@@ -431,9 +486,7 @@ mod tests {
             Some(QuestionStatus::TakenUp(user, _)) => format!("taken up by {}", user.as_str()),
             Some(QuestionStatus::Resolved) => "resolved".to_owned(),
             Some(QuestionStatus::InThread) => "in its thread".to_owned(),
-            Some(QuestionStatus::AuthorInExchange(user)) => {
-                format!("in an exchange with {}", user.as_str())
-            }
+            Some(QuestionStatus::AuthorInExchange) => "in an exchange".to_owned(),
         }
     }
 
@@ -540,6 +593,74 @@ mod tests {
         }
         let context = context(&[("ann", "I am so tired of this")]);
         assert!(!ConversationAnalysis::new(&context).is_settled(|_| true));
+    }
+
+    #[test]
+    fn an_answer_is_judged_if_the_subject_is_remembered() {
+        let talk = [
+            &CROWD[..],
+            &[
+                ("ann", "where do I find the sandbox keys?"),
+                ("bob", "ann: on the wiki I think"),
+                ("ann", "ok, will look there"),
+            ],
+        ];
+        let is_settled = |memory: Option<&str>| {
+            let context = context(&talk.concat());
+            let workspace_long_term_memory = memory.map(Into::into);
+            let context = Context { workspace_long_term_memory, ..context };
+            let is_new = |message: &Message| message.id.as_str() >= "004";
+            ConversationAnalysis::new(&context).is_settled(is_new)
+        };
+        assert!(is_settled(None));
+        assert!(is_settled(Some("The shed key hangs by the door.")));
+        assert!(!is_settled(Some("It rained.\nThe old sandbox keys were revoked in May.")));
+    }
+
+    #[test]
+    fn what_calls_for_a_word_needs_no_question_mark() {
+        let morning = [
+            ("ann", "good morning"),
+            ("bob", "morning!"),
+            ("cid", "hey all"),
+            ("ann", "coffee?"),
+            ("bob", "yes please"),
+            ("cid", "me too"),
+        ];
+        for message in [
+            "who has access to the billing dashboard",
+            "what is the difference between 502 and 504",
+            "uploads fail with a 413 on the new box",
+            "my grandmother died yesterday",
+            "my dad is in hospital again",
+            "I feel like giving up",
+            "デプロイいつ",
+            "誰かPR見てもらえませんか",
+            "今日もめちゃくちゃ怒られた。もう向いてないのかもしれない",
+        ] {
+            let context = context(&[&morning[..], &[("dora", message)]].concat());
+            let is_new = |message: &Message| message.id.as_str() >= "006";
+            assert!(!ConversationAnalysis::new(&context).is_settled(is_new), "{message}");
+        }
+        // Two users: the first thing that a newcomer tries.
+        for question in [
+            "when is the deploy?",
+            "who is on call?",
+            "I forgot, when is the deploy?",
+            "Hey all, when is the deploy?",
+        ] {
+            let context =
+                context(&[("ann", "The deploy is on Friday at noon."), ("ben", question)]);
+            assert!(!ConversationAnalysis::new(&context).is_settled(|_| true), "{question}");
+        }
+        // After the persona's own answer.
+        for follow_up in ["thanks, but when?", "which one?", "are you sure?"] {
+            let talk =
+                [("ann", "is the deploy soon?"), ("aizuchi", "It is soon."), ("ann", follow_up)];
+            let context = context(&talk);
+            let is_new = |message: &Message| message.id.as_str() >= "002";
+            assert!(!ConversationAnalysis::new(&context).is_settled(is_new), "{follow_up}");
+        }
     }
 
     #[test]

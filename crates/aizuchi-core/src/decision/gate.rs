@@ -61,11 +61,11 @@ pub enum Gate {
     TooFew,
     /// Every new message addresses another user.
     Directed,
-    /// The persona had the last word and no user has answered.
-    SpokeLast,
     /// Another companion has spoken since.
     OtherCompanion,
-    /// The last verdict was silence, and nothing has changed since.
+    /// The last verdict was silence, and nothing has changed since. Older versions had a gate of its own for the case that
+    /// the persona had spoken last.
+    #[serde(alias = "spoke_last")]
     Unchanged,
     /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements.
     NothingOpen,
@@ -129,23 +129,16 @@ impl Gate {
 }
 
 /// The gates that a setting may turn off. By default, all of them are on.
-pub const OPTIONAL_GATES: [Gate; 6] = [
-    Gate::Directed,
-    Gate::SpokeLast,
-    Gate::Unchanged,
-    Gate::NothingOpen,
-    Gate::Cooldown,
-    Gate::Share,
-];
+pub const OPTIONAL_GATES: [Gate; 5] =
+    [Gate::Directed, Gate::Unchanged, Gate::NothingOpen, Gate::Cooldown, Gate::Share];
 /// Gates that are checked before a judge is asked about an unsolicited post.
-const BEFORE_JUDGING: [Gate; 13] = [
+const BEFORE_JUDGING: [Gate; 12] = [
     Gate::ChannelMode,
     Gate::Muted,
     Gate::QuietHours,
     Gate::Loop,
     Gate::TooFew,
     Gate::Directed,
-    Gate::SpokeLast,
     Gate::OtherCompanion,
     Gate::Unchanged,
     Gate::NothingOpen,
@@ -260,10 +253,6 @@ impl GateInput<'_> {
             Gate::Loop => self.companion_turns_since_human() >= MAX_COMPANION_TURNS,
             Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
-            // What was written before its last post may be waiting still: that post answered somebody else.
-            Gate::SpokeLast => {
-                has_spoken_last(self.context) && self.new_messages().next().is_none()
-            }
             Gate::OtherCompanion => {
                 let newest = self.context.newest_human_message();
                 newest.is_some_and(|message| self.context.companion_since(&message.id).is_some())
@@ -446,14 +435,6 @@ impl GateInput<'_> {
     }
 }
 
-fn has_spoken_last(context: &Context) -> bool {
-    let last = context.target_messages().iter().rev().find(|message| match message.author.kind {
-        AuthorKind::Human | AuthorKind::Persona => true,
-        AuthorKind::Bot => false,
-    });
-    last.is_some_and(|message| message.author.kind == AuthorKind::Persona)
-}
-
 fn is_directed_elsewhere(message: &Message) -> bool {
     let names = |mention: &Mention| match mention {
         Mention::User(user) => *user != message.author.id,
@@ -495,6 +476,12 @@ mod tests {
         let new_messages =
             history.top_level_messages.iter().map(|message| message.id.clone()).collect();
         Context { new_messages, ..Context::new(conversation, history) }
+    }
+
+    #[test]
+    fn a_gate_of_older_versions_is_read() {
+        let read: Gate = serde_json::from_str("\"spoke_last\"").unwrap();
+        assert_eq!(read, Gate::Unchanged);
     }
 
     #[test]

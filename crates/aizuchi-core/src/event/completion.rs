@@ -249,6 +249,7 @@ impl PendingState {
             return Completion::default();
         }
         let gate = match (&item.metadata.only_for, item.metadata.ends) {
+            (Some(_), DecisionResult::Muted) => Some(Gate::Muted),
             (Some(_), _) => Some(Gate::Command),
             (None, DecisionResult::OverBudget) => Some(Gate::Budget),
             (None, _) => None,

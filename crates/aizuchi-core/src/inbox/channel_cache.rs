@@ -17,12 +17,11 @@ use crate::context::readings::Readings;
 use crate::decision::trust::TrustChoice;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::memory::asker::signer;
-use crate::persona::Language;
 use crate::reloadable::Reloadable;
 use crate::rules::place::Place;
 use crate::rules::setting_override::{self, SettingOverride};
 use crate::rules::weekly_time::WeeklyTime;
-use crate::rules::{ChannelRules, FacilitationRules, LanguageRule, Mode, Rulebook, TimingRules};
+use crate::rules::{ChannelRules, FacilitationRules, Mode, Rulebook, TimingRules};
 use crate::store::FORGOTTEN_USER_ID;
 use crate::store::order::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
@@ -44,6 +43,8 @@ struct ChannelCacheState {
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
     user_names: HashMap<WorkspaceId, KnownNames>,
+    /// The names that platforms show for the persona: its account's, and its nickname there.
+    persona_names: HashMap<WorkspaceId, Vec<Arc<str>>>,
     /// When the newest live message was written.
     newest_live: HashMap<WorkspaceId, Timestamp>,
 }
@@ -264,6 +265,11 @@ impl ChannelCache {
         self.with_rules(workspace, channel, |rules| rules.facilitation)
     }
 
+    /// Returns the confidence that speaking unasked needs in a channel.
+    pub fn min_confidence(&self, workspace: &WorkspaceId, channel: &ChannelId) -> f64 {
+        self.with_rules(workspace, channel, |rules| rules.min_confidence)
+    }
+
     pub fn timing(&self, workspace: &WorkspaceId, channel: &ChannelId) -> TimingRules {
         self.with_rules(workspace, channel, |rules| rules.timing)
     }
@@ -312,14 +318,6 @@ impl ChannelCache {
     /// Returns when a channel's keeper receives the weekly note, if at all.
     pub fn weekly_note(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<WeeklyTime> {
         self.with_rules(workspace, channel, |rules| rules.weekly_note)
-    }
-
-    /// Returns the language that is configured for a channel, if any.
-    pub fn set_language(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Language> {
-        self.with_rules(workspace, channel, |rules| match rules.language {
-            Some(LanguageRule::Fixed(language)) => Some(language),
-            Some(LanguageRule::AsWritten) | None => None,
-        })
     }
 
     /// Returns the user who is asked in a channel before the persona posts unasked there.
@@ -383,6 +381,16 @@ impl ChannelCache {
         let key = (workspace.clone(), user.clone());
         self.rulebook.read().opted_out.contains(user)
             || self.read(|state| state.opted_out.contains(&key))
+    }
+
+    /// Replaces the names that a platform shows for the persona.
+    pub fn name_persona(&self, workspace: &WorkspaceId, names: Vec<Arc<str>>) {
+        self.write(|state| state.persona_names.insert(workspace.clone(), names));
+    }
+
+    /// Returns the names that a platform shows for the persona.
+    pub fn persona_names(&self, workspace: &WorkspaceId) -> Vec<Arc<str>> {
+        self.read(|state| state.persona_names.get(workspace).cloned().unwrap_or_default())
     }
 
     /// Whether a human of the workspace has this name.

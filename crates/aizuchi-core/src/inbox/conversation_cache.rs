@@ -14,15 +14,13 @@ use crate::context::message_structure::{MAX_MESSAGES, MessageStructure};
 use crate::context::message_window::MessageWindow;
 use crate::context::readings::Readings;
 use crate::context::{Context, ContextWindow};
+use crate::inbox::own_thread::follows_up;
 use crate::rhythm::tempo::Tempo;
 use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
 use aizuchi_structure::cues::Cues;
 
 /// The number of conversations from which judged ones are evicted.
 const MAX_CONVERSATIONS: usize = 2000;
-/// The probability from which an open question has a timer. A needless timer costs a judgment, a missing one costs a
-/// silence.
-const OPEN_QUESTION: f32 = 0.25;
 /// The probability from which a message certainly answers a question of the persona's.
 const SURELY_ANSWERS: f32 = 0.8;
 
@@ -73,6 +71,8 @@ pub struct HeardLinks {
     drops: u64,
     /// Whether it certainly answers a question of the persona's.
     pub answers_persona: bool,
+    /// Whether it follows up on what the persona said in its thread, or in the channel about what opened the thread.
+    pub follows_up: bool,
 }
 
 /// Returns the window in which a conversation is read from the store at `now`.
@@ -153,6 +153,8 @@ impl ConversationCache {
         names: &[(UserId, Arc<str>)],
         reply_to: Option<&MessageId>,
     ) -> Option<HeardLinks> {
+        let is_in_thread = message.conversation.thread.is_some() && message.is_human();
+        let answered = is_in_thread.then(|| self.answered_opening(&message.conversation)).flatten();
         let cached = self.conversation(&message.conversation);
         let mut cached = cached.lock();
         let talk = cached.talk.as_mut()?;
@@ -166,10 +168,24 @@ impl ConversationCache {
             let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
             talk.push(message, links.as_ref());
         }
-        let answers_persona = answers_persona(talk, talk.index_of(&message.id)?);
+        let index = talk.index_of(&message.id)?;
+        let answers_persona = answers_persona(talk, index);
+        let own = (0..index).rfind(|other| talk.is_own(*other)).filter(|_| is_in_thread);
+        let below = || answered.map(|opening| talk.index_of(&opening).map_or(0, |at| at + 1));
+        let since = own.map(|own| own + 1).or_else(below);
+        let follows_up = since.is_some_and(|since| follows_up(talk, since..index, message));
         let links = talk.take_unstored_links();
         let drops = cached.drops;
-        Some(HeardLinks { links, is_new, is_newest, drops, answers_persona })
+        Some(HeardLinks { links, is_new, is_newest, drops, answers_persona, follows_up })
+    }
+
+    /// Returns the message that opened a thread if the persona has answered it in the channel.
+    fn answered_opening(&self, thread: &ConversationId) -> Option<MessageId> {
+        let opening = thread.thread.clone()?;
+        let top_level = ConversationId { thread: None, ..thread.clone() };
+        let cached = self.state.lock().conversations.get(&top_level).cloned()?;
+        let cached = cached.lock();
+        cached.talk.as_ref()?.is_answered_by_persona(&opening).then_some(opening)
     }
 
     /// Whether a cached message certainly answers a question of the persona's.
@@ -386,17 +402,14 @@ fn record_message(
     tempo: &Tempo,
     bounds: &WaitBounds,
 ) -> Timestamp {
-    let index_of = |id: &MessageId| Some((talk?.structure(), talk?.index_of(id)?));
     let is_open = |id: &MessageId| {
-        index_of(id).is_none_or(|(structure, index)| structure.open(index) >= OPEN_QUESTION)
+        let known = talk.and_then(|talk| Some((talk, talk.index_of(id)?)));
+        known.is_none_or(|(talk, index)| {
+            talk.calls_for_a_word(index) || talk.answers_with_number(index)
+        })
     };
-    let asks =
-        index_of(&message.id).is_some_and(|(structure, index)| structure.asking(index) > 0.0);
-    let new_message = NewMessage {
-        message: &message.id,
-        author: &message.author.id,
-        is_open_question: asks && is_open(&message.id),
-    };
+    let new_message =
+        NewMessage { message: &message.id, is_open: talk.is_some() && is_open(&message.id) };
     timer.record_message(new_message, is_open, now, tempo, bounds)
 }
 
@@ -528,7 +541,9 @@ mod tests {
             (vec![ask, ("u-Bob", None, "I do not")], 90),
             (vec![ask, ("u-Bob", None, "I do, ann")], 300),
             (vec![ask, ("u-Bob", None, "hannah does")], 90),
-            (vec![ask, ("u-Bob", None, "yes, there is one in the shed")], 300),
+            // It may go on about something else, and is said to nobody.
+            (vec![ask, ("u-Bob", None, "yes, there is one in the shed")], 90),
+            (vec![ask, ("u-Bob", None, "I do, ann. call 4711")], 90),
             (vec![ask, ("u-Ann", None, "(ann here)")], 90),
             // Another user's reply in the question's thread settles it.
             (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),

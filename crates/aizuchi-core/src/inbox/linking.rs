@@ -24,6 +24,11 @@ impl Inbox {
         match heard {
             Heard::Message(message, Arrival::Live) if self.is_listened_to(message) => {
                 let names = self.channel_cache.names_in(message);
+                if message.conversation.thread.is_some() && message.is_human() {
+                    // Whether the persona has answered what opened the thread.
+                    let top_level = ConversationId { thread: None, ..message.conversation.clone() };
+                    self.read_conversation(&top_level, now).await?;
+                }
                 // Until it succeeds: another event may drop the conversation between the read and the push.
                 loop {
                     if let Some(links) = conversations.push(message, &names, reply_to) {

@@ -1,7 +1,7 @@
 //! The spellings of the persona's name: as it is set and, if a Latin name can be read as Japanese, in kana.
 
 /// Names with spellings that do not follow from their sound.
-const OTHER_SPELLINGS: [(&str, &[&str]); 1] = [("aizuchi", &["あいづち", "相槌"])];
+const OTHER_SPELLINGS: [(&str, &[&str]); 1] = [("aizuchi", &["あいづち", "相槌", "相づち"])];
 /// The minimum number of syllables. A shorter name in kana is too often a word or another user's name.
 const MIN_SYLLABLES: usize = 3;
 /// Syllables in Hepburn romanization and in katakana, the longest first.
@@ -115,31 +115,20 @@ const SYLLABLES: [(&str, &str); 107] = [
     ("'", ""),
 ];
 
-/// A spelling of the persona's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelling {
-    /// The spelling in lower case.
-    pub text: String,
-    /// Whether it is also an ordinary word, so that it counts as a call only if a punctuation mark follows.
-    pub is_word: bool,
-}
-
-/// All spellings of a name, starting with the name itself.
-pub fn spellings(name: &str) -> Vec<Spelling> {
+/// All spellings of a name in lower case, starting with the name itself.
+pub fn spellings(name: &str) -> Vec<String> {
     let name = name.trim().to_lowercase();
-    let of = |text: &str, is_word| Spelling { text: text.to_owned(), is_word };
-    let mut spellings = vec![of(&name, false)];
+    let mut spellings = vec![name.clone()];
     if let Some(katakana) = to_katakana(&name) {
-        spellings.push(of(&katakana, false));
         // Both kana have the same romanization.
-        if katakana.contains('ズ') {
-            spellings.push(of(&katakana.replace('ズ', "ヅ"), false));
-        }
-        spellings.push(of(&to_hiragana(&katakana), true));
+        let variant = katakana.contains('ズ').then(|| katakana.replace('ズ', "ヅ"));
+        spellings.push(katakana.clone());
+        spellings.extend(variant);
+        spellings.push(to_hiragana(&katakana));
     }
     let other = OTHER_SPELLINGS.iter().find(|(latin, _)| *latin == name);
     let other = other.map_or(&[][..], |(_, spellings)| spellings);
-    spellings.extend(other.iter().map(|spelling| of(spelling, true)));
+    spellings.extend(other.iter().map(|spelling| (*spelling).to_owned()));
     spellings
 }
 
@@ -175,12 +164,9 @@ mod tests {
 
     #[test]
     fn a_latin_name_is_known_in_kana_where_it_reads_as_japanese() {
-        let texts = |name: &str| {
-            let spellings = spellings(name).into_iter().map(|spelling| spelling.text);
-            spellings.collect::<Vec<String>>().join(" ")
-        };
+        let texts = |name: &str| spellings(name).join(" ");
         for (name, expected) in [
-            ("Aizuchi", "aizuchi アイズチ アイヅチ あいずち あいづち 相槌"),
+            ("Aizuchi", "aizuchi アイズチ アイヅチ あいずち あいづち 相槌 相づち"),
             ("Kotonoha", "kotonoha コトノハ ことのは"),
             ("Hattori", "hattori ハットリ はっとり"),
             ("Myao", "myao"),

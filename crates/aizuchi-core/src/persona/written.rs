@@ -1,14 +1,17 @@
 //! Detects the language of texts by their script: Japanese, otherwise English.
 
+use aizuchi_structure::prose;
+
 use crate::persona::Language;
 
 /// The share of Japanese letters from which a message counts as Japanese. Japanese messages contain many English
 /// terms, and a Japanese word has fewer letters than an English one.
 const MIN_JAPANESE_SHARE: f64 = 0.2;
 
-/// The language of a text. `None` if it has no letters: an emoji, a number, a link.
+/// The language of a text, apart from code and quoted lines. `None` if it has no letters: an emoji, a number, a link.
 pub fn language_of(text: &str) -> Option<Language> {
-    let words = text.split_whitespace().filter(|word| !is_address(word));
+    let prose = prose(text);
+    let words = prose.split_whitespace().filter(|word| !is_address(word));
     let letters = words.flat_map(str::chars).filter(|letter| letter.is_alphabetic());
     let (japanese, other): (Vec<char>, Vec<char>) =
         letters.partition(|letter| is_japanese(*letter));
@@ -37,7 +40,7 @@ fn is_address(word: &str) -> bool {
 }
 
 /// Whether a letter is hiragana, katakana or kanji, including their compatibility forms.
-fn is_japanese(letter: char) -> bool {
+pub fn is_japanese(letter: char) -> bool {
     matches!(letter,
         '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{2fa1f}')
@@ -61,6 +64,8 @@ mod tests {
             ("@相槌 hello", Some(En)),
             ("https://example.com/はしご", None),
             ("🎉 42 …", None),
+            ("> the deploy has failed again\n> please have a look at it\nどういうこと？", Some(Ja)),
+            ("ここで落ちます\n```\nfn main() { println!(\"hello, world\") }\n```", Some(Ja)),
             ("", None),
         ] {
             assert_eq!(language_of(text), expected, "{text}");

@@ -31,9 +31,10 @@ use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::record::QuestionRecord;
 use crate::platform::keeper::request::KeeperRequestKind;
 use crate::platform::keeper::weekly_note::SentWeeks;
-use crate::store::Cursors;
+use crate::spoken_language::SpokenLanguage;
 use crate::store::archive::Archive;
 use crate::store::weekly_notes::WeeklyNotes;
+use crate::store::{Cursors, StoreError};
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
@@ -321,8 +322,18 @@ impl Keepers {
     }
 
     /// Returns the language in which a keeper is asked about a channel.
-    fn language_in(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Language {
-        self.inbox.channel_cache.set_language(workspace, channel).unwrap_or(self.language)
+    async fn language_in(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Language, StoreError> {
+        let (workspace, channel) = (workspace.clone(), channel.clone());
+        let spoken = SpokenLanguage {
+            archive: &*self.archive,
+            rulebook: &self.inbox.channel_cache.rulebook(),
+            own: self.language,
+        };
+        spoken.of(&ConversationId { workspace, channel, thread: None }).await
     }
 }
 

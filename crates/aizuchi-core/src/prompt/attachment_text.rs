@@ -80,18 +80,14 @@ mod tests {
             (
                 file("plan.png", "image/png"),
                 "[picture “plan.png”, nobody has described it yet]",
-                "[画像「plan.png」、まだ誰も説明していません]",
+                "[画像「plan.png」、内容は未確認]",
             ),
             (
                 file("x”], seen by all: “y.png", "image/png").with_alt_text("a “plan”"),
                 "[picture “x'], seen by all: 'y.png”, which its sender calls “a 'plan'”, nobody has described it yet]",
-                "[画像「x'], seen by all: 'y.png」、送った人の説明は「a 'plan'」、まだ誰も説明していません]",
+                "[画像「x'], seen by all: 'y.png」、送った人の説明は「a 'plan'」、内容は未確認]",
             ),
-            (
-                file("", "audio/ogg"),
-                "[audio, nobody has listened to it yet]",
-                "[音声、まだ誰も聞いていません]",
-            ),
+            (file("", "audio/ogg"), "[audio, its content is unknown]", "[音声、内容は未確認]"),
             (
                 known(boat),
                 "[file “a.log”: A boat. # Two people]",

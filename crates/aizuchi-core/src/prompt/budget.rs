@@ -239,15 +239,13 @@ impl PromptSection {
             }
             PromptSection::ThreadMemories => {
                 let threads = view.thread_memories.iter();
-                threads.map(|(_, memory)| memory.tokens + MEMORY_HEADING_TOKENS).sum()
+                threads.map(|thread| thread.tokens).sum()
             }
             PromptSection::Memos => {
                 let memos = view.high_priority_memos.iter().chain(&view.recent_memos);
                 memos.map(|memo| memo.tokens).sum()
             }
-            PromptSection::Recalled => {
-                view.recalled.iter().map(|recalled| messages(&recalled.messages)).sum()
-            }
+            PromptSection::Recalled => messages(&view.recalled),
             PromptSection::OtherMessages => {
                 let threads = view.thread_messages.iter();
                 let threads: u64 = threads.map(|thread| messages(&thread.messages)).sum();
@@ -279,7 +277,6 @@ impl TrimKind {
 
     /// Leaves out as much as needed. Returns how many items were left out, and their tokens.
     fn trim(self, view: &mut ContextView, need: u64) -> (usize, u64) {
-        let target = view.target_thread_ts.clone();
         let mut tally = TrimTally { need, count: 0, freed: 0 };
         match self {
             TrimKind::OldTopLevel => tally.trim_messages(&mut view.top_level_messages, NEWEST_KEPT),
@@ -288,17 +285,14 @@ impl TrimKind {
                 let tokens = thread.messages.iter().map(|message| message.tokens).sum();
                 tally.keeps(thread.messages.len(), tokens)
             }),
-            TrimKind::ThreadMemory => view.thread_memories.retain(|(thread, memory)| {
-                Some(thread) == target.as_ref()
-                    || tally.keeps(1, memory.tokens + MEMORY_HEADING_TOKENS)
-            }),
-            TrimKind::TargetMemory => view
+            TrimKind::ThreadMemory => view
                 .thread_memories
-                .retain(|(_, memory)| tally.keeps(1, memory.tokens + MEMORY_HEADING_TOKENS)),
+                .retain(|thread| thread.is_target || tally.keeps(1, thread.tokens)),
+            TrimKind::TargetMemory => {
+                view.thread_memories.retain(|thread| tally.keeps(1, thread.tokens));
+            }
             // The most relevant results come first.
-            TrimKind::Recalled => tally.trim_last(&mut view.recalled, |recalled| {
-                recalled.messages.iter().map(|message| message.tokens).sum()
-            }),
+            TrimKind::Recalled => tally.trim_last(&mut view.recalled, |message| message.tokens),
             TrimKind::RecentMemo => tally.trim_last(&mut view.recent_memos, |memo| memo.tokens),
             TrimKind::ImportantMemo => {
                 tally.trim_last(&mut view.high_priority_memos, |memo| memo.tokens)

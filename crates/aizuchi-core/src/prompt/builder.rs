@@ -27,7 +27,7 @@ use crate::prompt::tokens::{estimate, estimate_with_known};
 use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::floor::{BASE_TOKENS, FloorView};
 use crate::prompt::view::from_context::{MessageRenderer, context_speakers};
-use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView, RecalledView};
+use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView};
 use crate::prompt::{Prompt, PromptVerb};
 use crate::rules::Mode;
 use crate::texts;
@@ -73,6 +73,8 @@ pub struct PromptOptions {
     pub budget: PromptBudget,
     /// How many tokens the model counts for each estimated token.
     pub token_factor: f64,
+    /// Whether a reply here may look something up on the web.
+    pub has_web: bool,
     pub judge_options: JudgeOptions,
 }
 
@@ -93,7 +95,7 @@ impl PromptOptions {
     /// Returns options with defaults for everything but the time.
     pub fn new(now: Timestamp) -> Self {
         let (budget, judge_options) = (PromptBudget::default(), JudgeOptions::default());
-        Self { now, zone: TimeZone::UTC, budget, token_factor: 1.0, judge_options }
+        Self { now, zone: TimeZone::UTC, budget, token_factor: 1.0, has_web: false, judge_options }
     }
 }
 
@@ -394,6 +396,7 @@ fn full_view(
 ) -> ContextView {
     let JudgeOptions { mode, known_state, reactions, .. } = &options.judge_options;
     let mut view = ContextView::new(verb, persona, context, options.now, *mode, renderer);
+    view.has_web = options.has_web;
     if verb == PromptVerb::Judge {
         view.conversation_state = known_state.map(ConversationState::name);
         view.reactions.clone_from(reactions);
@@ -416,26 +419,9 @@ fn finalize_view(view: &mut ContextView) {
         .channel_memories
         .iter()
         .any(|channel| channel.long_term_memory.is_some() || channel.short_term_memory.is_some());
-    let recalled = std::mem::take(&mut view.recalled);
-    view.recalled = group_by_channel(recalled);
     if view.target_thread_ts.is_none() {
         view.top_level_messages = std::mem::take(&mut view.target_thread_messages);
     }
-}
-
-/// Groups results by channel. Results arrive ranked by relevance; the prompt shows them by time.
-fn group_by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
-    let mut channels: Vec<RecalledView> = Vec::new();
-    for result in recalled {
-        match channels.iter_mut().find(|known| known.channel == result.channel) {
-            Some(known) => known.messages.extend(result.messages),
-            None => channels.push(result),
-        }
-    }
-    for channel in &mut channels {
-        channel.messages.sort_by(|one, other| one.timestamp.cmp(&other.timestamp));
-    }
-    channels
 }
 
 /// Records the messages that are shown only in a shortened form.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::chat::{ChannelId, ConversationId, Message, UserId};
+use crate::chat::{ChannelId, ConversationId, Message, UserId, Visibility};
 use crate::memory::change::KeptEntries;
 use crate::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
 
@@ -21,6 +21,8 @@ pub struct MemoryInput {
     pub sources: Vec<MemorySource>,
     /// The channel that the memory belongs to; empty for the workspace's memory.
     pub channel_name: Arc<str>,
+    /// Who can read that channel.
+    pub visibility: Visibility,
     /// The known names of the authors.
     pub names: BTreeMap<UserId, Arc<str>>,
     /// The memories that the sources come from, or that were read.

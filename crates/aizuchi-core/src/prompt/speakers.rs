@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::chat::{Author, AuthorKind, Message, UserId, is_blank, is_invisible, to_single_line};
+use crate::chat::{
+    Author, AuthorKind, Message, MessageId, UserId, is_blank, is_invisible, to_single_line,
+};
 use crate::persona::{Language, Persona};
 use crate::prompt::inert::to_inert_line;
 use crate::texts;
@@ -188,6 +190,14 @@ impl Speakers {
     pub fn message_label(&self, message: &Message) -> String {
         format!("{} {}", self.format_time(message.at), self.name(&message.author))
     }
+
+    /// How a prompt labels a thread: as the message that opened it, or by its id if that message is unknown.
+    pub fn thread_label(&self, thread: &MessageId, parent: Option<&Arc<Message>>) -> String {
+        match parent {
+            Some(parent) => self.message_label(parent),
+            None => to_inert_line(thread.as_str()),
+        }
+    }
 }
 
 /// Folds a name so that names that look alike compare equal: its skeleton (Unicode Technical Standard 39, section
@@ -200,7 +210,7 @@ fn fold_name(name: &str) -> String {
 }
 
 /// Removes characters that could end the name or imitate the time of another message.
-fn strip_markup(name: &str) -> Cow<'_, str> {
+pub fn strip_markup(name: &str) -> Cow<'_, str> {
     if !name.chars().any(|character| is_colon(character) || is_emphasis(character)) {
         return Cow::Borrowed(name);
     }

@@ -21,20 +21,22 @@ use crate::prompt::view::PromptView;
 /// The file name of a template, and its text in one language.
 pub type TemplateFile = (&'static str, &'static str);
 
-const ENGLISH: [TemplateFile; 7] = [
+const ENGLISH: [TemplateFile; 8] = [
     ("judge.j2", include_str!("en/judge.j2")),
     ("reply.j2", include_str!("en/reply.j2")),
     ("remember.j2", include_str!("en/remember.j2")),
     ("state.j2", include_str!("en/state.j2")),
+    ("place.j2", include_str!("en/place.j2")),
     ("background.j2", include_str!("en/background.j2")),
     ("floor.j2", include_str!("en/floor.j2")),
     ("parts.j2", include_str!("en/parts.j2")),
 ];
-const JAPANESE: [TemplateFile; 7] = [
+const JAPANESE: [TemplateFile; 8] = [
     ("judge.j2", include_str!("ja/judge.j2")),
     ("reply.j2", include_str!("ja/reply.j2")),
     ("remember.j2", include_str!("ja/remember.j2")),
     ("state.j2", include_str!("ja/state.j2")),
+    ("place.j2", include_str!("ja/place.j2")),
     ("background.j2", include_str!("ja/background.j2")),
     ("floor.j2", include_str!("ja/floor.j2")),
     ("parts.j2", include_str!("ja/parts.j2")),
@@ -169,7 +171,7 @@ fn root_cause(error: &Error) -> &Error {
     cause
 }
 
-pub fn template_files(language: Language) -> &'static [TemplateFile; 7] {
+pub fn template_files(language: Language) -> &'static [TemplateFile; 8] {
     match language {
         Language::En => &ENGLISH,
         Language::Ja => &JAPANESE,

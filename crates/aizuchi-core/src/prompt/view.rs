@@ -11,7 +11,7 @@ use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::chat::{ChannelId, MessageId};
+use crate::chat::{ChannelId, MessageId, Visibility};
 use crate::persona::Persona;
 use crate::prompt::fence::fence;
 use crate::prompt::tokens::{CountedText, estimate};
@@ -35,7 +35,12 @@ pub struct ContextView {
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
     pub weekday: &'static str,
+    /// In a direct message, the name of the other user.
     pub current_channel_name: String,
+    /// Who can read the channel: `public`, `private` or `direct`.
+    pub visibility: Visibility,
+    /// Whether a reply may look something up on the web.
+    pub has_web: bool,
     /// The standing orders that apply here.
     pub orders: Vec<StandingOrderView>,
     pub workspace_long_term_memory: Option<FencedText>,
@@ -44,10 +49,12 @@ pub struct ContextView {
     pub channel_memories: Vec<ChannelView>,
     pub has_channel_memories: bool,
     #[serde(serialize_with = "memories_by_thread")]
-    pub thread_memories: Vec<(String, FencedText)>,
+    pub thread_memories: Vec<ThreadMemoryView>,
     pub high_priority_memos: Vec<MemoView>,
     pub recent_memos: Vec<MemoView>,
-    pub recalled: Vec<RecalledView>,
+    /// The most relevant first. Behind the time of one from another channel stands that channel's name.
+    #[serde(serialize_with = "messages")]
+    pub recalled: Vec<Arc<MessageView>>,
     /// The target conversation, if it is the top level. Otherwise the top level without the target's parent, which
     /// heads the target.
     #[serde(serialize_with = "messages")]
@@ -109,6 +116,7 @@ pub struct MemoryInputView {
     pub current_time: String,
     /// Empty for the workspace's memory.
     pub current_channel_name: String,
+    pub visibility: Visibility,
     pub target_thread_ts: Option<String>,
     pub scope: &'static str,
     pub memory_type: &'static str,
@@ -152,10 +160,17 @@ pub struct ChannelView {
     pub channel_name: String,
     pub long_term_memory: Option<FencedText>,
     pub short_term_memory: Option<FencedText>,
-    #[serde(skip)]
     pub is_current: bool,
     /// The tokens of the channel's name alone.
     #[serde(skip)]
+    pub tokens: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct ThreadMemoryView {
+    pub label: String,
+    pub memory: FencedText,
+    pub is_target: bool,
     pub tokens: u64,
 }
 
@@ -171,19 +186,9 @@ pub struct MemoView {
     pub tokens: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct RecalledView {
-    /// Identifies the channel, since two may have the same name.
-    #[serde(skip)]
-    pub channel: ChannelId,
-    pub channel_name: String,
-    #[serde(serialize_with = "messages")]
-    pub messages: Vec<Arc<MessageView>>,
-}
-
 #[derive(Clone, Debug)]
 pub struct ThreadView {
-    pub id: String,
+    pub label: String,
     pub messages: Vec<Arc<MessageView>>,
 }
 
@@ -241,10 +246,9 @@ impl ContextView {
     /// Every message in the view. Some appear more than once.
     pub fn messages(&self) -> impl Iterator<Item = &MessageView> + Clone {
         let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
-        let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
         let intervention = self.intervention.iter().flat_map(|intervention| &intervention.messages);
         let own = self.target_thread_messages.iter().chain(&self.top_level_messages);
-        own.chain(threads).chain(recalled).chain(intervention).map(|message| &**message)
+        own.chain(threads).chain(&self.recalled).chain(intervention).map(|message| &**message)
     }
 }
 
@@ -368,10 +372,10 @@ fn channels_by_id<S: Serializer>(
 }
 
 fn memories_by_thread<S: Serializer>(
-    memories: &[(String, FencedText)],
+    memories: &[ThreadMemoryView],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(memories.iter().map(|(thread, memory)| (thread, memory)))
+    serializer.collect_map(memories.iter().map(|thread| (&thread.label, &thread.memory)))
 }
 
 fn messages_by_thread<S: Serializer>(
@@ -380,7 +384,7 @@ fn messages_by_thread<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(threads.len()))?;
     for thread in threads {
-        map.serialize_entry(&thread.id, &MessageViews(&thread.messages))?;
+        map.serialize_entry(&thread.label, &MessageViews(&thread.messages))?;
     }
     map.end()
 }

@@ -146,6 +146,16 @@ impl Rulebook {
         }
     }
 
+    /// Returns the value in force in a place. `None` if no model is chosen there.
+    pub fn value_in(&self, place: &Place<'_>, kind: SettingKind) -> Option<PlaceSetting> {
+        kind.value_in(self.rules_in(place)).or_else(|| {
+            let mut unset = self.unset.iter().filter(|(workspace, setting)| {
+                setting.kind() == kind && workspace.as_ref().is_none_or(|it| it == place.workspace)
+            });
+            unset.next().map(|(_, setting)| setting.clone())
+        })
+    }
+
     /// Returns the source of a setting's value in a place.
     pub fn source_in(&self, place: &Place<'_>, kind: SettingKind) -> SettingSource<'_> {
         let orders = self.ordered.get(place.workspace).map(Vec::as_slice).unwrap_or_default();
@@ -392,7 +402,7 @@ mod tests {
             let place = Place::new(workspace, channel, "garden", Visibility::Public);
             let found = ordered.rules_in(&Place { thread, ..place });
             assert!((found.min_confidence - expected).abs() < 1e-9, "{}", found.min_confidence);
-            assert_eq!(found.language.is_some(), language);
+            assert_eq!(found.language != LanguageRule::AsWritten, language);
         }
         // Reloading the config keeps the orders, and without orders none of them is left.
         assert_eq!(book().with_orders_of(&ordered), ordered);

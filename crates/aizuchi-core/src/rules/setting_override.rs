@@ -221,6 +221,12 @@ impl Confidence {
         Self::new((share * 100.0 + ROUNDING).floor() / 100.0)
     }
 
+    /// Returns the next step above a share: a tenth more, near the end half of what is left.
+    pub fn step_above(share: f64) -> Self {
+        let step = if share < 0.85 { 0.1 } else { (1.0 - share) / 2.0 };
+        Self::new(share + step).unwrap_or(Self(1000))
+    }
+
     pub fn from_thousandths(thousandths: i64) -> Option<Self> {
         u16::try_from(thousandths).ok().filter(|it| *it <= 1000).map(Self)
     }
@@ -279,7 +285,7 @@ impl SettingKind {
     /// Returns the value as the config would write it.
     pub fn value_in(self, rules: &ChannelRules) -> Option<PlaceSetting> {
         Some(match self {
-            SettingKind::Language => PlaceSetting::Language(rules.language?),
+            SettingKind::Language => PlaceSetting::Language(rules.language),
             SettingKind::MinConfidence => {
                 PlaceSetting::MinConfidence(Confidence::new(rules.min_confidence)?)
             }
@@ -413,7 +419,7 @@ impl PlaceSetting {
     /// Applies an admin's order, within what the config says for the same place.
     fn apply(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
-            PlaceSetting::Language(language) => rules.language = Some(*language),
+            PlaceSetting::Language(language) => rules.language = *language,
             PlaceSetting::MinConfidence(confidence) => rules.min_confidence = confidence.share(),
             PlaceSetting::Timing(timing) => rules.timing.post_timing = Some(*timing),
             PlaceSetting::Announce(switch) => rules.announces = Some(*switch == Switch::On),

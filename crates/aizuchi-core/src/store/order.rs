@@ -11,7 +11,9 @@ use crate::decision::mark::Mark;
 use crate::decision::proposal::{ProposalChoice, ProposalId};
 use crate::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
 use crate::event::DeadLetterId;
+use crate::event::quiet_order::{OrderedQuiet, QuietOrder};
 use crate::memo::Memo;
+use crate::memory::asker::sign;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::rules::Mode;
@@ -21,6 +23,28 @@ use crate::rules::setting_override::{
 };
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
+
+impl QuietOrder {
+    /// Returns the order for the channel of the conversation in which it was given.
+    pub fn to_order(&self, conversation: &ConversationId) -> Order {
+        let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
+        let (by, at) = (sign(&self.user, self.at), self.at);
+        let order = match self.quiet {
+            OrderedQuiet::Until(until, by) => {
+                Order::Mute { workspace, channel: Some(channel), until, by }
+            }
+            OrderedQuiet::From(confidence, role) => Order::ChangeSetting {
+                workspace,
+                scope: SettingScope::Channel(channel),
+                change: SettingChange::Set(PlaceSetting::MinConfidence(confidence)),
+                role,
+                by: by.as_str().into(),
+                at,
+            },
+        };
+        order.signed(by)
+    }
+}
 
 /// An order of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]

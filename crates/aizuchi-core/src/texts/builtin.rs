@@ -10,6 +10,9 @@ texts! {
     asked_the_room(name: Name<'_>):
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、誰も答えていませんでした";
+    nobody_reacted(name: Name<'_>):
+        "{name} seemed to wait for a word and nobody has reacted"
+        / "{name:#}の発言に、まだ誰も反応していませんでした";
     conversation_ended: "the conversation has come to an end" / "会話が一段落していました";
     question_passed_on: "I’ve already said something about this" / "この質問にはもう応じていました";
     question_old: "the question was asked too long ago" / "質問から時間が経ちすぎていました";
@@ -22,10 +25,10 @@ texts! {
         / "みんなへの質問かどうか、はっきりしませんでした";
     talking_to_each_other: "people seemed to be talking to each other" / "参加者どうしで話しているようでした";
     no_question: "nobody asked the room anything" / "みんなへの質問はありませんでした";
-    good_news: "good news calls for a reaction rather than words" / "うれしい知らせだったので、言葉の代わりにリアクションを付けました";
-    bad_news: "sad news calls for a reaction rather than words" / "つらそうだったので、言葉の代わりにリアクションを付けました";
+    good_news: "good news calls for a reaction rather than words" / "うれしい知らせには、言葉よりリアクションが合いそうでした";
+    bad_news: "sad news calls for a reaction rather than words" / "つらい知らせには、言葉よりリアクションが合いそうでした";
 
-    greeting: "a greeting calls for a smile rather than words" / "あいさつだったので、言葉の代わりにリアクションを付けました";
+    greeting: "a greeting calls for a smile rather than words" / "あいさつには、言葉よりリアクションが合いそうでした";
 
     // Unsolicited.
     /// `known` is a quotation that may answer the question.
@@ -80,7 +83,7 @@ texts! {
     praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
     insulted(name: Name<'_>, persona: &str):
         "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "お役に立てず、すみません、{name:#}。ここで出た話なら探せますので、また聞いてください。";
+        / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と書いてください。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
@@ -178,7 +181,7 @@ texts! {
     controls(persona: &str):
         "`@{persona} stop` makes me stop at once, `@{persona} mute 2h` keeps me quiet here for two hours, and "
         "`@{persona} unmute` lets me speak again. `@{persona} help` lists the other commands."
-        / "`@{persona} ストップ` ですぐに黙り、`@{persona} 2時間ミュート` でここでは 2 時間話しません。"
+        / "`@{persona} ストップ` ですぐに黙り、`@{persona} 2時間ミュート` で 2 時間、このチャンネルでは話しません。"
           "`@{persona} ミュート解除` でまた話します。ほかのコマンドは `@{persona} ヘルプ` で確認できます。";
     manner(persona: &str):
         "I answer when I’m mentioned. Otherwise I mostly keep quiet: I wait until the conversation has paused, and speak only if "
@@ -188,13 +191,13 @@ texts! {
           "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
     /// Where a model can be connected, as said on that page and elsewhere.
     on_this_page: "on this page" / "このページ";
-    on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンのページ";
+    on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンで開いたローカルルームのページ";
     connect_model(page: &str):
         "You can connect a language model {page}. Or start me with `aizuchi --model ollama/qwen3:8b` (a model on this machine), or put "
         "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. "
         "Until then I follow rules and quote what was said."
         / "言語モデルをつなぐ方法はいくつかあります。\n"
-          "- 画面から選ぶ：{page}を開く\n"
+          "- 画面から選ぶ：{page}で選ぶ\n"
           "- このマシンで動くモデル：`aizuchi --model ollama/qwen3:8b` で起動する\n"
           "- OpenAI など：`.env` に `OPENAI_API_KEY=…` を書き、`aizuchi --model openai/gpt-4o-mini` で起動する\n"
           "それまでは、決まったルールに従って、ここでの発言を引用します。";
@@ -263,10 +266,10 @@ texts! {
     /// The earlier version of what has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
-        / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
+        / "その前は、{when} に {speaker:#}が「{quote}」と言っていました。";
     you_said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, you said {when}: “{quote}”"
-        / "その前は、{when} に{speaker:#}ご自身が「{quote}」と書いていました。";
+        / "その前は、{when} に {speaker:#}ご自身が「{quote}」と書いていました。";
     both(newest: &str, before: &str): "{newest}\n{before}" / "{newest}\n{before}";
     recap: "Here are the latest messages:" / "最近のやりとりです。";
     no_summary:
@@ -315,8 +318,8 @@ texts! {
         / "{person:#}は、このチャットに参加している方です。{known}";
     /// A message that mentions them follows.
     person_mentioned(person: Name<'_>, known: &str):
-        "Nobody has told me who {person} is. {known}"
-        / "{person:#}がどなたなのかは聞いていません。{known}";
+        "{person} has been mentioned here. {known}"
+        / "{person:#}については、こんな発言がありました。{known}";
     person_unknown(person: Name<'_>):
         "I don’t know who {person} is: the name hasn’t come up here."
         / "{person:#}がどなたなのかはわかりません。まだここで名前が出ていません。";

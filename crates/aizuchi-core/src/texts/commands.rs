@@ -1,6 +1,6 @@
 //! The persona's answers to commands, and its notice on joining a channel.
 
-use crate::chat::Visibility;
+use crate::chat::{Visibility, WorkspaceId};
 use crate::decision::DecisionResult;
 use crate::memory::layer::Layer;
 use crate::persona::Language;
@@ -18,7 +18,7 @@ texts! {
         / "うまくいきませんでした。もう一度お試しください。";
     not_carried_out:
         "I did not carry that out: I read it too late, after I had been away or after a newer command, or somebody has changed it since. Please say it again if you still want it."
-        / "この指示は実行していません。止まっていた間や、より新しい指示のあとに読んだためか、そのあとに変更されたためです。必要なら、もう一度指示してください。";
+        / "このコマンドは実行していません。私が止まっていて読むのが遅れたか、あとから別のコマンドや変更があったためです。必要なら、もう一度書いてください。";
 
     nothing_decided:
         "I haven’t decided anything here yet. I look at a conversation once it has gone quiet for a while."
@@ -78,14 +78,16 @@ texts! {
           "書いてください。";
     pinned_memory:
         "That is pinned, so only an admin can have me forget it. I still remember it."
-        / "固定された記憶なので、忘れさせられるのは管理者だけです。まだ覚えています。";
+        / "固定された記憶なので、消せるのは管理者だけです。まだ覚えています。";
 
-    /// See [`manner`].
-    in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
+    /// See [`manner`]; `mode` is the word for commands.
+    in_mode(manner: &str, mode: &str):
+        "In this channel I {manner} (mode `{mode}`)."
+        / "このチャンネルでは、{manner}（モード：`{mode}`）。";
     /// A sentence about the mode follows.
-    not_muted: "I’m not muted any more. " / "ミュートを解除しました。";
+    not_muted: "I’m not muted any more. " / "いまはミュートされていません。";
     /// A sentence about who can unmute follows.
-    muted_here(until: &str): "I’ll stay silent here {until}. " / "{until}、ここでは話しません。";
+    muted_here(until: &str): "I’ll stay silent here {until}. " / "{until}、このチャンネルでは話しません。";
     /// A sentence about who can unmute follows.
     muted_everywhere(until: &str):
         "I’ll stay silent everywhere {until}. " / "{until}、どのチャンネルでも話しません。";
@@ -100,22 +102,23 @@ texts! {
     /// For a user who may not revoke an admin's order.
     muted_by_admin(until: &str):
         "I’ll stay silent {until}. An admin muted me, so only an admin can unmute me."
-        / "管理者の指示により、{until}話しません。解除できるのは管理者だけです。";
+        / "管理者がミュートしました。{until}、話しません。解除できるのは管理者だけです。";
     until_undone: "until I’m unmuted" / "解除されるまで";
-    until(at: &str): "until {at}" / "{at} まで";
+    /// `left` is the time from now on.
+    until(at: &str, left: &str): "until {at}" / "{left}（{at}まで）";
 
     /// `scope` is one of those below.
     order_given(number: i64, scope: &str, text: &str, name: &str):
         "Noted as order {number}, {scope}: “{text}”. I follow it in what I decide and write there. It changes neither who may know what, nor "
         "what I may use or spend. `@{name} orders` lists the orders, `@{name} drop order {number}` revokes this one."
-        / "指示{number}として受け付けました（{scope}）：「{text}」。そこで判断し、書くときに従います。誰が何を知ってよいか、使ってよいものや費用は変わりません。"
+        / "指示{number}として受け付けました（{scope}）：「{text}」。そこで話すかどうかを決めるときと、文を書くときに従います。誰に何を話してよいかや、使えるツール・費用は、指示では変わりません。"
           "`@{name} 指示一覧` で一覧を見られます。`@{name} 指示{number}を取り消して` で取り消せます。";
     /// `told` says what the draft would have changed.
     order_drafted(number: i64, scope: &str, text: &str, told: &str, name: &str):
-        "Draft {number}, {scope}: “{text}”. I don’t follow it yet. {told} `@{name} keep order {number}` puts it in force, "
+        "Draft {number}, {scope}: “{text}”. I don’t follow it yet. {told} `@{name} keep draft {number}` puts it in force, "
         "`@{name} drop draft {number}` discards it; in a week it lapses."
         / "下書き{number}（{scope}）：「{text}」。まだ従いません。{told}"
-          "`@{name} 指示{number}を採用して` で従い始めます。`@{name} 下書き{number}を破棄して` で破棄できます。1 週間たつと失効します。";
+          "`@{name} 下書き{number}を採用して` で従い始めます。`@{name} 下書き{number}を破棄して` で破棄できます。1 週間たつと失効します。";
     for_this_thread: "for this thread" / "このスレッド";
     for_this_channel: "for this channel" / "このチャンネル";
     for_all_channels: "for all channels" / "全チャンネル";
@@ -124,8 +127,8 @@ texts! {
         "These orders hold here:\n{lines}\n`@{name} drop order {number}` revokes one, `@{name} order {number}: …` changes it."
         / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示{number}を取り消して` で取り消し、`@{name} 指示{number}：…` で変えられます。";
     drafts_here(lines: &str, number: i64, name: &str):
-        "I don’t follow these drafts yet:\n{lines}\n`@{name} keep order {number}` puts one in force, `@{name} drop draft {number}` discards it."
-        / "まだ従っていない下書きです。\n{lines}\n`@{name} 指示{number}を採用して` で従い始め、`@{name} 下書き{number}を破棄して` で破棄します。";
+        "I don’t follow these drafts yet:\n{lines}\n`@{name} keep draft {number}` puts one in force, `@{name} drop draft {number}` discards it."
+        / "まだ従っていない下書きです。\n{lines}\n`@{name} 下書き{number}を採用して` で従い始め、`@{name} 下書き{number}を破棄して` で破棄します。";
     order_line(number: i64, scope: &str, text: &str, by: &str):
         "- {number}, {scope}: “{text}” ({by})"
         / "- {number}（{scope}）：「{text}」（{by}）";
@@ -146,11 +149,11 @@ texts! {
         "What is said here stays here. Please give an order for all channels in a public channel, or on the console."
         / "ここで話されたことは、ほかには持ち出しません。全チャンネルへの指示は、公開チャンネルかコンソールで出してください。";
     too_many_orders(most: usize, name: &str):
-        "I already follow {most} orders there. Please drop one first; `@{name} orders` lists them."
-        / "そこには指示がすでに {most} 件あります。先にどれかを取り消してください。`@{name} 指示一覧` で見られます。";
+        "There are {most} orders or drafts there already. Please drop one first; `@{name} orders` lists them."
+        / "指示（または下書き）がすでに {most} 件あるため、追加できません。先にどれかを取り消してください。`@{name} 指示一覧` で見られます。";
     /// If it was dropped, or never existed.
     no_such_order(number: i64):
-        "Order {number} doesn’t hold here." / "ここでは、指示{number}は効いていません。";
+        "Order {number} doesn’t hold here." / "指示{number}は、いまここにはありません。取り消した指示には、もう従いません。";
 
     draft_dropped(number: i64):
         "Draft {number} is discarded." / "下書き{number}を破棄しました。";
@@ -162,10 +165,11 @@ texts! {
         "either to answer or to remember."
         / "ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、"
           "返事にも記憶にも使いません。";
-    forget_for_sure(name: &str):
-        "This deletes what you said here and in the other channels of this workspace or server, what I remember of it, and what I "
+    /// See [`elsewhere`].
+    forget_for_sure(elsewhere: &str, name: &str):
+        "This deletes what you said here and {elsewhere}, what I remember of it, and what I "
         "said after reading it. It can’t be undone. If you’re sure, say `@{name} forget me, yes`."
-        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあるあなたの発言、そこから覚えたこと、それを読んで私が話したことを消します。元には戻せません。"
+        / "ここと、{elsewhere} でのあなたの発言、そこから覚えたこと、それを読んで私が話したことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
     mode_usage(name: &str):
         "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `propose`, `observe`, `off` or `default`, as in "
@@ -177,25 +181,25 @@ texts! {
         "time I stay silent until I’m unmuted with `@{name} unmute`."
         / "ミュートする時間を読み取れませんでした。`@{name} 30分ミュート`、`@{name} 2時間ミュート`、`@{name} 3日ミュート` のように書いてください。"
           "時間を書かなければ、`@{name} ミュート解除` で解除されるまで黙っています。";
-    forget_done:
-        "I’ve deleted what you said here and in the other channels of this workspace or server, and what I "
+    forget_done(elsewhere: &str, name: &str):
+        "I’ve deleted what you said here and {elsewhere}, and what I "
         "remembered of it. The last traces leave my database within a day. I’ll hear what you say "
-        "from now on; if you don’t want that, say `opt out`."
-        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあったあなたの発言、そこから覚えたことを消しました。"
+        "from now on; if you don’t want that, say `@{name} opt out`."
+        / "ここと、{elsewhere} でのあなたの発言、そこから覚えたことを消しました。"
           "データベースに残っている分も、1 日以内にすべて消えます。"
-          "これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。";
+          "これからの発言はまた聞きます。聞かれたくないときは `@{name} オプトアウト` と書いてください。";
     forgotten_before:
         "I last deleted your messages less than an hour ago. What you’ve said since then is still here. "
         "Ask me again once the hour is up."
         / "あなたの発言は、この 1 時間のうちに一度消しています。それ以降の発言はまだ残っています。"
-          "1 時間たってからもう一度伝えてください。";
-    opted_out:
-        "I’m not listening to you any more, here or in the other channels of this workspace or server. I "
+          "1 時間たってからもう一度書いてください。";
+    opted_out(elsewhere: &str, name: &str):
+        "I’m not listening to you any more, here or {elsewhere}. I "
         "won’t use anything you say there, either to answer or to remember; I only take your commands. "
-        "Say `opt in` to undo this."
-        / "このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。"
+        "Say `@{name} opt in` to undo this."
+        / "ここでも、{elsewhere} でも、あなたの発言は聞いていません。"
           "返事にも記憶にも使わず、コマンドだけ受け付けます。"
-          "`オプトイン` で元に戻ります。";
+          "`@{name} オプトイン` で元に戻ります。";
     not_opted_out: "I’m listening to you." / "あなたの発言を聞いています。";
 
     help(name: &str):
@@ -212,27 +216,27 @@ texts! {
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
           "- `なぜ？`：最後に話した理由、または黙っていた理由\n"
           "- `状態`、`記憶`：ここでの参加のしかたと、覚えていること\n"
-          "- `ストップ`：ここでは 1 時間話しません\n"
-          "- `2時間ミュート`、`ミュート`、`ミュート解除`：ここで話すのを止める・再開する\n"
+          "- `ストップ`：このチャンネルでは 1 時間話しません\n"
+          "- `2時間ミュート`、`ミュート`、`ミュート解除`：その時間だけ、または解除されるまで、このチャンネルでは話しません\n"
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
           "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
-          "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` で控えめにできます\n"
+          "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、制限を強められます\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Appended to [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
         "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
-        "- `try in this channel: …`, `keep order 2`: a draft first, with what it would have changed; then it holds\n"
+        "- `try in this channel: …`, `keep draft 2`: a draft first, with what it would have changed; then it holds\n"
         "- `orders`, `drop order 2`: which orders hold here; revokes one\n"
         "- `set language ja`, `set model NAME in #garden`, `set confidence default everywhere`, `reset settings`: changes a setting, takes it back\n"
         "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `propose` (asks before it speaks), `observe` (only listens), `off` or "
         "`default`"
-        / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
-          "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出す（例：`このチャンネルでは：日本語で答えて`）\n"
-          "- `試しにこのチャンネルでは：…`、`指示2を採用して`：まず下書きにして、何が変わっていたかを見る・従い始める\n"
-          "- `指示一覧`、`指示2を取り消して`：ここでの指示を見る・取り消す\n"
-          "- `言語を日本語にして`、`#garden のモデルを NAME にして`、`どこでも確信度を標準に戻して`、`設定をリセット`：設定を変える・元に戻す\n"
+        / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをします\n"
+          "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出します（例：`このチャンネルでは：日本語で答えて`）\n"
+          "- `試しにこのチャンネルでは：…`、`下書き2を採用して`：まず下書きにして、何が変わっていたかを答えます。採用すると従い始めます\n"
+          "- `指示一覧`、`指示2を取り消して`：ここでの指示の一覧を示すか、指示を取り消します\n"
+          "- `言語を日本語にして`、`#garden のモデルを NAME にして`、`どこでも確信度を標準に戻して`、`設定をリセット`：設定を変えるか、元に戻します\n"
           "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`propose`（確認してから話す）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):
@@ -267,6 +271,22 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Failed) | None => {
             pick(language, "I couldn’t answer", "うまく答えられませんでした")
         }
+    }
+}
+
+/// Where it hears users besides the channel in which it says so.
+pub fn elsewhere(language: Language, workspace: &WorkspaceId) -> &'static str {
+    match (workspace.platform(), workspace.as_str().contains(':')) {
+        ("discord", true) => {
+            pick(language, "in the other channels of this server", "このサーバーのほかのチャンネル")
+        }
+        // A direct message on Discord belongs to no server.
+        ("discord", false) => pick(language, "in other direct messages", "ほかの DM"),
+        (_, _) => pick(
+            language,
+            "in the other channels of this workspace",
+            "このワークスペースのほかのチャンネル",
+        ),
     }
 }
 

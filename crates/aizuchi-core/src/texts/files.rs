@@ -12,10 +12,10 @@ texts! {
     /// In a prompt.
     quoted(kind: &str, name: &str): "{kind} “{name}”" / "{kind}「{name}」";
     alt_text(text: &str): "which its sender calls “{text}”" / "送った人の説明は「{text}」";
-    picture_unread: "nobody has described it yet" / "まだ誰も説明していません";
-    audio_unread: "nobody has listened to it yet" / "まだ誰も聞いていません";
-    video_unread: "nobody has watched it yet" / "まだ誰も見ていません";
-    file_unread: "nobody has opened it yet" / "まだ誰も開いていません";
+    picture_unread: "nobody has described it yet" / "内容は未確認";
+    audio_unread: "its content is unknown" / "内容は未確認";
+    video_unread: "its content is unknown" / "内容は未確認";
+    file_unread: "its content is unknown" / "内容は未確認";
     unreadable: "it could not be opened" / "開けませんでした";
     too_long: "it is too long to be listened to" / "長すぎるため聞いていません";
     no_recording: "no recording could be found in it" / "録音として読み取れませんでした";

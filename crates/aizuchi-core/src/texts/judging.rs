@@ -12,22 +12,22 @@ texts! {
     message_deleted: "the message was deleted" / "発言が削除されました";
     low_confidence(confidence: f64, least: f64):
         "I wasn’t sure enough ({confidence:.2}; I need {least:.2})"
-        / "確信度が足りませんでした（{confidence:.2}、話すには {least:.2} が必要）";
+        / "確信度が足りませんでした（{confidence:.2}。話すには {least:.2} が必要）";
     /// `why` is [`low_confidence`], and `source` says where the required confidence comes from.
     low_confidence_ordered(why: &str, source: &str):
         "{why}: {source}"
-        / "{why}：{source}";
+        / "{why}。必要な確信度は{source}によるものです";
     often_unwelcome(confidence: f64, least: f64, percent: f64):
         "I held it back ({confidence:.2}): here, words under {least:.2} were unwelcome more often than {percent:.1} %"
-        / "控えました（確信度 {confidence:.2}）。ここでは、確信度が {least:.2} 未満の発言が歓迎されない割合が {percent:.1} % を超えていました";
+        / "確信度は {confidence:.2} でした。ここでは、確信度 {least:.2} 未満で話すと歓迎されない割合が {percent:.1} % を超えていました";
     situation_unchanged:
         "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
     /// `percent` is the share of yes verdicts.
     learned(percent: f64):
         "I didn’t look closely: in moments like this I’ve decided to speak in only {percent:.1} % of cases"
-        / "似た場面で発言すると判断した割合が {percent:.1}% と低いため、今回は判断を省きました";
-    reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
+        / "似た場面で発言すると判断した割合が {percent:.1} % と低いため、今回は判断を省きました";
+    reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（設定：{limit}）";
     observe_mode:
         "I would have spoken, but I only listen here"
         / "話したいことはありましたが、ここでは聞くだけにしています";
@@ -47,11 +47,6 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
             "the new messages were for someone else",
             "新しい発言はどれも、ほかの人に向けたものでした",
         ),
-        Gate::SpokeLast => pick(
-            language,
-            "I had spoken last, and nobody had replied since",
-            "最後に話したのは私で、まだ返事がありませんでした",
-        ),
         Gate::Unchanged => pick(
             language,
             "nothing had changed since I last looked",
@@ -70,24 +65,24 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::Share => {
             pick(language, "I had already said a lot lately", "最近の発言の多くが私のものでした")
         }
-        Gate::OwnMessage => pick(language, "it was my own message", "自分の発言でした"),
+        Gate::OwnMessage => pick(language, "it was my own message", "私の発言でした"),
         Gate::OtherBot => pick(language, "another bot wrote it", "ほかのボットの発言でした"),
         Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言でした"),
-        Gate::Command => pick(language, "it was a command for me", "私への指示でした"),
+        Gate::Command => pick(language, "it was a command for me", "私へのコマンドでした"),
         Gate::OptedOut => {
             pick(language, "its author asked me not to listen", "オプトアウトした人の発言でした")
         }
         Gate::ChannelMode => pick(
             language,
-            "I don’t speak up on my own in this channel",
-            "このチャンネルでは自分からは話さない設定でした",
+            "the mode of this channel didn’t let me speak",
+            "このチャンネルのモードでは、話せない場面でした",
         ),
         Gate::Muted => pick(language, "I was muted", "ミュートされていました"),
         Gate::QuietHours => pick(language, "it was during quiet hours", "静かにする時間帯でした"),
         Gate::Loop => pick(
             language,
             "I had spoken several times in a row, or other companions and I, and nobody else had written since",
-            "自分か会話ボットの発言がすでに続いていて、その後に人の発言がありませんでした",
+            "私やほかの会話ボットの発言が続いていて、その後に人の発言がありませんでした",
         ),
         Gate::OtherCompanion => pick(
             language,
@@ -104,12 +99,12 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::JudgeCalls => pick(
             language,
             "I had reached my limit for this person’s messages",
-            "この人の発言について考える回数の上限に達していました",
+            "同じ人の発言について判断する回数の上限に達していました",
         ),
         Gate::DecisionCalls => pick(
             language,
             "I had reached my limit for thinking about this",
-            "この件について考える回数の上限に達していました",
+            "この件について判断する回数の上限に達していました",
         ),
     }
 }
@@ -124,7 +119,7 @@ pub fn gate_reason_when_heard(language: Language, gate: Gate, author: AuthorKind
             "このチャンネルではオフになっていました",
         ),
         (Gate::Command, AuthorKind::Persona) => {
-            pick(language, "it was my reply to a command", "指示に対する私の返事でした")
+            pick(language, "it was my reply to a command", "コマンドへの私の返事でした")
         }
         (gate, _) => gate_reason(language, gate),
     }

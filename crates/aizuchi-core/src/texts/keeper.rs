@@ -5,7 +5,7 @@ texts! {
     why(reason: &str): "Why: {reason}" / "理由：{reason}";
     cut: "The whole text is on the console." / "全文はコンソールで読めます。";
     /// `what` is a word for the decision, as on the console.
-    decided(channel: &str, what: &str): "In {channel}: {what}." / "{channel}：{what}。";
+    decided(channel: &str, what: &str): "In {channel}: {what}." / "{channel} の件は「{what}」となりました。";
 
     /// In place of the question, once the channel has another keeper.
     handed_over(channel: &str):
@@ -17,7 +17,7 @@ texts! {
         / "これについてはもう決まっています。";
     too_late:
         "It’s too late for this: the moment has passed."
-        / "もう間に合いません。話すときを過ぎました。";
+        / "もう間に合いません。話すタイミングを過ぎました。";
     busy:
         "I’m busy with something else in that conversation. Try again in a moment."
         / "その会話で別のことをしています。少し待ってからもう一度お試しください。";
@@ -35,5 +35,5 @@ texts! {
     no_form:
         "I couldn’t open the form. Click again."
         / "フォームを開けませんでした。もう一度ボタンを押してください。";
-    not_keeper: "You don’t look after that channel." / "そのチャンネルの担当ではありません。";
+    not_keeper: "You don’t look after that channel." / "あなたは、そのチャンネルの担当者ではありません。";
 }

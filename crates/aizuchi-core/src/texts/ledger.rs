@@ -103,7 +103,6 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
         Gate::Loop => pick(language, "several turns in a row", "続けて話した回数"),
         Gate::TooFew => pick(language, "too few messages", "発言数の不足"),
         Gate::Directed => pick(language, "for someone else", "ほかの人宛て"),
-        Gate::SpokeLast => pick(language, "spoke last", "最後の発言者"),
         Gate::OtherCompanion => pick(language, "another companion", "ほかの会話ボット"),
         Gate::Unchanged => pick(language, "nothing new", "変化なし"),
         Gate::NothingOpen => pick(language, "nobody waiting", "返事を待つ人なし"),

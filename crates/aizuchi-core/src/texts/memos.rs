@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 texts! {
     /// Replaces a URL or a mail address in a memory.
-    address_left_out: "(address left out)" / "（アドレスは省略）";
+    /// Stands where a text had an address.
+    address: "[address]" / "［アドレス］";
     no_fact:
         "A memo holds facts, not instructions to whoever reads it. Nothing was changed."
         / "メモに残せるのは事実だけで、読む人への指示は残せません。変更していません。";

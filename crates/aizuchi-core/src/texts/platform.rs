@@ -30,8 +30,8 @@ texts! {
         / "「{name}」はここのボットの名前です。別の名前にしてください";
     invalid_id:
         "an id has 8 to 64 letters, digits or hyphens"
-        / "id は英数字とハイフンで 8〜64 文字です";
-    id_taken: "another message has this id already" / "この id は別の発言で使われています";
+        / "ID は英数字とハイフンで 8〜64 文字です";
+    id_taken: "another message has this id already" / "この ID は別の発言で使われています";
     invalid_emoji(longest: usize):
         "an emoji must be one line of 1 to {longest} characters"
         / "絵文字は一行、{longest} 文字以内で指定してください";
@@ -55,7 +55,7 @@ texts! {
         / "アップロード中のファイルが多すぎます。しばらくしてからもう一度お試しください";
     uploads_full:
         "the files of this room already take all the space that they may"
-        / "この部屋のファイルは、保存できる合計サイズに達しています";
+        / "このルームのファイルは、保存できる合計サイズに達しています";
     too_many_files(most: usize):
         "a message can have at most {most} files"
         / "一度に送れるファイルは {most} 個までです";

@@ -25,6 +25,8 @@ texts! {
         "**({count} characters left out)**"
         / "**（{count}文字を省略）**";
 
+    quoted(text: &str): "“{text}”" / "「{text}」";
+
     tools_heading: "Tools" / "使えるツール";
     used_tools_heading: "Tools used so far" / "使ったツール";
     tool_results_heading: "What your tools have said" / "ツールの結果";

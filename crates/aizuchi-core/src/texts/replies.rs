@@ -29,7 +29,7 @@ texts! {
     /// A user has already responded to the message. The probability is between 0 and 1.
     taken_up_by(name: Name<'_>, probability: f32):
         "{name} responded to it in the meantime ({probability:.2})"
-        / "その間に {name:#}が応じました（{probability:.2}）";
+        / "その間に {name:#}が応じたようです（確率 {probability:.2}）";
     /// The user who waited for the reply is satisfied.
     asker_is_content: "the person who asked is satisfied" / "質問した人は納得したようです";
     /// Users write in the thread under the message, where it is judged.
@@ -38,7 +38,7 @@ texts! {
     /// Another companion has spoken, so the persona does not.
     companion_spoke(name: Name<'_>):
         "another companion, {name}, spoke in the meantime"
-        / "その間に、ほかの会話ボットの{name}が話しました";
+        / "その間に、ほかの会話ボットの {name} が話しました";
     probably_taken_up:
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";

@@ -1,52 +1,55 @@
 //! Settings that users change for a thread, a channel or the workspace, in the chat and on the console.
 
 use crate::persona::Language;
-use crate::rules::setting_override::SettingKind;
+use crate::rules::setting_override::{PlaceSetting, SettingKind, Switch};
+use crate::rules::{LanguageRule, PostTiming, ToolRule};
 use crate::texts::pick;
 
 texts! {
-    /// `place` is where it applies, `value` is spelled as in the config, and `undo` is the order that reverts it.
+    /// `place` is where it applies, `value` is a [`shown_value`], and `undo` is the order that reverts it.
     changed(place: &str, setting: &str, value: &str, name: &str, undo: &str):
         "Done, {place}: {setting} is {value} from now on. `@{name} {undo}` returns to what holds without this."
-        / "変更しました（{place}）：{setting}は {value} です。`@{name} {undo}` で元に戻せます。";
+        / "{setting}を「{value}」に変更しました（{place}）。`@{name} {undo}` で元に戻せます。";
     /// Appended to [`changed`] if the config or another user limits the value.
     holds(value: &str):
         " What holds is {value}: the config, or what somebody else has set, allows no more."
-        / "実際に効いているのは {value} です。設定ファイルやほかの人の設定の範囲を超えないためです。";
+        / "ただし、いま効いているのは「{value}」です。設定ファイルやほかの人の設定で許された範囲までしか変えられないためです。";
     cleared(place: &str, setting: &str, value: &str):
         "Done, {place}: nothing is set there for {setting} any more, so it is {value}."
-        / "元に戻しました（{place}）：{setting}は {value} です。";
+        / "{setting}を元に戻しました（{place}）。いまは「{value}」です。";
     /// Appended to [`cleared`] for a user who is not an admin.
     admins_stay:
         " What an admin has set stays." / "管理者による設定はそのまま残ります。";
     all_cleared(place: &str):
         "Done, {place}: every setting is as the config says, or as an admin has set it for all channels."
-        / "元に戻しました（{place}）：設定ファイルのとおり、または管理者が全チャンネルに設定したとおりです。";
+        / "すべての設定を元に戻しました（{place}）。設定ファイルの値と、ほかに残っている設定（管理者によるものなど）が使われます。";
     /// `setting` is the setting that was to be changed.
     not_done(setting: &str):
         "I did not change {setting}: I was away when you said so, or somebody has changed it since. Please say it again if you still want it."
-        / "{setting}は変更していません。止まっていた間の指示だったか、そのあとに変更されたためです。必要なら、もう一度指示してください。";
+        / "{setting}は変更していません。私が止まっていた間に書かれたか、そのあとで別の変更があったためです。必要なら、もう一度書いてください。";
     all: "the settings" / "設定";
     list(lines: &str, name: &str):
         "These settings hold here:\n{lines}\n`@{name} set language ja` changes one here, `… in this thread`, `… in #garden` or `… everywhere` "
         "elsewhere; `@{name} reset settings` takes all back."
-        / "ここでの設定は次のとおりです。\n{lines}\n`@{name} 言語を日本語にして` のように変えられます。`このスレッドの…`、`#garden の…`、`どこでも…` で場所を選べます。"
+        / "ここでの設定は次のとおりです。\n{lines}\n`@{name} 言語を日本語にして` のように変えられます。先頭に `このスレッドの`、`#garden の`、`どこでも` を付けると、場所を選べます。"
           "`@{name} 設定をリセット` ですべて元に戻ります。";
     line(setting: &str, value: &str, source: &str):
         "- {setting}: {value} ({source})" / "- {setting}：{value}（{source}）";
     ordered(scope: &str): "set {scope}" / "{scope}の設定";
     of_thread: "the config, for this thread" / "設定ファイル：このスレッド";
     of_channel: "the config, for this channel" / "設定ファイル：このチャンネル";
-    of_workspace: "the config, for this workspace" / "設定ファイル：このワークスペース";
-    of_everywhere: "the config, for everywhere" / "設定ファイル：全体";
+    of_workspace: "the config, for all channels here" / "設定ファイル：ここの全チャンネル";
+    of_everywhere: "the config, for everywhere" / "設定ファイル";
     as_everywhere: "as everywhere" / "全体と同じ";
+    /// The model where none is chosen.
+    default_value: "default" / "標準";
     usage(name: &str):
         "I didn’t understand that setting. Say `@{name} set language ja`, `set confidence 0.8`, `set memory off`, `set tools off`, "
         "`set timing human`, `set announce off` or `set model NAME`, with `here`, `in this thread`, `in #garden` or `everywhere` behind it; "
         "`default` as the value takes it back."
         / "設定を読み取れませんでした。`@{name} 言語を日本語にして`、`確信度を0.8にして`、`記憶をオフにして`、`ツールをオフにして`、"
           "`タイミングを人間らしくして`、`あいさつをオフにして`、`モデルを NAME にして` のように書いてください。先頭に `このスレッドの`、`#garden の`、`どこでも` を付けられます。"
-          "`標準に戻して` で元に戻ります。";
+          "`言語を標準に戻して` のように書くと、元に戻ります。";
     needs_thread:
         "Please set that in the thread that you mean."
         / "スレッドの設定は、そのスレッドの中で変えてください。";
@@ -55,7 +58,7 @@ texts! {
         / "あいさつはスレッドごとには設定できません。チャンネルに参加したときに一度だけするもので、スレッドには参加がないためです。チャンネルの設定を変えてください。";
     no_such_channel:
         "I know no public channel of that name. Please set it in the channel that you mean."
-        / "その名前の公開チャンネルはありません。変えたいチャンネルの中で設定してください。";
+        / "その名前の公開チャンネルが見つかりません。変えたいチャンネルの中で設定してください。";
     no_such_model(names: &str):
         "I know no model of that name. There are: {names}." / "その名前のモデルはありません。選べるのは {names} です。";
     too_many(most: usize):
@@ -76,7 +79,7 @@ texts! {
     title: "Settings" / "設定";
     explained:
         "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
-        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。ペルソナの言葉は「指示」で加えてください。";
+        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。文章での注文は、「指示」で出してください。";
     place: "Where" / "対象";
     of_threads: "Threads with settings of their own" / "個別に設定したスレッド";
     no_threads: "No thread here has any." / "個別に設定したスレッドはありません。";
@@ -101,6 +104,27 @@ pub fn setting(language: Language, kind: SettingKind) -> &'static str {
         SettingKind::Tools => pick(language, "the use of tools", "ツール"),
         SettingKind::Memory => pick(language, "the memory", "記憶"),
         SettingKind::Model => pick(language, "the model", "モデル"),
+    }
+}
+
+/// A value, as users say it in a command.
+pub fn shown_value(language: Language, value: &PlaceSetting) -> String {
+    let in_japanese = match value {
+        PlaceSetting::Language(LanguageRule::Fixed(Language::En)) => Some("英語"),
+        PlaceSetting::Language(LanguageRule::Fixed(Language::Ja)) => Some("日本語"),
+        PlaceSetting::Language(LanguageRule::AsWritten) => Some("自動"),
+        PlaceSetting::Timing(PostTiming::HumanLike) => Some("人間らしく"),
+        PlaceSetting::Timing(PostTiming::Immediate) => Some("すぐ"),
+        PlaceSetting::Announce(Switch::On)
+        | PlaceSetting::Memory(Switch::On)
+        | PlaceSetting::Tools(ToolRule::All) => Some("オン"),
+        PlaceSetting::Announce(Switch::Off) | PlaceSetting::Memory(Switch::Off) => Some("オフ"),
+        PlaceSetting::Tools(ToolRule::Only(names)) => names.is_empty().then_some("オフ"),
+        PlaceSetting::MinConfidence(_) | PlaceSetting::Model(_) => None,
+    };
+    match (language, in_japanese) {
+        (Language::Ja, Some(word)) => word.to_owned(),
+        (Language::En, _) | (Language::Ja, None) => value.to_string(),
     }
 }
 

@@ -6,10 +6,10 @@ use crate::standing_order::StandingOrderEffect;
 texts! {
     on_console:
         "What it would have changed here, the console can tell: on the page of this channel, under its drafts."
-        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページにある下書きから試せます。";
+        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページにある下書きから確かめられます。";
     on_page(page: &str):
         "What it would have changed here, the console can tell, under the drafts of this channel: {page}"
-        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページ（ {page} ）にある下書きから試せます。";
+        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページ（ {page} ）にある下書きから確かめられます。";
     no_model:
         "The built-in rules judge here, and they read no orders, so it would have changed nothing."
         / "ここでは内蔵のルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
@@ -22,14 +22,14 @@ texts! {
     unanswered: "I tried it, but the model didn’t answer." / "試しましたが、モデルが答えませんでした。";
     nothing_to_try(days: i64):
         "In the last {days} days I weighed nothing here, so there’s nothing to try it on."
-        / "直近 {days} 日間、ここで話すかどうか迷った場面がないため、試せません。";
+        / "直近 {days} 日間、ここで話すかどうかを判断した場面がないため、試せません。";
 
     spoke_here(days: i64, spoke: &str, silent: usize):
         "Of {spoke} I spoke here unasked in the last {days} days, {silent} would have stayed silent."
-        / "直近 {days} 日間にここで自分から話した {spoke}のうち、{silent} 回は黙っていたはずです。";
+        / "この指示があれば、直近 {days} 日間にここで自分から話した {spoke}のうち、{silent} 回は黙っていたはずです。";
     silent_here(silent: &str, spoken: usize):
         " Of {silent} I stayed silent, I would have spoken in {spoken}."
-        / "黙っていた {silent}のうち、{spoken} 回は話していたはずです。";
+        / "黙っていた {silent}のうち、{spoken} 回は、指示があれば話していたはずです。";
     never_spoke_here(days: i64):
         "In the last {days} days I never spoke here unasked."
         / "直近 {days} 日間、ここで自分から話していません。";

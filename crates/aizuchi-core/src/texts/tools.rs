@@ -33,6 +33,11 @@ texts! {
         "Reads the page at an address from the conversation or from a search. Name the address if "
         "you use it."
         / "会話や検索結果にある URL のページを読みます。使ったときは、その URL を答えに書いてください。";
+    be_quiet:
+        "If the one who addresses you asks you to be quiet: stop says nothing here for a while, less "
+        "speaks unasked less often. The answer is written for you."
+        / "話しかけた人が静かにしてほしいと言っているときに使います。stop はしばらくここで何も話さず、less は自分から話す回数を減らします。"
+          "返事は自動で書かれます。";
 
     // Arguments.
     memo_name: "The memo's name." / "メモの名前。";
@@ -55,6 +60,9 @@ texts! {
     page_address: "The address, exactly as it is written there." / "URL。書かれているとおりに。";
 
     // Answers.
+    not_asked_for_quiet:
+        "The one who addresses you did not ask for quiet in their own words."
+        / "話しかけた人自身の言葉では、静かにするよう頼まれていません。";
     unknown_tool(tools: &str):
         "There is no tool of this name. There are: {tools}"
         / "その名前のツールはありません。使えるツール: {tools}";
@@ -92,7 +100,7 @@ texts! {
     web_results(query: &str): "Found on the web for “{query}”:" / "「{query}」の検索結果:";
     web_search_failed:
         "The web search does not work right now."
-        / "検索に失敗しました。APIキーやWeb検索の設定、ネットワーク接続を確認してください。";
+        / "いまはウェブ検索を使えません。いまある情報で答えてください。";
     no_page_address:
         "This is no address of a page. Give one that begins with http:// or https://."
         / "無効なURLです。http:// または https:// で始まるURLを指定してください";
@@ -135,5 +143,5 @@ texts! {
         "As much as is allowed was looked up on the web in the last 24 hours. Answer with what you have."
         / "ウェブで調べられる 24 時間あたりの回数を使い切りました。いまある情報で答えてください。";
     /// Appended to an answer that names none of the pages that were read for it.
-    sources(addresses: &str): "Sources: {addresses}" / "出典: {addresses}";
+    sources(addresses: &str): "Sources: {addresses}" / "出典：{addresses}";
 }

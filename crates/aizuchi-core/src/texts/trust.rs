@@ -9,7 +9,7 @@ texts! {
     /// The question.
     offer(least: f64, percent: f64, channel: &str):
         "With confidence over {least:.2} you would have let {percent:.0} % pass; shall I speak by myself in {channel}?"
-        / "確信度 {least:.2} 以上の案のうち {percent:.0}% を承認していました。{channel} では自分から話してもいいですか？";
+        / "これまで、確信度 {least:.2} 以上の案の {percent:.0} % が承認されました。{channel} では、確認せずに自分から話してもいいですか？";
     /// What accepting the offer does.
     means(least: f64):
         "Yes: from a confidence of {least:.2} on I say it without asking (mode companion), and below that nothing. Mentions are answered as ever."
@@ -34,8 +34,8 @@ texts! {
 pub fn state(language: Language, state: TrustState) -> &'static str {
     match state {
         TrustState::Open => pick(language, "open", "返事待ち"),
-        TrustState::Accepted => pick(language, "I speak by myself", "自分から話します"),
-        TrustState::Declined => pick(language, "not yet", "まだ自分からは話しません"),
-        TrustState::Withdrawn => pick(language, "no longer asked", "この件は取り下げました"),
+        TrustState::Accepted => pick(language, "I speak by myself", "自分から話す"),
+        TrustState::Declined => pick(language, "not yet", "まだ自分からは話さない"),
+        TrustState::Withdrawn => pick(language, "no longer asked", "取り下げ"),
     }
 }

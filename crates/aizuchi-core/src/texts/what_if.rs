@@ -89,9 +89,6 @@ texts! {
 pub fn gate(language: Language, name: &str) -> &'static str {
     match name {
         "directed" => pick(language, "what is said to somebody else", "ほかの人に宛てた発言"),
-        "spoke_last" => {
-            pick(language, "it spoke last, and nobody answered", "自分が最後に話し、返事がない")
-        }
         "unchanged" => pick(language, "nothing new since it last looked", "前回から変化がない"),
         "nothing_open" => pick(language, "nobody waits for anything", "返事を待つ人がいない"),
         "cooldown" => pick(language, "it has just spoken unasked", "自発的に発言したばかり"),

@@ -1,9 +1,9 @@
 //! The adaptive wait, which follows the tempo of the channel: transcripts on every store, and properties of its rule.
 
-use aizuchi_core::chat::{MessageId, UserId};
+use aizuchi_core::chat::MessageId;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rhythm::tempo::Tempo;
-use aizuchi_core::rhythm::{OpenQuestion, WaitBounds, judge_due, rest_duration};
+use aizuchi_core::rhythm::{OpenMessage, WaitBounds, judge_due, rest_duration};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         let harness = Harness::new(store).await;
         let mut report = String::new();
         for text in [
-            "my roses look ill",
+            "I have planted the roses",
             "does anyone know why the roses look ill?",
             "鉢植えの土はどこで買えますか",
             "ラベンダーはいつ植えるのがよいでしょうか。",
@@ -40,7 +40,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         report
     });
     assert_snapshot!(report.await, @"
-    300 s after: my roses look ill
+    300 s after: I have planted the roses
      90 s after: does anyone know why the roses look ill?
      90 s after: 鉢植えの土はどこで買えますか
      90 s after: ラベンダーはいつ植えるのがよいでしょうか。
@@ -172,13 +172,8 @@ fn tempo(gaps: &[i64]) -> Tempo {
     tempo
 }
 
-fn asked(at: Timestamp, lines_since: usize) -> OpenQuestion {
-    OpenQuestion {
-        message: MessageId::new("q"),
-        asker: UserId::new("u"),
-        at,
-        messages_since: lines_since,
-    }
+fn asked(at: Timestamp, messages_since: usize) -> OpenMessage {
+    OpenMessage { message: MessageId::new("q"), at, messages_since }
 }
 
 prop_compose! {

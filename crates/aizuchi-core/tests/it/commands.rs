@@ -54,7 +54,7 @@ async fn why_explains_posts_and_silences() {
        0s (persona): a while.
        5s alice: my beans are up
      405s bob: @Aizuchi why?
-     405s (persona): At 08:05 I stayed silent: they get along.
+     405s (persona): At 08:01 I stayed silent: they get along.
      410s alice: when do I cut the roses?
      500s (persona): Here I am.
      810s bob: why did you say that @Aizuchi?
@@ -121,7 +121,7 @@ async fn why_explains_the_message_that_is_named() {
      805s alice: @Aizuchi why didn't you answer my question?
      805s (persona): About “does the blue pump leak?”: At 08:01 I stayed silent: they get along.
      810s bob: @Aizuchi バラの質問になぜ答えなかったの？
-     810s (persona): At 08:08 I spoke: nobody answers.
+     810s (persona): 08:08：話しました。理由：nobody answers。
      815s bob: @Aizuchi why did you ignore what I said about the greenhouse?
      815s (persona): At 08:08 I spoke: nobody answers.
      820s bob: why did you not answer the door, alice?
@@ -129,9 +129,9 @@ async fn why_explains_the_message_that_is_named() {
     [m001] spoke: nobody answers (judge kept, reply kept)
     [m002] spoke by command: it was a command for me ()
     [m003] spoke by command: it was a command for me ()
-    [m004] spoke by command: it was a command for me ()
+    [m004] spoke by command: 私へのコマンドでした ()
     [m005] spoke by command: it was a command for me ()
-    [m006] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m006] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -175,9 +175,9 @@ async fn why_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s 花子: うちの豆が芽を出したよ
      400s 太郎: @Aizuchi なんで？
-     400s (persona): 08:05：黙っていました。理由：they get along。
-    [m000] chose_silence: they get along (judge kept)
-    [m001] spoke by command: 私への指示でした ()
+     400s (persona): 08:05：黙っていました。理由：返事を待っている人はいないようでした。
+    [m000] chose_silence by nothing_open: 返事を待っている人はいないようでした ()
+    [m001] spoke by command: 私へのコマンドでした ()
     ");
 }
 
@@ -205,7 +205,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
       10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-      10s (persona): conversation goes quiet and I have something to add.
+      10s (persona): conversation goes quiet and I have something to add (mode `companion`).
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
@@ -237,15 +237,15 @@ async fn mute_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
-       0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
+       0s (persona): 2時間（10:00まで）、このチャンネルでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートを解除しました。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): いまはミュートされていません。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります（モード：`companion`）。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
-    [m000] spoke by command: 私への指示でした ()
+    [m000] spoke by command: 私へのコマンドでした ()
     [m001] muted by muted: ミュートされていました ()
-    [m002] spoke by command: 私への指示でした ()
+    [m002] spoke by command: 私へのコマンドでした ()
     [m003] spoke: 太郎さんに聞かれました (reply kept)
     ");
 }
@@ -373,7 +373,7 @@ async fn a_command_and_a_question_are_both_answered() {
        0s alice: @Aizuchi are you there?
        0s bob: @Aizuchi status
        0s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
-       0s (persona): and I have something to add.
+       0s (persona): and I have something to add (mode `companion`).
        0s (persona): Here I am.
     [m001] spoke by command: it was a command for me ()
     [m000] spoke: alice asked me (reply kept)
@@ -430,7 +430,7 @@ async fn a_command_that_is_sent_again_is_carried_out_once() {
        0s (persona): I’ll stay silent here until I’m unmuted. Anyone here can unmute me with `@Aizuchi unmute`.
        5s bob: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-       5s (persona): conversation goes quiet and I have something to add.
+       5s (persona): conversation goes quiet and I have something to add (mode `companion`).
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [a1] spoke by command: it was a command for me ()
@@ -472,9 +472,9 @@ async fn only_admins_order_what_affects_others() {
       15s (persona): I’ll stay silent until I’m unmuted. An admin muted me, so only an admin can unmute me.
       20s root: @Aizuchi unmute
       20s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-      20s (persona): conversation goes quiet and I have something to add.
+      20s (persona): conversation goes quiet and I have something to add (mode `companion`).
       25s root: @Aizuchi mode mention-only
-      25s (persona): In this channel I speak only when I’m mentioned.
+      25s (persona): In this channel I speak only when I’m mentioned (mode `mention_only`).
       30s alice: the beans are up
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
@@ -482,7 +482,7 @@ async fn only_admins_order_what_affects_others() {
     [m002] spoke by command: it was a command for me ()
     [a2] spoke by command: it was a command for me ()
     [a3] spoke by command: it was a command for me ()
-    [m003] chose_silence by channel_mode: I don’t speak up on my own in this channel ()
+    [m003] chose_silence by channel_mode: the mode of this channel didn’t let me speak ()
     ");
 }
 
@@ -514,7 +514,7 @@ async fn a_command_in_a_thread_is_answered_there() {
        0s alice: my tomatoes are late
      400s   bob: @Aizuchi status
      400s   (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
-     400s   (persona): and I have something to add.
+     400s   (persona): and I have something to add (mode `companion`).
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was a command for me ()
     ");
@@ -542,7 +542,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
        0s (persona): I’ll stay silent here until I’m unmuted. Anyone here can unmute me with `@Aizuchi unmute`.
        5s alice: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-       5s (persona): conversation goes quiet and I have something to add.
+       5s (persona): conversation goes quiet and I have something to add (mode `companion`).
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [m1] spoke by command: it was a command for me ()
@@ -599,9 +599,9 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
       10s bob: @Aizuchi status
       10s alice: @Aizuchi unmute
       10s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
-      10s (persona): and I have something to add.
+      10s (persona): and I have something to add (mode `companion`).
       10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-      10s (persona): conversation goes quiet and I have something to add.
+      10s (persona): conversation goes quiet and I have something to add (mode `companion`).
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
     [m002 m003] spoke by command: it was a command for me ()
@@ -662,14 +662,14 @@ async fn the_other_commands_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
-       0s (persona): このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+       0s (persona): このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります（モード：`companion`）。
        5s 花子: @Aizuchi ストップ
-       5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
+       5s (persona): 1時間（09:00まで）、このチャンネルでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートを解除しました。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): いまはミュートされていません。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります（モード：`companion`）。
       15s 花子: @Aizuchi オプトアウト
-      15s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
-      15s (persona): `オプトイン` で元に戻ります。
+      15s (persona): ここでも、このワークスペースのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
+      15s (persona): `@Aizuchi オプトイン` で元に戻ります。
       20s 花子: @Aizuchi オプトイン
       20s (persona): あなたの発言を聞いています。
       25s 花子: @Aizuchi 記憶
@@ -682,22 +682,22 @@ async fn the_other_commands_in_japanese() {
       40s (persona): `@Aizuchi` に続けて、次のどれかを書いてください。
     - `なぜ？`：最後に話した理由、または黙っていた理由
       40s (persona): - `状態`、`記憶`：ここでの参加のしかたと、覚えていること
-    - `ストップ`：ここでは 1 時間話しません
-      40s (persona): - `2時間ミュート`、`ミュート`、`ミュート解除`：ここで話すのを止める・再開する
-    - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-      40s (persona): - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
-    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
-      40s (persona): - `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` で控えめにできます
+    - `ストップ`：このチャンネルでは 1 時間話しません
+      40s (persona): - `2時間ミュート`、`ミュート`、`ミュート解除`：その時間だけ、または解除されるまで、このチャンネルでは話しません
+      40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
+    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、制限を強められます
       40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
-    [m000] spoke by command: 私への指示でした ()
-    [m001] spoke by command: 私への指示でした ()
-    [m002] spoke by command: 私への指示でした ()
-    [m003] spoke by command: 私への指示でした ()
-    [m004] spoke by command: 私への指示でした ()
-    [m005] spoke by command: 私への指示でした ()
-    [m006] spoke by command: 私への指示でした ()
-    [m007] spoke by command: 私への指示でした ()
-    [m008] spoke by command: 私への指示でした ()
+    [m000] spoke by command: 私へのコマンドでした ()
+    [m001] spoke by command: 私へのコマンドでした ()
+    [m002] spoke by command: 私へのコマンドでした ()
+    [m003] spoke by command: 私へのコマンドでした ()
+    [m004] spoke by command: 私へのコマンドでした ()
+    [m005] spoke by command: 私へのコマンドでした ()
+    [m006] spoke by command: 私へのコマンドでした ()
+    [m007] spoke by command: 私へのコマンドでした ()
+    [m008] spoke by command: 私へのコマンドでした ()
     ");
 }
 

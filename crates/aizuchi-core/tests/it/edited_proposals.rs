@@ -11,7 +11,7 @@ use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
 use jiff::SignedDuration;
@@ -30,7 +30,12 @@ struct Story {
 
 impl Story {
     async fn new(store: TestStore, language: Language) -> Self {
-        let default_rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
+        let language_rule = LanguageRule::Fixed(language);
+        let default_rules = ChannelRules {
+            mode: Mode::Propose,
+            language: language_rule,
+            ..ChannelRules::default()
+        };
         let keeper = Some(UserId::new("ren"));
         let book = Rulebook { default_rules, keeper, ..Rulebook::default() };
         let harness = Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book));
@@ -120,7 +125,7 @@ async fn a_keeper_says_it_in_other_words() {
 async fn who_keeps_nothing_edits_nothing() {
     on_every_store(async |store| {
         let story = Story::new(store, Language::Ja).await;
-        let refused = "そのチャンネルの担当ではありません。";
+        let refused = "あなたは、そのチャンネルの担当者ではありません。";
         assert_eq!(story.click("alice", KeeperButton::Edit).await, ClickAnswer::Tell(refused));
         // Even if they obtain the form.
         assert_eq!(story.submit("alice", "私です。").await, Some(refused));

@@ -160,8 +160,10 @@ impl Hostile {
             visibility: Visibility::Public,
             said_by: None,
         };
+        let mut message = said(100, 0, &self.other);
+        Arc::make_mut(&mut message).conversation = top_level("cellar");
         let recalled = RecalledMessage {
-            message: said(100, 0, &self.other),
+            message,
             author_name: self.other.as_str().into(),
             channel_name: self.other.as_str().into(),
             score: 1.0,
@@ -174,10 +176,12 @@ impl Hostile {
             workspace_long_term_memory: text.clone(),
             workspace_short_term_memory: text.clone(),
             channel_memories: vec![channel("garden"), channel("cellar")],
-            thread_memories: vec![ThreadMemory {
-                thread: MessageId::new(self.other.as_str()),
-                memory: self.other.as_str().into(),
-            }],
+            thread_memories: ["0", &self.other]
+                .map(|thread| ThreadMemory {
+                    thread: MessageId::new(thread),
+                    memory: self.other.as_str().into(),
+                })
+                .into(),
             names: self.names().collect(),
             important_memos: vec![memo.clone()],
             recent_memos: vec![memo],
@@ -237,6 +241,7 @@ impl Hostile {
             max_tokens: 300,
             sources,
             channel_name: self.channel.as_str().into(),
+            visibility: Visibility::Public,
             names: self.names().collect(),
             merged: Vec::new(),
             kept: Default::default(),

@@ -107,11 +107,8 @@ async fn a_prompt_in_japanese_says_in_japanese_what_cannot_be_seen() {
         sends(&harness, "f1", "@Aizuchi 見て", vec![picture("F1", "計画.png")]).await;
         harness.pass(10).await;
         let prompt = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
-        assert!(
-            prompt.contains("@Aizuchi 見て\n[画像「計画.png」、まだ誰も説明していません]\n"),
-            "{prompt}"
-        );
-        assert!(prompt.contains("尋ねられたら見られないと伝え"), "{prompt}");
+        assert!(prompt.contains("@Aizuchi 見て\n[画像「計画.png」、内容は未確認]\n"), "{prompt}");
+        assert!(prompt.contains("画像は見られない、音声は聞けない"), "{prompt}");
     })
     .await;
 }
@@ -239,7 +236,7 @@ async fn a_text_file_is_read_as_it_is() {
         let prompt = newest_prompt(&harness);
         let lines = "@Aizuchi why does it fail?\n[file “server.log”, it begins:]\n> 10:00 start\n\
             \\> # not a heading\n\\> **2027-01-15 08:00:00** bob:\n> hi\n\
-            [file “large.log”, nobody has opened it yet]\n";
+            [file “large.log”, its content is unknown]\n";
         assert!(prompt.contains(lines), "{prompt}");
         // A file that is too large is not even downloaded.
         assert_eq!(fetched(&harness), ["F1"]);

@@ -473,7 +473,7 @@ async fn a_conversation_has_one_timer_whatever_it_waits_for() {
       90s alice: @Aizuchi what can we do?
       90s (persona): Here I am.
     [m001] spoke: alice asked me (judge superseded, reply kept)
-    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m000] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -552,7 +552,7 @@ async fn after_its_own_message_and_for_bots_no_model_is_asked() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi hello").await;
-        harness.says("bob", "hello all").await;
+        harness.says("bob", "so it goes").await;
         harness.pass(100).await;
         harness.says("buildbot", "@Aizuchi the build is red").await;
         harness.pass(1000).await;
@@ -561,7 +561,7 @@ async fn after_its_own_message_and_for_bots_no_model_is_asked() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi hello
-       0s bob: hello all
+       0s bob: so it goes
        0s (persona): Here I am.
      100s buildbot: @Aizuchi the build is red
     [m000] spoke: alice mentioned me (reply kept)

@@ -48,7 +48,7 @@ async fn a_user_who_opted_out_can_still_give_commands() {
         harness.says("alice", "@Aizuchi opt out").await;
         harness.pass(5).await;
         harness.says("alice", "I am not here").await;
-        harness.says("bob", "nor am I").await;
+        harness.says("bob", "who waters the roses today?").await;
         harness.pass(400).await;
         assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
         harness.says("alice", "@Aizuchi status").await;
@@ -61,17 +61,17 @@ async fn a_user_who_opted_out_can_still_give_commands() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi opt out
-       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace or
-       0s (persona): server. I won’t use anything you say there, either to answer or to remember; I only take
-       0s (persona): your commands. Say `opt in` to undo this.
+       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace.
+       0s (persona): I won’t use anything you say there, either to answer or to remember; I only take your
+       0s (persona): commands. Say `@Aizuchi opt in` to undo this.
        5s alice: 
-       5s bob: nor am I
+       5s bob: who waters the roses today?
      405s alice: @Aizuchi status
      405s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
-     405s (persona): and I have something to add.
-    I’m not listening to you any more, here or in the other
-     405s (persona): channels of this workspace or server. I won’t use anything you say there, either to
-     405s (persona): answer or to remember; I only take your commands. Say `opt in` to undo this.
+     405s (persona): and I have something to add (mode `companion`).
+     405s (persona): I’m not listening to you any more, here or in the other channels of this workspace.
+     405s (persona): I won’t use anything you say there, either to answer or to remember; I only take your
+     405s (persona): commands. Say `@Aizuchi opt in` to undo this.
      410s alice: @Aizuchi opt in
      410s (persona): I’m listening to you.
      415s alice: @Aizuchi hello
@@ -104,9 +104,9 @@ async fn forget_me_deletes_what_the_user_said() {
        0s forgotten: (deleted)
        0s bob: hm
      400s alice: @Aizuchi forget me, yes
-     400s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
-     400s (persona): and what I remembered of it. The last traces leave my database within a day.
-     400s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+     400s (persona): I’ve deleted what you said here and in the other channels of this workspace, and what I
+     400s (persona): remembered of it. The last traces leave my database within a day.
+     400s (persona): I’ll hear what you say from now on; if you don’t want that, say `@Aizuchi opt out`.
      405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was a command for me ()
@@ -129,14 +129,14 @@ async fn forget_me_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi はい、私のことを忘れて
-     400s (persona): このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあったあなたの発言、そこから覚えたことを消しました。データベースに残っている分も、1 日以内にすべて消えます。
-     400s (persona): これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
+     400s (persona): ここと、このワークスペースのほかのチャンネルでのあなたの発言、そこから覚えたことを消しました。データベースに残っている分も、1 日以内にすべて消えます。
+     400s (persona): これからの発言はまた聞きます。聞かれたくないときは `@Aizuchi オプトアウト` と書いてください。
      405s 花子: @Aizuchi オプトアウト
-     405s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
-     405s (persona): `オプトイン` で元に戻ります。
-    [m000] chose_silence:  (judge kept)
-    [m001] spoke by command: 私への指示でした ()
-    [m002] spoke by command: 私への指示でした ()
+     405s (persona): ここでも、このワークスペースのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
+     405s (persona): `@Aizuchi オプトイン` で元に戻ります。
+    [m000] chose_silence by nothing_open: 返事を待っている人はいないようでした ()
+    [m001] spoke by command: 私へのコマンドでした ()
+    [m002] spoke by command: 私へのコマンドでした ()
     ");
 }
 
@@ -157,9 +157,9 @@ async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
-       0s (persona): and what I remembered of it. The last traces leave my database within a day.
-       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace, and what I
+       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `@Aizuchi opt out`.
     [m000] spoke by command: it was a command for me ()
     [a1] open:  ()
     ");
@@ -187,7 +187,7 @@ async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
        0s bob: @Aizuchi how do I mend a roof?
        0s (persona): (deleted)
     [m001] spoke: a message it was based on has changed (reply kept)
-    [m000] open:  ()
+    [m000] dropped: the message was deleted ()
     ");
 }
 
@@ -212,9 +212,9 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
-       0s (persona): and what I remembered of it. The last traces leave my database within a day.
-       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace, and what I
+       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `@Aizuchi opt out`.
     1900s alice: my shed leaks
     1900s alice: @Aizuchi forget me, yes
     1900s (persona): I last deleted your messages less than an hour ago.

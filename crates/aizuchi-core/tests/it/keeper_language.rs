@@ -26,8 +26,12 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
             "#garden で、こう話そうと思います。",
             "理由：nobody answers",
             ["話す", "文を変える", "今は話さない", "こういうことは話さない"],
-            ["そのチャンネルの担当ではありません。", "投稿する文がありません。", "文を変えて話す"],
-            "#garden：文を変えて承認。",
+            [
+                "あなたは、そのチャンネルの担当者ではありません。",
+                "投稿する文がありません。",
+                "文を変えて話す",
+            ],
+            "#garden の件は「文を変えて承認」となりました。",
             "これについてはもう決まっています。",
         ),
         (
@@ -48,7 +52,7 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
     for (global, own, heading, why, buttons, [not_keeper, no_words, title], settled, late) in cases
     {
         on_every_store(async |store| {
-            let language = Some(LanguageRule::Fixed(own));
+            let language = LanguageRule::Fixed(own);
             let default_rules =
                 ChannelRules { mode: Mode::Propose, language, ..ChannelRules::default() };
             let keeper = Some(UserId::new("ren"));

@@ -199,7 +199,7 @@ async fn what_is_read_too_late_is_said_not_to_hold_in_both_languages() {
         for (id, text) in
             [("m2", "@Aizuchi このチャンネルでは：やかんの話はしない"), ("m3", "@Aizuchi ミュート")]
         {
-            is_told_too_late(&harness, id, text, "この指示は実行していません").await;
+            is_told_too_late(&harness, id, text, "このコマンドは実行していません").await;
         }
         assert!(harness.store.store.orders(&workspace()).await.unwrap().standing.is_empty());
     })

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod adaptive;
+mod addressed;
 mod backfill;
 mod budget;
 mod reservations;
@@ -116,6 +117,8 @@ mod standing_order_trials;
 mod conversation_states;
 mod simulation;
 mod store_faults;
+mod quiet;
+mod spoken_language;
 mod stories;
 mod stored_forms;
 mod withdrawn;
@@ -130,6 +133,7 @@ mod unasked_quotes;
 mod uploads;
 mod uptake;
 mod waiting_messages;
+mod team_talk;
 mod usage;
 mod web_access;
 mod web_pdf;

@@ -178,6 +178,12 @@ async fn every_provider_is_asked_in_its_own_format() {
     }
 }
 
+/// A prompt that is long enough to be cached.
+fn long_prompt() -> Prompt {
+    let prompt = prompt(PromptVerb::Judge);
+    Prompt { text: "Be kind to the roses. ".repeat(300) + &prompt.text, ..prompt }
+}
+
 /// Only what was sent shortly before is marked: caching it costs a quarter more.
 #[tokio::test]
 async fn anthropic_is_told_what_to_keep_in_its_cache() {
@@ -186,11 +192,11 @@ async fn anthropic_is_told_what_to_keep_in_its_cache() {
     let mind = mind(Provider::Anthropic, &server, &clock);
     for second in [0, 60, 600] {
         clock.advance_to(at(second));
-        let prompt = prompt(PromptVerb::Judge);
+        let prompt = long_prompt();
         let asked = advance_while(&clock, at(second + 59), mind.ask(&prompt));
         asked.await.unwrap();
     }
-    let text = prompt(PromptVerb::Judge).text;
+    let text = long_prompt().text;
     let kept = json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
     let requests = server.requests().into_iter();
     let systems: Vec<Value> = requests.map(|request| request.body["system"].clone()).collect();

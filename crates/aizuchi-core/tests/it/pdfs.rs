@@ -108,7 +108,7 @@ async fn a_pdf_that_is_too_large_or_not_wanted_is_not_fetched() {
             let options = HarnessOptions { settings, ..HarnessOptions::default() };
             let (harness, reader) = reading(store, Ok("never"), options).await;
             sends(&harness, "m-1", vec![pdf("P1", size)]).await;
-            let line = "[file “oars.pdf”, nobody has opened it yet]";
+            let line = "[file “oars.pdf”, its content is unknown]";
             assert!(newest_prompt(&harness).contains(line));
             assert_eq!(reader.asked.load(Ordering::SeqCst), 0);
             assert!(harness.platform.fetched.lock().unwrap().is_empty());

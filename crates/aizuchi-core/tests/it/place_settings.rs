@@ -93,9 +93,9 @@ async fn settings_are_changed_listed_and_taken_back_in_the_chat() {
         assert_eq!(stored(&harness).await.len(), 3);
         assert_eq!(rules(&harness, "garden").min_confidence, 0.95);
         assert_eq!(rules(&harness, "kitchen").min_confidence, 0.7);
-        let japanese = Some(LanguageRule::Fixed(Language::Ja));
+        let japanese = LanguageRule::Fixed(Language::Ja);
         assert_eq!(rules(&harness, "kitchen").language, japanese);
-        assert_eq!(rules(&harness, "garden").language, None);
+        assert_eq!(rules(&harness, "garden").language, LanguageRule::AsWritten);
         assert_eq!(rules(&harness, "kitchen").tools, ToolRule::Only(Vec::new()));
         admin_says(&harness, there.clone(), "a9", "@Aizuchi set confidence default").await;
         admin_says(&harness, there, "b1", "@Aizuchi reset settings everywhere").await;
@@ -136,7 +136,12 @@ async fn settings_are_changed_listed_and_taken_back_in_the_chat() {
 #[tokio::test]
 async fn settings_are_changed_in_japanese() {
     let transcript = on_every_store(async |store| {
-        let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::default() };
+        let unset = vec![
+            (None, PlaceSetting::Timing(PostTiming::Immediate)),
+            (None, PlaceSetting::Announce(Switch::On)),
+        ];
+        let options = HarnessOptions::from_rulebook(Rulebook { unset, ..Rulebook::default() });
+        let options = HarnessOptions { language: Language::Ja, ..options };
         let harness = Harness::new(store).await.with_options(options);
         harness.platform.set_longest_post(2000);
         for (id, text) in [
@@ -151,11 +156,15 @@ async fn settings_are_changed_in_japanese() {
     });
     let transcript = transcript.await;
     for expected in [
-        "変更しました（このチャンネル）：自分から話すのに必要な確信度は 0.9 です。",
+        "自分から話すのに必要な確信度を「0.9」に変更しました（このチャンネル）。",
         "`@Aizuchi 確信度を標準に戻して` で元に戻せます。",
-        "変更しました（#kitchen）：言語は en です。",
+        "言語を「英語」に変更しました（#kitchen）。",
         "- 自分から話すのに必要な確信度：0.9（このチャンネルの設定）",
-        "元に戻しました（このチャンネル）：自分から話すのに必要な確信度は 0.7 です。",
+        "自分から話すのに必要な確信度を元に戻しました（このチャンネル）。いまは「0.7」です。",
+        "- 話すタイミング：すぐ（設定ファイル）",
+        "- 参加のあいさつ：オン（設定ファイル）",
+        "- ツール：オン（設定ファイル）",
+        "- 記憶：オン（設定ファイル）",
     ] {
         assert!(transcript.contains(expected), "{expected}: {transcript}");
     }
@@ -245,7 +254,7 @@ async fn a_direct_message_has_settings_of_its_own() {
             assert_eq!(found.memory, MemoryRule::Off, "{text}");
             (found.language, found.min_confidence)
         };
-        let japanese = Some(LanguageRule::Fixed(Language::Ja));
+        let japanese = LanguageRule::Fixed(Language::Ja);
         for (text, expected) in [
             ("set language ja", (japanese, 0.7)),
             ("set tools on", (japanese, 0.7)),
@@ -255,12 +264,12 @@ async fn a_direct_message_has_settings_of_its_own() {
             ("set confidence 0.5", (japanese, 0.5)),
             ("set model large", (japanese, 0.5)),
             ("set language en everywhere", (japanese, 0.5)),
-            ("reset settings", (None, 0.7)),
+            ("reset settings", (LanguageRule::AsWritten, 0.7)),
         ] {
             assert_eq!(says(text).await, expected, "{text}");
         }
         // An admin's order takes precedence here, too.
-        assert_eq!(says("set confidence 0.5").await, (None, 0.5));
+        assert_eq!(says("set confidence 0.5").await, (LanguageRule::AsWritten, 0.5));
         harness.order(set(here(), confidence(0.9), SettingRole::Admin)).await;
         assert_eq!(rules(&harness, "dm").min_confidence, 0.9);
     })

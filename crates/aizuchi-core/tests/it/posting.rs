@@ -280,7 +280,7 @@ async fn a_new_message_does_not_replace_a_post_in_flight() {
       92s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     [m002] spoke: carol asked me (reply kept)
-    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m001] chose_silence: they get along (judge kept)
     ");
 }
 

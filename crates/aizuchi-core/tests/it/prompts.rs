@@ -6,6 +6,7 @@ mod length;
 mod lifetime;
 mod overrides;
 mod parity;
+mod place;
 mod shared_beginning;
 
 use std::sync::Arc;

@@ -91,7 +91,7 @@ async fn without_a_model_that_hears_nobody_has_listened() {
         sends(&harness, "v1", "@Aizuchi", vec![note("V1")]).await;
         harness.pass(10).await;
         let prompt = newest_prompt(&harness);
-        let line = "[audio “voice-message.ogg”, nobody has listened to it yet]";
+        let line = "[audio “voice-message.ogg”, its content is unknown]";
         assert!(prompt.contains(line), "{prompt}");
         assert!(prompt.contains("you cannot hear the recordings"), "{prompt}");
         assert_eq!(fetched(&harness), Vec::<String>::new());
@@ -103,9 +103,9 @@ async fn without_a_model_that_hears_nobody_has_listened() {
         sends(&harness, "v1", "@Aizuchi", vec![note("V1")]).await;
         harness.pass(10).await;
         let prompt = newest_prompt(&harness);
-        let line = "[音声「voice-message.ogg」、まだ誰も聞いていません]";
+        let line = "[音声「voice-message.ogg」、内容は未確認]";
         assert!(prompt.contains(line), "{prompt}");
-        assert!(prompt.contains("音声なら聞けないと伝え"), "{prompt}");
+        assert!(prompt.contains("画像は見られない、音声は聞けない"), "{prompt}");
     })
     .await;
 }
@@ -192,7 +192,7 @@ async fn private_recordings_are_heard_only_where_that_is_allowed() {
             let sent = message(conversation, &id, harness.clock.now(), "alice", "@Aizuchi listen");
             harness.hear(Message { attachments: vec![note("V1")], ..sent }).await;
             harness.pass(10).await;
-            assert!(newest_prompt(&harness).contains("nobody has listened to it yet"));
+            assert!(newest_prompt(&harness).contains("its content is unknown"));
         }
         let user = UserId::new("u-carol");
         harness.order(Order::OptOut { workspace: workspace(), user }).await;

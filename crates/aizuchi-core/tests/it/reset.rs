@@ -125,8 +125,7 @@ async fn everybody_resets_their_own_direct_messages() {
     my key hangs behind the shed
     Here I am.
     リセット
-    I’ll start fresh here. From now on I won’t use anything said in this conversation before
-    now, either to answer or to remember.
+    ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、返事にも記憶にも使いません。
     what do you know of me?
     Here I am.
     ");

@@ -93,7 +93,7 @@ async fn sympathy_comes_though_nobody_writes_again() {
         on_every_store(async |store| {
             let harness = said(store, text, &[LATER, JOIN]).await;
             harness.pass(10_000).await;
-            assert_eq!(judged_at(&harness).await, [300, 420], "{text}");
+            assert_eq!(judged_at(&harness).await, [90, 210], "{text}");
             assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{text}");
         })
         .await;

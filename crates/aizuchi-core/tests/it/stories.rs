@@ -57,7 +57,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
 async fn a_conversation_that_rests_is_judged_once() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        harness.says("alice", "my beans are not up").await;
+        harness.says("alice", "does anyone know why my beans are late?").await;
         harness.pass(10).await;
         harness.says("bob", "hm").await;
         harness.pass(10_000).await;
@@ -65,7 +65,7 @@ async fn a_conversation_that_rests_is_judged_once() {
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: my beans are not up
+       0s alice: does anyone know why my beans are late?
       10s bob: hm
     [m000 m001] chose_silence: they get along (judge kept)
     ");

@@ -154,13 +154,19 @@ async fn search_results_are_public_and_fenced() {
 /// The tool must not claim that it found nothing.
 #[tokio::test]
 async fn what_the_prompt_holds_already_is_not_printed_again() {
-    for (said, query, question) in [
+    for (said, query, question, expected) in [
         (
             "the VPN certificates expire on Friday",
             "VPN certificate",
             "@Aizuchi when do they expire?",
+            "> Everything that was found stands in the conversation above.\n",
         ),
-        ("VPNの証明書は金曜日に切れます", "VPN 証明書", "@Aizuchi いつ切れますか？"),
+        (
+            "VPNの証明書は金曜日に切れます",
+            "VPN 証明書",
+            "@Aizuchi いつ切れますか？",
+            "> 見つかった発言は、すべて上の会話に含まれています。\n",
+        ),
     ] {
         on_every_store(async |store| {
             let harness = harness(store).await;
@@ -171,8 +177,7 @@ async fn what_the_prompt_holds_already_is_not_printed_again() {
             harness.says("alice", question).await;
             harness.pass(10).await;
             let (asked, _) = exchanges(&harness).await.pop().unwrap();
-            let found = "> Everything that was found stands in the conversation above.\n";
-            assert!(asked.ends_with(found), "{asked}");
+            assert!(asked.ends_with(expected), "{asked}");
         })
         .await;
     }

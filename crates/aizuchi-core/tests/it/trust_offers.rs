@@ -36,7 +36,7 @@ impl Story {
     async fn new(store: TestStore, language: Language) -> Self {
         let default_rules = ChannelRules {
             mode: Mode::Propose,
-            language: Some(LanguageRule::Fixed(language)),
+            language: LanguageRule::Fixed(language),
             max_share: 1.0,
             ..ChannelRules::default()
         };
@@ -134,8 +134,8 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
         ),
         (
             Language::Ja,
-            "確信度 0.90 以上の案のうち 97% を承認していました。#garden では自分から話してもいいですか？",
-            "#garden：自分から話します。",
+            "これまで、確信度 0.90 以上の案の 97 % が承認されました。#garden では、確認せずに自分から話してもいいですか？",
+            "#garden の件は「自分から話す」となりました。",
         ),
     ] {
         on_every_store(async |store| {

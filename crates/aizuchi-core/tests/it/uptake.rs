@@ -12,6 +12,9 @@ use aizuchi_harness::fixtures::{JOIN_IN_60, START, message, thread};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
+const STAY_SILENT: &str =
+    r#"{"should_respond": false, "reason": "it has been answered", "confidence": 0.9}"#;
+
 /// A channel in which these users write, each this many seconds after the previous one. The judge always says yes,
 /// with a delay.
 async fn after_messages(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
@@ -281,9 +284,10 @@ async fn a_question_with_a_thread_is_judged_there_alone() {
        0s ann: where is the key for the shed?
       10s   bob: which shed?
       30s   ann: the one by the pond
+     180s   (persona): Here I am.
     [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
-    [m001 m002] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
-     in 0 calls
+    [m001 m002] spoke: give them a minute (judge kept, reply kept)
+     in 1 calls
     ");
 }
 
@@ -342,7 +346,7 @@ async fn a_mention_that_was_answered_is_not_open_in_its_thread() {
         let question = harness.says("ann", "@Aizuchi where is the key for the shed?").await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
-        harness.says_in(thread("garden", question.as_str()), "ann", "the old one").await;
+        harness.says_in(thread("garden", question.as_str()), "ann", "thanks, got it").await;
         harness.pass(2000).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
     })
@@ -359,7 +363,7 @@ async fn what_the_persona_has_answered_is_not_open() {
         harness.says("ann", "who has a washer of that size?").await;
         harness.pass(2000).await;
         let prompt = harness.mind.prompt_texts(PromptVerb::Judge).remove(0);
-        let open = prompt.lines().filter(|line| line.contains("probably still open"));
+        let open = prompt.lines().filter(|line| line.contains("still open"));
         assert_eq!(open.count(), 1, "{prompt}");
     })
     .await;
@@ -437,33 +441,49 @@ struct Count {
 /// The judge always says yes with a delay, and the reply never chooses silence, so only the structure decides.
 #[tokio::test]
 async fn among_strangers_the_structure_alone_holds_back_an_eager_judge() {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-structure/examples/fit_structure");
     let mut count = Count::default();
-    for name in ["rooms", "rooms2"] {
-        let channels = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
-        for line in channels.lines() {
-            let channel: Value = serde_json::from_str(line).unwrap();
-            let is_plain = channel["plain"] == true;
-            if let Some(answer) = answered_by(&channel) {
-                // Speaking before the first answer is not speaking over it.
-                let spoke = speaks_after(&channel, answer).await;
-                count.answered += 1;
-                count.spoken_over += usize::from(spoke);
-                count.plainly_answered += usize::from(is_plain);
-                count.plainly_spoken_over += usize::from(is_plain && spoke);
-            } else {
-                let spoke = speaks_after(&channel, asked(&channel)).await;
-                count.open += 1;
-                count.dropped += usize::from(!spoke);
-            }
+    for channel in channels_of_strangers() {
+        let is_plain = channel["plain"] == true;
+        if let Some(answer) = answered_by(&channel) {
+            // Speaking before the first answer is not speaking over it.
+            let spoke = speaks_after(&channel, answer, JOIN_IN_60).await;
+            count.answered += 1;
+            count.spoken_over += usize::from(spoke);
+            count.plainly_answered += usize::from(is_plain);
+            count.plainly_spoken_over += usize::from(is_plain && spoke);
+        } else {
+            let spoke = speaks_after(&channel, asked(&channel), JOIN_IN_60).await;
+            count.open += 1;
+            count.dropped += usize::from(!spoke);
         }
     }
     // The measured values: see docs/internals/eval.md. A change of the models changes them.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 74, plainly_answered: 150, plainly_spoken_over: 47, open: 160, dropped: 33 }"
+        @"Count { answered: 240, spoken_over: 174, plainly_answered: 150, plainly_spoken_over: 101, open: 160, dropped: 5 }"
     );
+}
+
+/// The judge says yes until somebody answers, and no from then on: what it has said before is not posted any more.
+#[tokio::test]
+async fn among_strangers_an_honest_judge_speaks_over_hardly_any_answer() {
+    let (mut answered, mut spoken_over) = (0, 0);
+    for channel in channels_of_strangers() {
+        if let Some(answer) = answered_by(&channel) {
+            answered += 1;
+            spoken_over += usize::from(speaks_after(&channel, answer, STAY_SILENT).await);
+        }
+    }
+    // The measured values: see docs/internals/eval.md. A change of the models changes them.
+    assert_snapshot!(format!("{spoken_over} of {answered}"), @"1 of 240");
+}
+
+fn channels_of_strangers() -> Vec<Value> {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-structure/examples/fit_structure");
+    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
+    let channels = ["rooms.jsonl", "rooms2.jsonl"].map(read).concat();
+    channels.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn asked(channel: &Value) -> usize {
@@ -481,8 +501,8 @@ fn answered_by(channel: &Value) -> Option<usize> {
     is_answered.then(|| by_reader().or_else(by_writer).unwrap())
 }
 
-/// Whether the persona speaks after a message of a channel.
-async fn speaks_after(channel: &Value, index: usize) -> bool {
+/// Whether the persona speaks after a message of a channel. `verdict` is that of the judge from that message on.
+async fn speaks_after(channel: &Value, index: usize, verdict: &str) -> bool {
     let harness = Harness::new(TestStore::volatile()).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
     let mut after: Option<MessageId> = None;
@@ -490,6 +510,9 @@ async fn speaks_after(channel: &Value, index: usize) -> bool {
         let at = message["at"].as_f64().unwrap() as i64;
         harness.pass(START + at - harness.clock.now().as_second()).await;
         let author = message["author"].as_str().unwrap();
+        if number == index {
+            harness.mind.script.set_default(PromptVerb::Judge, verdict);
+        }
         let id = harness.says(author, message["text"].as_str().unwrap()).await;
         if number == index {
             after = Some(id);

@@ -200,14 +200,16 @@ async fn a_keeper_is_told_once_of_what_happened() {
             [
                 "の 1 週間",
                 "自分から話したこと：1 件",
-                "任せておいて、人が答えたこと：1 件",
-                "誰も答えなかったこと：1 件",
+                "見送って、ほかの人が答えた質問：1 件",
+                "誰も答えなかった質問：1 件",
                 "「does anyone have a spare rake?」",
             ],
         ),
     ] {
         on_every_store(async |store| {
-            let harness = kept(store).await;
+            let language_rule = LanguageRule::Fixed(language);
+            let default_rules = ChannelRules { language: language_rule, ..rules() };
+            let harness = with_book(store, Rulebook { default_rules, ..Rulebook::default() }).await;
             let keepers = keepers(&harness, language, TimeZone::UTC);
             let chat = TestChat::default();
             harness.pass(2 * 3600).await;
@@ -263,7 +265,7 @@ async fn nobody_is_told_who_does_not_want_it() {
 #[tokio::test]
 async fn a_channel_is_told_of_in_its_language() {
     on_every_store(async |store| {
-        let language = Some(LanguageRule::Fixed(Language::Ja));
+        let language = LanguageRule::Fixed(Language::Ja);
         let default_rules = ChannelRules { language, ..rules() };
         let harness = with_book(store, Rulebook { default_rules, ..Rulebook::default() }).await;
         let keepers = keepers(&harness, Language::En, TimeZone::UTC);
@@ -272,7 +274,7 @@ async fn a_channel_is_told_of_in_its_language() {
         leaves_a_question(&harness).await;
         look(&keepers, &chat).await;
         let texts = chat.texts();
-        assert!(texts.len() == 1 && texts[0].contains("誰も答えなかったこと"), "{texts:?}");
+        assert!(texts.len() == 1 && texts[0].contains("誰も答えなかった質問"), "{texts:?}");
     })
     .await;
 }

@@ -148,7 +148,7 @@ async fn a_mention_that_is_edited_while_its_answer_is_refused_ends_with_it() {
        0s bob: my beans are up
        0s alice: @Aizuchi are you there today?
     [m001] failed: something went wrong (reply kept)
-    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m000] chose_silence: they get along (judge kept)
     ");
 }
 

@@ -183,7 +183,7 @@ pub fn length_suggestions(data: &Value) -> Value {
 
 fn is_length(typed: &str) -> bool {
     let command = SlashCommands::parse(&format!("mute {typed}"));
-    let is_mute = matches!(command, Command::Mute { duration: Some(_), scope: MuteScope::Channel });
+    let is_mute = matches!(command, Command::Mute { length: Some(_), scope: MuteScope::Channel });
     is_mute && typed.chars().count() <= MAX_LENGTH_CHARS
 }
 
@@ -250,10 +250,7 @@ mod tests {
         let expected = Command::parse("mute 2h everywhere").unwrap();
         assert_eq!(mute(json!([two_hours, everywhere])), expected);
         assert_eq!(mute(json!([everywhere, two_hours])), expected);
-        assert_eq!(
-            mute(json!([here])),
-            Command::Mute { duration: None, scope: MuteScope::Channel }
-        );
+        assert_eq!(mute(json!([here])), Command::Mute { length: None, scope: MuteScope::Channel });
         assert_eq!(used("unmute", json!([everywhere])), Command::Unmute(MuteScope::Workspace));
         let mode = option_json(CommandOption::Mode);
         let modes = array_at(&mode, "choices").map(|mode| used("mode", json!([mode])));

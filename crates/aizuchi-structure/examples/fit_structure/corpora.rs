@@ -257,20 +257,40 @@ pub struct LabeledMoment {
     /// `SPEAK`, `SILENT`, or in doubt.
     pub label: String,
     pub kind: String,
+    /// Which half of its set it belongs to, if the set says so.
+    pub half: String,
+    /// The message that calls for a word, and the persona's own.
+    pub about: Option<usize>,
+    pub own: Vec<usize>,
     pub context: Room,
 }
 
 pub fn moments(path: &Path) -> anyhow::Result<Vec<LabeledMoment>> {
     let moment = |record: &Value| {
         let mut rooms = Rooms::default();
-        for message in record["context"].as_array().into_iter().flatten() {
+        let (mut about, mut own) = (None, Vec::new());
+        let context = || record["context"].as_array().into_iter().flatten();
+        let thread = record["about"].as_u64().and_then(|about| context().nth(about as usize));
+        let thread = thread.and_then(|message| message["thread"].as_u64());
+        for (number, message) in (0..).zip(context()) {
+            // The moment is in a thread, or at the top level.
+            if message["thread"].as_u64() != thread && Some(number) != thread {
+                continue;
+            }
             let mut message = message.clone();
             message["ts"] = message["t"].take();
-            rooms.push(&message);
+            let (_, index) = rooms.push(&message);
+            if record["about"].as_u64() == Some(number) {
+                about = Some(index);
+            }
+            if message["own"] == true {
+                own.push(index);
+            }
         }
         let text = |field: &str| record[field].as_str().unwrap_or_default().to_owned();
         let context = rooms.rooms.into_iter().next().unwrap_or_default();
-        LabeledMoment { room: text("room"), label: text("label"), kind: text("kind"), context }
+        let (room, label, kind, half) = (text("room"), text("label"), text("kind"), text("half"));
+        LabeledMoment { room, label, kind, half, about, own, context }
     };
     Ok(records(path)?.iter().map(moment).collect())
 }

@@ -5,13 +5,17 @@
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA shipped
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA vocabulary
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA write
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA appeal
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA calls
 //!
 //! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are;
-//! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything.
+//! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything;
+//! `appeal` writes the weights of the forms that call for a word, and `calls`, after that, the score of messages.
 //!
 //! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`, `decide-irc.jsonl.gz`
 //! and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
 
+mod calls;
 mod corpora;
 mod measures;
 mod trainer;
@@ -62,7 +66,7 @@ enum Fold {
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(data), Some(command)) = (arguments.next(), arguments.next()) else {
-        bail!("usage: fit_structure DATA measure|shipped|vocabulary|write");
+        bail!("usage: fit_structure DATA measure|shipped|vocabulary|write|appeal|calls");
     };
     let data = PathBuf::from(data);
     let corpora = Corpora::read(&data)?;
@@ -75,7 +79,9 @@ fn main() -> anyhow::Result<()> {
         "shipped" => measures::report_shipped(&corpora, &data),
         "vocabulary" => write_vocabulary(&corpora.scenes),
         "write" => write(&corpora.fit(Fold::All)),
-        other => bail!("{other} is none of measure, shipped, vocabulary and write"),
+        "appeal" => calls::write_appeal(&corpora),
+        "calls" => calls::write_calls(&corpora, &data),
+        other => bail!("{other} is none of measure, shipped, vocabulary, write, appeal and calls"),
     }
 }
 
@@ -128,6 +134,7 @@ fn untrained() -> FittedModels {
         takes_up: zeros(0),
         content: zeros(0),
         waits: zeros(0),
+        calls: zeros(0),
     }
 }
 
@@ -215,6 +222,7 @@ impl Corpora {
             takes_up: fit(&examples.takes_up, &settings(3e-5)),
             content: fit(&examples.content, &settings(3e-4)),
             waits: fit(&examples.waits, &settings(3e-4)),
+            calls: FittedModels::shipped().calls.clone(),
         }
     }
 }

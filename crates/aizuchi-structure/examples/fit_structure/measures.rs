@@ -79,7 +79,7 @@ fn decisions<'m>(
         .iter()
         .map(|moment| {
             let structure = structure(&moment.context, true, models(moment));
-            (moment, structure.waiting().into_iter().map(|waiting| waiting.1).fold(0.0, f32::max))
+            (moment, waiting(&structure))
         })
         .collect();
     for threshold in [0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8] {
@@ -122,4 +122,12 @@ fn scenes(name: &str, scenes: &[Scene], models: &FittedModels) {
             count(&|scene, open| !scene.is_answered && open <= threshold && scene.is_japanese),
         );
     }
+}
+
+/// The highest probability that the author of one of the newest messages asks for something and still waits.
+fn waiting(structure: &ConversationStructure) -> f32 {
+    let first = structure.len().saturating_sub(25);
+    let open =
+        (first..structure.len()).map(|index| structure.asking(index) * structure.open(index));
+    open.fold(0.0, f32::max)
 }

@@ -180,7 +180,7 @@ pub fn gates(language: Language) -> Vec<FilterOption> {
         .collect()
 }
 
-const GATES: [Gate; 17] = [
+const GATES: [Gate; 16] = [
     Gate::ChannelMode,
     Gate::Command,
     Gate::Muted,
@@ -188,7 +188,6 @@ const GATES: [Gate; 17] = [
     Gate::Loop,
     Gate::TooFew,
     Gate::Directed,
-    Gate::SpokeLast,
     Gate::OtherCompanion,
     Gate::Unchanged,
     Gate::NothingOpen,

@@ -141,6 +141,7 @@ mod tests {
             max_tokens: 20,
             sources: vec![known(1, &["a", "b"]), known(2, &["b", "c"])],
             channel_name: "".into(),
+            visibility: Visibility::Public,
             names: Default::default(),
             merged: Vec::new(),
             kept: Default::default(),

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use crate::chat::to_single_line;
+use crate::command::parse::quiet::Quiet;
 use crate::memo::MemoUpdate;
 
 /// The maximum length of an error about arguments, in characters.
@@ -33,6 +34,11 @@ pub(super) struct ListMemoArguments {
     pub(super) tag: Option<String>,
     pub(super) offset: Option<i64>,
     pub(super) limit: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct QuietArguments {
+    pub(super) how: Quiet,
 }
 
 /// Parses arguments as models write them: an object, perhaps encoded as a string, with integers

@@ -23,10 +23,11 @@ pub enum Tool {
     SearchMessages,
     WebSearch,
     WebFetch,
+    BeQuiet,
 }
 
 /// All tools, in the order in which models get their definitions.
-pub const TOOLS: [Tool; 9] = [
+pub const TOOLS: [Tool; 10] = [
     Tool::AddMemo,
     Tool::EditMemo,
     Tool::RemoveMemo,
@@ -36,6 +37,7 @@ pub const TOOLS: [Tool; 9] = [
     Tool::SearchMessages,
     Tool::WebSearch,
     Tool::WebFetch,
+    Tool::BeQuiet,
 ];
 
 impl Tool {
@@ -58,7 +60,8 @@ impl Tool {
             | Tool::ListMemo
             | Tool::GetMemo
             | Tool::ListMemoTags
-            | Tool::SearchMessages => true,
+            | Tool::SearchMessages
+            | Tool::BeQuiet => true,
         }
     }
 
@@ -72,7 +75,7 @@ impl Tool {
             | Tool::GetMemo
             | Tool::ListMemoTags
             | Tool::SearchMessages => true,
-            Tool::WebSearch | Tool::WebFetch => false,
+            Tool::WebSearch | Tool::WebFetch | Tool::BeQuiet => false,
         }
     }
 
@@ -95,6 +98,7 @@ impl Tool {
             Tool::SearchMessages => texts::tools::search_messages(language),
             Tool::WebSearch => texts::tools::web_search(language),
             Tool::WebFetch => texts::tools::web_fetch(language),
+            Tool::BeQuiet => texts::tools::be_quiet(language),
         }
     }
 
@@ -151,6 +155,10 @@ impl Tool {
             Tool::WebFetch => object_schema(
                 json!({ "url": text(texts::tools::page_address(language)) }),
                 &["url"],
+            ),
+            Tool::BeQuiet => object_schema(
+                json!({ "how": { "type": "string", "enum": ["stop", "less"] } }),
+                &["how"],
             ),
         }
     }

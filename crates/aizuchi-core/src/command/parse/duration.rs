@@ -1,6 +1,9 @@
 //! Parses how long to be silent, as users write it.
 
+use std::sync::LazyLock;
+
 use jiff::SignedDuration;
+use regex::Regex;
 
 use crate::command::MAX_MUTE;
 
@@ -41,6 +44,29 @@ pub const UNITS: [(&str, i64); 20] = [
     ("d", 86_400),
     ("w", 604_800),
 ];
+
+/// Finds how long something is to last: "for the next two hours", 「30分だけ」. "Two hours ago" is none.
+pub fn find_duration(text: &str) -> Option<SignedDuration> {
+    static LASTING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"\b(?:for|the next|another)(?: the next| about| around| like)? (?P<count>\d+|an?|one|two|three|half an|a couple of|a few)? ?(?P<unit>minute|min|hour|hr|h|day|week)s?\b|(?P<number>\d+)(?P<one>分|時間|日|週間)(?P<ago>前|後に)?",
+        )
+        .expect("a test reads it")
+    });
+    LASTING.captures_iter(text).find_map(|found| {
+        let unit = found.name("unit").or(found.name("one"))?.as_str();
+        let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let count = found.name("number").or(found.name("count")).map_or("a", |it| it.as_str());
+        let seconds = match count {
+            "half an" => seconds / 2,
+            "two" | "a couple of" => 2 * seconds,
+            "three" | "a few" => 3 * seconds,
+            count => count.parse::<i64>().unwrap_or(1).checked_mul(*seconds)?,
+        };
+        let duration = SignedDuration::from_secs(seconds).min(MAX_MUTE);
+        (found.name("ago").is_none() && duration.is_positive()).then_some(duration)
+    })
+}
 
 /// Parses a duration: `2h`, `1h30m`, `90 minutes`, `2時間30分`.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {

@@ -228,24 +228,6 @@ pub const STOP: &[&str] = &[
     "消えろ",
 ];
 
-/// Words that, next to a name, may also be said about the named one, or about anything: "stop Aizuchi".
-pub const VAGUE: [&str; 14] = [
-    "stop",
-    "stop it",
-    "stop that",
-    "enough",
-    "silence",
-    "sh",
-    "quiet",
-    "go away",
-    "ストップ",
-    "やめて",
-    "止めて",
-    "消えて",
-    "しっ",
-    "hush",
-];
-
 pub const MUTE: [&str; 15] = [
     "mute",
     "be quiet",
@@ -447,4 +429,22 @@ pub const POLITE_ENDINGS: [&str; 14] = [
     "now",
     "ね",
     "よ",
+];
+
+/// Words that, next to a name, may also be said about the named one, or about anything: "stop Aizuchi".
+pub const VAGUE: [&str; 14] = [
+    "stop",
+    "stop it",
+    "stop that",
+    "enough",
+    "silence",
+    "sh",
+    "quiet",
+    "go away",
+    "ストップ",
+    "やめて",
+    "止めて",
+    "消えて",
+    "しっ",
+    "hush",
 ];

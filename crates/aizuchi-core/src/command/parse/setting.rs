@@ -1,7 +1,8 @@
 //! Commands about settings: `@Aizuchi set language ja here`, `@Aizuchi set confidence 0.8 in #garden`,
 //! 「@Aizuchi 言語を日本語にして」.
 
-use crate::command::parse::{addressed_order, candidate_forms, normalize};
+use crate::command::parse::quiet::Quiet;
+use crate::command::parse::{addressed_order, candidate_forms, normalize, own_words};
 use crate::command::{Command, NearMiss, SettingRequest, SettingTarget};
 use crate::rules::ToolRule;
 use crate::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
@@ -87,14 +88,37 @@ pub struct WrittenSetting {
     pub target: SettingTarget,
     /// The channel of [`SettingTarget::Named`], without its `#`.
     pub channel: Option<String>,
-    pub change: SettingChange,
+    pub change: WrittenChange,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrittenChange {
+    Exactly(SettingChange),
+    /// The bar for speaking unasked is to be one step above the present one.
+    Quieter,
 }
 
 impl WrittenSetting {
-    /// Parses the change that a message consists of, if it is one.
+    /// Parses the change that a message consists of, if it is one. It may begin with the persona's name.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
-        let (order, _) = addressed_order(&normalize(text), name);
-        candidate_forms(&order).iter().find_map(|form| Self::parse(form))
+        let order = addressed_order(&normalize(text), name);
+        let change = candidate_forms(&order).iter().find_map(|form| Self::parse(form));
+        let words = own_words(text, name);
+        change
+            .or_else(|| (Quiet::parse(&words) == Some(Quiet::Less)).then(|| Self::quieter(&words)))
+    }
+
+    /// Returns the change for a request to be quieter, for the channel that it names, if any.
+    pub fn quieter(text: &str) -> Self {
+        let named = text.split_once('#').map(|(_, behind)| {
+            behind
+                .split(|it: char| !it.is_alphanumeric() && !"-_".contains(it))
+                .next()
+                .unwrap_or_default()
+        });
+        let channel = named.filter(|name| !name.is_empty()).map(str::to_owned);
+        let target = if channel.is_some() { SettingTarget::Named } else { SettingTarget::Channel };
+        Self { target, channel, change: WrittenChange::Quieter }
     }
 
     /// Parses a change from one form of a command. See [`candidate_forms`].
@@ -104,10 +128,13 @@ impl WrittenSetting {
 
     pub fn command(&self) -> Command {
         let (kind, is_narrowing) = match &self.change {
-            SettingChange::Set(setting) => (Some(setting.kind()), setting.only_narrows()),
+            WrittenChange::Exactly(SettingChange::Set(setting)) => {
+                (Some(setting.kind()), setting.only_narrows())
+            }
             // Members may clear what members ordered.
-            SettingChange::Clear(kind) => (Some(*kind), true),
-            SettingChange::ClearAll => (None, true),
+            WrittenChange::Exactly(SettingChange::Clear(kind)) => (Some(*kind), true),
+            WrittenChange::Exactly(SettingChange::ClearAll) => (None, true),
+            WrittenChange::Quieter => (Some(SettingKind::MinConfidence), true),
         };
         Command::ChangeSetting(SettingRequest { target: self.target, kind, is_narrowing })
     }
@@ -115,28 +142,32 @@ impl WrittenSetting {
     fn english(form: &str) -> Option<Self> {
         let (form, target, channel) = without_place(form);
         if RESET_ALL.contains(&form) {
-            return Some(Self { target, channel, change: SettingChange::ClearAll });
+            return Some(Self::exactly(target, channel, SettingChange::ClearAll));
         }
         if let Some(key) = form.strip_prefix("reset ") {
             let (kind, rest) = key_of(key)?;
             let change = SettingChange::Clear(kind);
-            return rest.trim().is_empty().then_some(Self { target, channel, change });
+            return rest.trim().is_empty().then(|| Self::exactly(target, channel, change));
         }
         let (kind, rest) = key_of(form.strip_prefix("set ")?)?;
         let value = rest.trim_start_matches([' ', ':', '：', '=']);
         let value = value.strip_prefix("to ").unwrap_or(value).trim();
-        Some(Self { target, channel, change: change(kind, value)? })
+        Some(Self::exactly(target, channel, change(kind, value)?))
     }
 
     fn japanese(form: &str) -> Option<Self> {
         let (form, target, channel) = from_place(form);
         if RESET_ALL_JA.contains(&form) {
-            return Some(Self { target, channel, change: SettingChange::ClearAll });
+            return Some(Self::exactly(target, channel, SettingChange::ClearAll));
         }
         let (kind, rest) = key_of(form)?;
         let rest = rest.trim().strip_prefix(['を', 'は'])?.trim();
         let change = ENDS.iter().find_map(|end| change(kind, rest.strip_suffix(end)?.trim()))?;
-        Some(Self { target, channel, change })
+        Some(Self::exactly(target, channel, change))
+    }
+
+    fn exactly(target: SettingTarget, channel: Option<String>, change: SettingChange) -> Self {
+        Self { target, channel, change: WrittenChange::Exactly(change) }
     }
 }
 
@@ -230,7 +261,8 @@ mod tests {
     fn a_tool_is_named_in_either_case() {
         let text = "@Aizuchi set tools search_messages, tracker__findIssue";
         let written = WrittenSetting::parse_message(text, "Aizuchi").unwrap();
-        let SettingChange::Set(PlaceSetting::Tools(tools)) = written.change else {
+        let WrittenChange::Exactly(SettingChange::Set(PlaceSetting::Tools(tools))) = written.change
+        else {
             panic!("{:?}", written.change);
         };
         assert!(tools.allows("search_messages") && tools.allows("tracker__findIssue"));
@@ -309,7 +341,7 @@ mod tests {
                 Some(value) => SettingChange::Set(kind.parse(value).expect("a value")),
                 None => SettingChange::Clear(kind),
             };
-            assert_eq!(written.change, expected, "{message}");
+            assert_eq!(written.change, WrittenChange::Exactly(expected), "{message}");
             assert_eq!(
                 (written.target, written.channel.as_deref()),
                 (target, channel),
@@ -320,7 +352,8 @@ mod tests {
         }
         for message in ["@Aizuchi reset settings", "@Aizuchi 設定をリセットして"] {
             let written = WrittenSetting::parse_message(message, "Aizuchi");
-            assert_eq!(written.map(|it| it.change), Some(SettingChange::ClearAll), "{message}");
+            let expected = WrittenChange::Exactly(SettingChange::ClearAll);
+            assert_eq!(written.map(|it| it.change), Some(expected), "{message}");
         }
         for message in
             ["@Aizuchi settings", "@Aizuchi settings?", "@Aizuchi 設定", "@Aizuchi 設定一覧"]

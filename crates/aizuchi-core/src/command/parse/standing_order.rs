@@ -111,7 +111,7 @@ impl<'a> WrittenStandingOrder<'a> {
         }
         let colons = message.match_indices([':', '：']).take(MAX_COLONS);
         let mut written = colons.filter_map(|(position, colon)| {
-            let (head, _) = addressed_order(&normalize(&message[..position]), name);
+            let head = addressed_order(&normalize(&message[..position]), name);
             let text = message[position + colon.len()..].trim();
             let head = head.trim();
             let head = head.strip_prefix("please ").unwrap_or(head);

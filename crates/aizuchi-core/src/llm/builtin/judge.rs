@@ -22,7 +22,9 @@ use crate::llm::builtin::unasked::{
     BELONGS, asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
 };
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
+use crate::overlap::has_name;
 use crate::persona::Language;
+use crate::persona::spelling::spellings;
 use crate::prompt::Prompt;
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
@@ -42,13 +44,22 @@ pub fn judge(prompt: &Prompt) -> String {
         })
     };
     let is_fresh = |it: &Message| is_fresh(it, prompt);
-    let found = find_known(prompt).map_or_else(|| find_open_question(context, is_fresh, helps), Ok);
+    let found = find_known(prompt)
+        .map_or_else(|| find_open_question(context, &prompt.persona.name, is_fresh, helps), Ok);
+    let found = found.map(|question| (question, true)).or_else(|nothing| {
+        let call = find_follow_up(context).or_else(|| find_lone_call(prompt));
+        call.map(|call| (call, false)).ok_or(nothing)
+    });
     let judgment = match found {
-        Ok(question) => {
+        Ok((question, asks)) => {
             let name = to_single_line(context.display_name(&question.author.id));
+            let reason = match asks {
+                true => texts::builtin::asked_the_room(language, Name(&name)),
+                false => texts::builtin::nobody_reacted(language, Name(&name)),
+            };
             json!({
                 "should_respond": true,
-                "reason": texts::builtin::asked_the_room(language, Name(&name)),
+                "reason": reason,
                 "confidence": 0.8,
                 "delay_seconds": 0,
                 "about": prompt.speakers.message_label(question),
@@ -97,6 +108,106 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
         && is_fresh(message, prompt);
     let quotes = is_candidate.then(|| Quotes::new(prompt, message))?;
     quotes.answers_plainly(&message.text).then_some(&**message)
+}
+
+/// A lone call comes after a pause of this length: what is told is nobody's turn while others write.
+const PAUSE: SignedDuration = SignedDuration::from_secs(30);
+/// After this one it may have been followed by what seems to reply to it, among few writers.
+const LONG_PAUSE: SignedDuration = SignedDuration::from_secs(75);
+/// So many writers at most, since among more of them it is less clear to whom that replies.
+const LONG_PAUSE_WRITERS: usize = 4;
+/// Among more writers than this, nobody knows who would react.
+const MAX_WRITERS: usize = 6;
+/// Log odds of words that call for a word, of those that surely do, and of a message that calls for one where it stands.
+const APPEALS: f32 = 0.0;
+const SURELY_APPEALS: f32 = 2.0;
+const CALLS: f32 = 0.3;
+/// A message is probably a reply from this probability.
+const REPLIES: f32 = 0.5;
+/// A message belongs to the talk with one user from this probability.
+const DIRECTED: f32 = 0.9;
+
+/// The newest recent message that calls for a word in whatever form, such as trouble or distress, if the talk has paused
+/// since and nobody seems to have reacted. What is said about the persona is for the others.
+fn find_lone_call(prompt: &Prompt) -> Option<&Message> {
+    let context = &*prompt.context;
+    let newest = context.newest_human_message()?;
+    let messages = newest_messages(context);
+    let pause = prompt.now.timestamp().duration_since(newest.at);
+    let writers = writers(messages.iter()).len();
+    if pause < PAUSE || writers > MAX_WRITERS {
+        return None;
+    }
+    let analysis = ConversationAnalysis::new(context);
+    // These were looked at as questions.
+    let is_question =
+        |it: &Message| analysis.questions().iter().any(|question| question.message.id == it.id);
+    let calls = |message: &&Arc<Message>| {
+        let Some(relation) = analysis.relation(message) else { return false };
+        let appeals = relation.appeal >= APPEALS
+            && !is_question(message)
+            && match relation.since.others {
+                0 => relation.open >= 0.5,
+                _ if relation.since.replied >= REPLIES => false,
+                _ if relation.appeal >= SURELY_APPEALS => relation.open >= 0.1,
+                _ => relation.open >= 0.8,
+            };
+        let calls = pause >= LONG_PAUSE
+            && writers <= LONG_PAUSE_WRITERS
+            && relation.calls >= CALLS
+            && relation.open >= 0.3
+            && relation.directed < 0.7
+            && relation.since.replied < REPLIES;
+        message.is_human()
+            && !message.is_addressed()
+            && message.mentions.is_empty()
+            && !relation.is_addressed
+            && (appeals || calls)
+            && relation.directed <= DIRECTED
+            && relation.to_persona < REPLIES
+            && !names_persona(&message.text, &prompt.persona.name)
+            && !context.is_left_to_thread(message)
+            && !is_closing(analysis.cues(message))
+            && !is_small_talk(&message.text)
+            && is_fresh(message, prompt)
+            && !has_passed_on(context, message)
+    };
+    messages.iter().rfind(calls).map(|message| &**message)
+}
+
+fn names_persona(text: &str, name: &str) -> bool {
+    let text = text.to_lowercase();
+    spellings(name).iter().any(|spelling| has_name(&text, spelling))
+}
+
+/// A message after the persona's newest post that goes on from it, and more than closes.
+fn find_follow_up(context: &Context) -> Option<&Message> {
+    const MIN_WORDS: usize = 6;
+    const GOES_ON: f32 = 0.15;
+    let analysis = ConversationAnalysis::new(context);
+    let messages = context.target_messages();
+    let own = messages.iter().rposition(|it| it.author.kind == AuthorKind::Persona)?;
+    let goes_on = |message: &&Arc<Message>| {
+        let cues = analysis.cues(message);
+        let Some(relation) = analysis.relation(message) else { return false };
+        let asks = cues.contains(Cues::ASKS);
+        message.is_human()
+            && !message.is_addressed()
+            && !relation.is_addressed
+            && relation.to_persona >= GOES_ON
+            && relation.since.replied < REPLIES
+            && (asks || relation.length >= MIN_WORDS && !cues.intersects(Cues::SOLVED))
+    };
+    messages[own + 1..].iter().rfind(goes_on).map(|message| &**message)
+}
+
+fn newest_messages(context: &Context) -> &[Arc<Message>] {
+    let messages = context.target_messages();
+    &messages[messages.len().saturating_sub(2 * NEAR_MESSAGES)..]
+}
+
+fn writers<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
+    messages.filter(|message| message.is_human()).map(|message| &message.author.id).collect()
 }
 
 /// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
@@ -176,11 +287,12 @@ const SURELY_OPEN: f32 = 0.65;
 
 /// The newest question to everyone that is still open; if there are several, the newest one that can be helped with.
 /// Otherwise the reason why there is none, and the question that the reason refers to, if any.
-fn find_open_question(
-    context: &Context,
+fn find_open_question<'c>(
+    context: &'c Context,
+    persona: &str,
     is_fresh: impl Fn(&Message) -> bool,
     helps: impl Fn(&Message) -> bool,
-) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
+) -> Result<&'c Message, (NoOpenQuestion, Option<&'c Message>)> {
     let analysis = ConversationAnalysis::new(context);
     // Authors of sad news wait for sympathy, not for an answer, and small talk is for the people present.
     let is_question = |question: &&QuestionAnalysis<'_>| {
@@ -191,6 +303,8 @@ fn find_open_question(
             && !is_bare_link(&question.message.text)
             && !asks_back(question.message, &analysis)
             && !is_answered_at_once(question.message, &analysis, context)
+            && !is_aside(question.message, &analysis, context)
+            && !names_persona(&question.message.text, persona)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
     let remaining: Vec<&Message> = open
@@ -251,13 +365,13 @@ fn no_open_question<'c>(
         Some(_) if question.is_some_and(|it| asks_back(it.message, analysis)) => {
             NoOpenQuestion::Directed
         }
-        Some(QuestionStatus::AuthorInExchange(_))
+        Some(QuestionStatus::AuthorInExchange)
             if question.is_some_and(|it| it.message.id != newest.id) =>
         {
             NoOpenQuestion::TalkingToEachOther
         }
         Some(
-            QuestionStatus::AuthorInExchange(_)
+            QuestionStatus::AuthorInExchange
             | QuestionStatus::Open
             | QuestionStatus::TakenUp(..)
             | QuestionStatus::Resolved
@@ -293,8 +407,7 @@ fn is_answered_at_once(
         return false;
     };
     let near = &messages[at.saturating_sub(NEAR_MESSAGES)..messages.len().min(at + NEAR_MESSAGES)];
-    let near = near.iter().filter(|message| message.is_human());
-    let users: BTreeSet<&UserId> = near.map(|message| &message.author.id).collect();
+    let users = writers(near.iter());
     let Some(answer) = first_other(question, context).filter(|_| users.len() <= FEW_WRITERS) else {
         return false;
     };
@@ -315,6 +428,20 @@ fn is_answered_at_once(
         && !names_another
         && relation.begins < EVIDENTLY_NEW
         && !asks_again
+}
+
+/// Whether a question among few writers is short and its words hardly ask for an answer: a joke, or a word to the one
+/// who has just written.
+fn is_aside(question: &Message, analysis: &ConversationAnalysis<'_>, context: &Context) -> bool {
+    const MAX_ASIDE_WORDS: usize = 9;
+    const ASIDE_WRITERS: usize = 4;
+    const BEGINS: f32 = 0.7;
+    const HARDLY_ASKS: f32 = -0.5;
+    let relation = analysis.relation(question).unwrap_or_default();
+    relation.begins < BEGINS
+        && relation.length <= MAX_ASIDE_WORDS
+        && relation.appeal < HARDLY_ASKS
+        && writers(newest_messages(context).iter()).len() <= ASIDE_WRITERS
 }
 
 /// The next message of another user.
@@ -377,7 +504,7 @@ fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
     let cues = Cues::from_text(text);
     let is_newest =
         context.newest_human_message().is_some_and(|newest| newest.id == question.message.id);
-    matches!(question.status, QuestionStatus::AuthorInExchange(_))
+    question.status == QuestionStatus::AuthorInExchange
         && is_newest
         && cues.contains(Cues::QUESTION_WORD)
         && !cues.contains(Cues::SECOND_PERSON)
@@ -480,12 +607,12 @@ mod tests {
     #[test]
     fn an_old_question_and_a_bare_link_are_left_alone() {
         let asked = context(&[("ann", "who has the key?")]);
-        let found = find_open_question(&asked, |_| false, |_| true);
+        let found = find_open_question(&asked, "Aizuchi", |_| false, |_| true);
         let old = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
         assert_eq!(old.map(|it| it.id.as_str()), Err((NoOpenQuestion::Old, Some("000"))));
         for link in ["https://example.org/keys?", "https://a.example/x?y https://b.example/z?"] {
             let context = context(&[("ann", link)]);
-            let found = find_open_question(&context, |_| true, |_| true);
+            let found = find_open_question(&context, "Aizuchi", |_| true, |_| true);
             let nothing = found.map(|it| it.id.as_str()).map_err(|(nothing, _)| nothing);
             assert_eq!(nothing, Err(NoOpenQuestion::NoQuestion), "{link}");
         }
@@ -511,7 +638,7 @@ mod tests {
             let links =
                 MessageLinks { begins: 1.0 - answers, parents, source: LinkSource::SHIPPED };
             context.links.insert(MessageId::new("001"), Arc::new(links));
-            let found = find_open_question(&context, |_| true, |_| false);
+            let found = find_open_question(&context, "Aizuchi", |_| true, |_| false);
             found.is_ok_and(|it| it.id.as_str() == "001")
         };
         assert!(!newest("did you expose it where you use it?", 0.6));
@@ -563,7 +690,7 @@ mod tests {
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err((Ended, None))),
         ] {
             let context = context(&texts);
-            let found = find_open_question(&context, |_| true, |_| false)
+            let found = find_open_question(&context, "Aizuchi", |_| true, |_| false)
                 .map(|message| message.id.as_str());
             let found = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
             assert_eq!(found, expected, "{texts:?}");
@@ -577,11 +704,14 @@ mod tests {
         busy.push(("ann", "who has the key?"));
         busy.extend(crowd);
         assert_eq!(
-            ids(find_open_question(&context(&busy), |_| true, |_| false)),
+            ids(find_open_question(&context(&busy), "Aizuchi", |_| true, |_| false)),
             Ok("003".to_owned())
         );
         busy.push(("dan", "ann: eve has it"));
         let answered = Err((Answered, Some("003".to_owned())));
-        assert_eq!(ids(find_open_question(&context(&busy), |_| true, |_| false)), answered);
+        assert_eq!(
+            ids(find_open_question(&context(&busy), "Aizuchi", |_| true, |_| false)),
+            answered
+        );
     }
 }

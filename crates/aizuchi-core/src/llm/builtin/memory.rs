@@ -121,6 +121,7 @@ mod tests {
                 MemorySource::Entry(KnownEntry { owner: EntryOwner::SameMemory, entry }),
             ],
             channel_name: "c".into(),
+            visibility: Visibility::Public,
             names: Default::default(),
             merged: Vec::new(),
             kept: Default::default(),

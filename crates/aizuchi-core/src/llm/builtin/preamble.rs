@@ -8,11 +8,9 @@ use aizuchi_structure::cues::Cues;
 /// The text without mentions of the mind's name, and without the name at the beginning or the end.
 pub fn without_call(text: &str, name: &str) -> String {
     let spellings = spellings(name);
-    let known = spellings.iter().filter(|spelling| {
-        // The text is not lowercased here: only Latin names have another case.
-        spelling.text.is_ascii() || text.contains(&spelling.text)
-    });
-    known.fold(text.to_owned(), |text, spelling| without_name(&text, &spelling.text))
+    // The text is not lowercased here: only Latin names have another case.
+    let known = spellings.iter().filter(|name| name.is_ascii() || text.contains(*name));
+    known.fold(text.to_owned(), |text, name| without_name(&text, name))
 }
 
 /// Removes one spelling of the name.

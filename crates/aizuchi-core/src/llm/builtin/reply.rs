@@ -14,7 +14,7 @@ use crate::llm::builtin::keeping::{ADD_MEMO, can_keep, memo_name};
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{Request, asks_for_help};
+use crate::llm::builtin::request::{News, Request, asks_for_help};
 use crate::llm::builtin::unasked::{has_quoted_lately, is_bare_link};
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::prompt::Prompt;
@@ -94,13 +94,16 @@ fn help_unasked(prompt: &Prompt) -> LlmResponse {
     let Some(message) = asked(prompt).filter(|it| !is_bare_link(&it.text)) else {
         return nothing();
     };
+    let name = to_single_line(prompt.context.display_name(&message.author.id));
+    if News::find(&message.text) == Some(News::Bad) {
+        return response(texts::builtin::condolences(language, Name(&name)));
+    }
     let quotes = Quotes::new(prompt, message);
     let Some(known) = quotes.helpful(&message.text) else { return nothing() };
     if has_quoted_lately(known.newest, &prompt.context) {
         return LlmResponse::silent(texts::builtin::quoted_lately(language));
     }
     let known = quotes.describe(&known, &message.author.id);
-    let name = to_single_line(prompt.context.display_name(&message.author.id));
     response(texts::builtin::perhaps_this_helps(language, Name(&name), &known))
 }
 

@@ -38,7 +38,7 @@ impl Keepers {
         let told = match (subject, button.choice()) {
             (QuestionSubject::Proposal(id), ButtonChoice::Form) => {
                 return Ok(match self.kept_by(&workspace, id, &user).await? {
-                    Ok(found) => self.edit_form(&found),
+                    Ok(found) => self.edit_form(&found).await?,
                     Err(told) => ClickAnswer::Tell(told),
                 });
             }
@@ -77,7 +77,7 @@ impl Keepers {
         let Some(found) = self.proposal(workspace, id).await? else {
             return Ok(Err(texts::keeper::too_late(self.language)));
         };
-        Ok(match self.not_kept_by(workspace, &found.conversation.channel, user) {
+        Ok(match self.not_kept_by(workspace, &found.conversation.channel, user).await? {
             Some(told) => Err(told),
             None => Ok(found),
         })
@@ -98,15 +98,16 @@ impl Keepers {
     }
 
     /// Returns what to tell a user who is not the channel's keeper.
-    fn not_kept_by(
+    async fn not_kept_by(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         user: &UserId,
-    ) -> Option<&'static str> {
-        let keeper = self.inbox.channel_cache.keeper(workspace, channel);
-        let language = self.language_in(workspace, channel);
-        (keeper.as_ref() != Some(user)).then(|| texts::keeper::not_keeper(language))
+    ) -> Result<Option<&'static str>, StoreError> {
+        if self.inbox.channel_cache.keeper(workspace, channel).as_ref() == Some(user) {
+            return Ok(None);
+        }
+        Ok(Some(texts::keeper::not_keeper(self.language_in(workspace, channel).await?)))
     }
 
     /// Decides a proposal. Returns what to tell the user if their choice does not count.
@@ -117,7 +118,7 @@ impl Keepers {
         choice: ProposalChoice,
     ) -> Result<Option<&'static str>, StoreError> {
         let conversation = &proposal.conversation;
-        let language = self.language_in(&conversation.workspace, &conversation.channel);
+        let language = self.language_in(&conversation.workspace, &conversation.channel).await?;
         let (workspace, by) = (conversation.workspace.clone(), self.sign(user));
         let order = Order::DecideProposal { workspace, id: proposal.id, choice, by };
         self.apply(order, QuestionSubject::Proposal(proposal.id), language).await
@@ -135,13 +136,13 @@ impl Keepers {
             return Ok(Some(too_late(subject, self.language)));
         };
         let channel = &found.conversation.channel;
-        if let Some(told) = self.not_kept_by(workspace, channel, user) {
+        if let Some(told) = self.not_kept_by(workspace, channel, user).await? {
             return Ok(Some(told));
         }
         let by = self.sign(user);
         let step = ConsentStep::Decide(choice, by.clone());
         let order = Order::TakeConsentStep { workspace: workspace.clone(), id, step }.signed(by);
-        self.apply(order, subject, self.language_in(workspace, channel)).await
+        self.apply(order, subject, self.language_in(workspace, channel).await?).await
     }
 
     async fn answer_trust(
@@ -156,10 +157,10 @@ impl Keepers {
         let Some(found) = offers.into_iter().find(|offer| offer.id == id) else {
             return Ok(Some(too_late(subject, self.language)));
         };
-        if let Some(told) = self.not_kept_by(workspace, &found.channel, user) {
+        if let Some(told) = self.not_kept_by(workspace, &found.channel, user).await? {
             return Ok(Some(told));
         }
-        let language = self.language_in(workspace, &found.channel);
+        let language = self.language_in(workspace, &found.channel).await?;
         match found.state {
             TrustState::Open => {}
             TrustState::Accepted | TrustState::Declined => {

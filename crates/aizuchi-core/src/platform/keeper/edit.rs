@@ -44,13 +44,13 @@ pub struct FilledForm {
 
 impl Keepers {
     /// Returns the form to edit a proposal's text in, while it is open.
-    pub(super) fn edit_form(&self, proposal: &Proposal) -> ClickAnswer {
+    pub(super) async fn edit_form(&self, proposal: &Proposal) -> Result<ClickAnswer, StoreError> {
         let conversation = &proposal.conversation;
-        let language = self.language_in(&conversation.workspace, &conversation.channel);
+        let language = self.language_in(&conversation.workspace, &conversation.channel).await?;
         let draft = match (proposal.state, &proposal.text) {
             (ProposalState::Open, Some(draft)) => draft.clone(),
             (ProposalState::Open | ProposalState::Lapsed, _) => {
-                return ClickAnswer::Tell(texts::keeper::too_late(language));
+                return Ok(ClickAnswer::Tell(texts::keeper::too_late(language)));
             }
             (
                 ProposalState::Approved
@@ -58,12 +58,12 @@ impl Keepers {
                 | ProposalState::Declined
                 | ProposalState::Never,
                 _,
-            ) => return ClickAnswer::Tell(texts::keeper::already_decided(language)),
+            ) => return Ok(ClickAnswer::Tell(texts::keeper::already_decided(language))),
         };
         if utf16_length(&draft) > self.lengths.form {
-            return ClickAnswer::Tell(texts::keeper::too_long(language));
+            return Ok(ClickAnswer::Tell(texts::keeper::too_long(language)));
         }
-        ClickAnswer::Open(EditForm {
+        Ok(ClickAnswer::Open(EditForm {
             workspace: conversation.workspace.clone(),
             language,
             proposal: proposal.id,
@@ -73,7 +73,7 @@ impl Keepers {
             cancel: texts::keeper::edit_cancel(language),
             draft,
             max_length: self.lengths.form,
-        })
+        }))
     }
 
     /// Posts the submitted text in place of the proposed one. The user's permission is checked again, and a repeated
@@ -95,7 +95,7 @@ impl Keepers {
             Ok(found) => found,
             Err(told) => return Ok(Some(told)),
         };
-        let language = self.language_in(&form.workspace, &found.conversation.channel);
+        let language = self.language_in(&form.workspace, &found.conversation.channel).await?;
         if utf16_length(&form.text) > self.lengths.form {
             return Ok(Some(texts::keeper::too_long(language)));
         }

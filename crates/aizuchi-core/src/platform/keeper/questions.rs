@@ -145,7 +145,7 @@ impl Keepers {
                 record.asked.push(asked.clone());
                 continue;
             }
-            let language = self.language_in(workspace, &asked.about);
+            let language = self.language_in(workspace, &asked.about).await?;
             let request = requests.iter().find(|request| request.id == asked.id);
             let gone = kind.gone(language);
             let (state, what) = request.map_or(gone, |request| (request.state, request.what));
@@ -194,7 +194,7 @@ impl Keepers {
                 continue;
             }
             if let Some(place) = &asked.place {
-                let language = self.language_in(workspace, &asked.about);
+                let language = self.language_in(workspace, &asked.about).await?;
                 let about = self.place_name(workspace, &asked.about);
                 let text = texts::keeper::handed_over(language, &about);
                 match chat.settle(place, &text).await {

@@ -159,34 +159,29 @@ impl Keepers {
         asked: &[AskedQuestion],
     ) -> Result<Vec<KeeperRequest>, StoreError> {
         let now = self.inbox.clock.now();
-        let language = |about: &ConversationId| self.language_in(workspace, &about.channel);
+        let mut requests = Vec::new();
         match kind {
             KeeperRequestKind::Proposals => {
-                let proposals = self.proposals(workspace, asked, now).await?.into_iter();
-                let request = |it: Proposal| {
-                    let language = language(&it.conversation);
-                    KeeperRequest::of_proposal(it, language, now)
-                };
-                Ok(proposals.map(request).collect())
+                for it in self.proposals(workspace, asked, now).await? {
+                    let language = self.language_in(workspace, &it.conversation.channel).await?;
+                    requests.push(KeeperRequest::of_proposal(it, language, now));
+                }
             }
             KeeperRequestKind::Calls => {
-                let calls = self.calls(workspace, asked, now).await?.into_iter();
-                let request = |it: Consent| {
-                    let language = language(&it.conversation);
-                    KeeperRequest::of_call(it, language)
-                };
-                Ok(calls.map(request).collect())
+                for it in self.calls(workspace, asked, now).await? {
+                    let language = self.language_in(workspace, &it.conversation.channel).await?;
+                    requests.push(KeeperRequest::of_call(it, language));
+                }
             }
             KeeperRequestKind::Trust => {
-                let offers = self.archive.trust_offers(workspace).await?.into_iter();
-                let request = |it: TrustOffer| {
+                for it in self.archive.trust_offers(workspace).await? {
                     let mode = self.inbox.channel_cache.mode(workspace, &it.channel);
-                    let language = self.language_in(workspace, &it.channel);
-                    KeeperRequest::of_trust(it, mode, language)
-                };
-                Ok(offers.map(request).collect())
+                    let language = self.language_in(workspace, &it.channel).await?;
+                    requests.push(KeeperRequest::of_trust(it, mode, language));
+                }
             }
         }
+        Ok(requests)
     }
 
     /// Returns the proposals that can be decided and those that were asked about, however many came later.
@@ -236,22 +231,22 @@ impl Keepers {
     ) -> Result<KeeperQuestion, StoreError> {
         match open {
             OpenRequest::Proposal(proposal, draft) => {
-                Ok(self.proposal_question(workspace, proposal, draft))
+                self.proposal_question(workspace, proposal, draft).await
             }
             OpenRequest::Call(consent, shown) => {
                 self.call_question(workspace, consent, shown).await
             }
-            OpenRequest::Trust(offer) => Ok(self.trust_question(offer)),
+            OpenRequest::Trust(offer) => self.trust_question(offer).await,
         }
     }
 
-    fn proposal_question(
+    async fn proposal_question(
         &self,
         workspace: &WorkspaceId,
         proposal: &Proposal,
         draft: &str,
-    ) -> KeeperQuestion {
-        let language = self.language_in(workspace, &proposal.conversation.channel);
+    ) -> Result<KeeperQuestion, StoreError> {
+        let language = self.language_in(workspace, &proposal.conversation.channel).await?;
         let (shown, is_cut) = shorten(draft, MAX_SHOWN);
         let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
         let notes = [
@@ -262,29 +257,29 @@ impl Keepers {
         let place = self.place_name(workspace, &proposal.conversation.channel);
         let buttons =
             [KeeperButton::Say, KeeperButton::Edit, KeeperButton::NotNow, KeeperButton::Never];
-        KeeperQuestion {
+        Ok(KeeperQuestion {
             workspace: workspace.clone(),
             subject: QuestionSubject::Proposal(proposal.id),
             heading: texts::keeper::would_say(language, &place),
             draft: shown,
             note: notes.join("\n"),
             buttons: buttons.map(|button| (button, button.label(language))).into(),
-        }
+        })
     }
 
-    fn trust_question(&self, offer: &TrustOffer) -> KeeperQuestion {
+    async fn trust_question(&self, offer: &TrustOffer) -> Result<KeeperQuestion, StoreError> {
         let TrustOffer { workspace, channel, trusted, .. } = offer;
-        let language = self.language_in(workspace, channel);
+        let language = self.language_in(workspace, channel).await?;
         let (least, place) = (trusted.least.share(), self.place_name(workspace, channel));
         let buttons = [KeeperButton::ByItself, KeeperButton::NotYet];
-        KeeperQuestion {
+        Ok(KeeperQuestion {
             workspace: workspace.clone(),
             subject: QuestionSubject::Trust(offer.id),
             heading: texts::trust::offer(language, least, trusted.percent(), &place),
             draft: texts::trust::means(language, least),
             note: texts::trust::rests_on(language, offer.clicks),
             buttons: buttons.map(|button| (button, button.label(language))).into(),
-        }
+        })
     }
 
     /// Returns the names of all users for whom a call would be made, without duplicates.
@@ -310,9 +305,10 @@ impl Keepers {
         shown: &str,
     ) -> Result<KeeperQuestion, StoreError> {
         let ConversationId { channel, .. } = &consent.conversation;
-        let language = self.language_in(workspace, channel);
+        let language = self.language_in(workspace, channel).await?;
         let askers = self.asker_names(consent).await?;
-        let asked_by = || texts::consents::asked_by(language, &askers.join(", "));
+        let separator = texts::ledger::list_separator(language);
+        let asked_by = || texts::consents::asked_by(language, &askers.join(separator));
         let left = consent.expires.duration_since(self.inbox.clock.now());
         let notes = [
             (!askers.is_empty()).then(asked_by),

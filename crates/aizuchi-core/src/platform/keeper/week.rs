@@ -219,7 +219,7 @@ impl WeeklyNote<'_> {
         };
         let parts = [Some(cost), (price_micros > 0).then_some(price)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        (calls > 0).then(|| parts.join(", "))
+        (calls > 0).then(|| parts.join(texts::ledger::list_separator(self.language)))
     }
 }
 
@@ -436,7 +436,7 @@ mod tests {
             ]
         );
         let japanese = told(Language::Ja, 7, 2000);
-        assert!(japanese.contains("誰も答えなかったこと：7 件"), "{japanese}");
+        assert!(japanese.contains("誰も答えなかった質問：7 件"), "{japanese}");
         assert!(japanese.contains("ほか 2 件") && japanese.contains("12 分後"), "{japanese}");
     }
 

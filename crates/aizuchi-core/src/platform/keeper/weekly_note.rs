@@ -221,7 +221,7 @@ impl Keepers {
         if counted.is_empty() {
             return Ok(None);
         }
-        let language = self.language_in(workspace, channel);
+        let language = self.language_in(workspace, channel).await?;
         let place = self.place_name(workspace, channel);
         let note = WeeklyNote {
             language,

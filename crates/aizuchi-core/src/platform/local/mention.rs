@@ -25,8 +25,8 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
             // `@Anna Maria` names the longer of two users that match.
             users.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
         let is_persona = spellings.iter().any(|spelling| {
-            let name = spelling.text.as_str();
-            let is_named = match name == spellings[0].text {
+            let name = spelling.as_str();
+            let is_named = match name == spellings[0] {
                 true => starts_with_name(rest, name),
                 false => starts_with_kana(rest, name),
             };

@@ -237,6 +237,7 @@ fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
             block(Some("1")),
         ],
         channel_name: "general".into(),
+        visibility: Visibility::Public,
         names: Default::default(),
     }
 }

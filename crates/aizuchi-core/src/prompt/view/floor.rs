@@ -1,9 +1,10 @@
-//! The values of the conversation analysis: who has the floor, judging by the structure of the conversation.
+//! What the form, order and times of the lines show about who waits for whom. A model believes such a line, so only those
+//! are printed that readers found to be right nine times in ten (`docs/internals/eval.md`).
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::chat::{Message, UserId};
+use crate::chat::UserId;
 use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
@@ -12,31 +13,25 @@ use crate::prompt::fence::escape_quotes;
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
+use aizuchi_structure::cues::Cues;
 
-/// The maximum numbers of open and other questions that are listed. The newest are kept.
-const MAX_OPEN_QUESTIONS: usize = 5;
-const MAX_OTHER_QUESTIONS: usize = 4;
+/// The maximum number of questions that are listed. The newest are kept.
+const MAX_QUESTIONS: usize = 6;
 /// Older questions are history, answered or not.
 const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_hours(72);
+/// The probabilities from which a question is said to be open, and to have been taken up.
+const OPEN: f32 = 0.85;
+const TAKEN_UP: f32 = 0.7;
 /// The tokens of the text around a question, and of the part that is always printed.
 const QUESTION_OVERHEAD_TOKENS: u64 = 40;
-pub const BASE_TOKENS: u64 = 120;
+pub const BASE_TOKENS: u64 = 90;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct FloorView {
-    /// Questions to everyone that are still open, oldest first.
-    pub open: Vec<QuestionView>,
-    /// The number of older questions that are open, too.
-    pub more_open: usize,
-    /// Other questions, oldest first.
-    pub others: Vec<QuestionView>,
-    /// Two users who are talking to each other.
-    pub holders: Vec<String>,
-    /// The number of messages within the last five minutes.
-    pub lines: usize,
-    pub people: usize,
-    /// The number of messages since the persona's last one.
-    pub lines_since_own: Option<usize>,
+    /// The seconds since the newest message.
+    pub quiet_seconds: i64,
+    /// Oldest first.
+    pub questions: Vec<QuestionView>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -45,9 +40,9 @@ pub struct QuestionView {
     pub line: String,
     pub seconds: i64,
     pub lines_since: usize,
-    /// `open`, `put_to`, `taken_up`, `content`, `in_talk` or `in_thread`.
+    /// `open`, `put_to` or `answered`.
     pub fate: &'static str,
-    /// The user that the fate refers to, if any.
+    /// The user to whom the question is put, if any.
     pub whom: Option<String>,
 }
 
@@ -55,83 +50,73 @@ impl FloorView {
     /// The analysis at `now`; `None` for a conversation without human messages.
     pub fn from_context(context: &Context, speakers: &Speakers, now: Timestamp) -> Option<Self> {
         context.newest_human_message()?;
+        let newest = context.target_messages().last()?;
+        let seconds_since = |at: Timestamp| now.duration_since(at).as_secs().max(0);
         let analysis = ConversationAnalysis::new(context);
-        let question =
-            |question: &QuestionAnalysis<'_>| QuestionView::new(question, context, speakers, now);
-        let is_current = |question: &&QuestionAnalysis<'_>| {
-            now.duration_since(question.message.at) <= MAX_QUESTION_AGE
-        };
-        let mut open: Vec<QuestionView> =
-            analysis.open_questions().rev().filter(is_current).map(question).collect();
-        let more_open = open.len().saturating_sub(MAX_OPEN_QUESTIONS);
-        open.truncate(MAX_OPEN_QUESTIONS);
-        let others = analysis.questions().iter().rev().filter(is_current);
-        let others = others.filter(|question| question.status != QuestionStatus::Open);
-        let mut others: Vec<QuestionView> =
-            others.take(MAX_OTHER_QUESTIONS).map(question).collect();
-        open.reverse();
-        others.reverse();
-        let holders = analysis.exchange_partners().into_iter().flatten();
-        let activity = analysis.recent_activity(now);
-        Some(Self {
-            open,
-            more_open,
-            others,
-            holders: holders.map(|user| display_name(user, context, speakers)).collect(),
-            lines: activity.messages,
-            people: activity.users,
-            lines_since_own: analysis.messages_since_own(),
-        })
+        let current = analysis
+            .questions()
+            .iter()
+            .rev()
+            .filter(|question| now.duration_since(question.message.at) <= MAX_QUESTION_AGE);
+        let shown = current.filter_map(|question| {
+            let (fate, whom) = fate(question, &analysis)?;
+            Some(QuestionView {
+                line: escape_quotes(&speakers.message_label(question.message)),
+                seconds: seconds_since(question.message.at),
+                lines_since: question.messages_since,
+                fate,
+                whom: whom.map(|user| display_name(user, context, speakers)),
+            })
+        });
+        let mut questions: Vec<QuestionView> = shown.take(MAX_QUESTIONS).collect();
+        questions.reverse();
+        Some(Self { quiet_seconds: seconds_since(newest.at), questions })
     }
 
-    /// Leaves out the least important questions until the estimate is at most `max_tokens` or
-    /// nothing is left.
+    /// Leaves out the oldest questions until the estimate is at most `max_tokens` or nothing is left.
     pub fn fit(&mut self, max_tokens: u64) {
-        while self.tokens() > max_tokens {
-            match (self.others.is_empty(), self.open.is_empty()) {
-                (false, _) => drop(self.others.remove(0)),
-                // The newest is last.
-                (true, false) => {
-                    self.open.remove(0);
-                    self.more_open += 1;
-                }
-                (true, true) => return,
-            }
+        while self.tokens() > max_tokens && !self.questions.is_empty() {
+            self.questions.remove(0);
         }
     }
 
     /// The estimated tokens.
     pub fn tokens(&self) -> u64 {
-        let question = self.open.iter().chain(&self.others);
-        let question: u64 =
-            question.map(|question| estimate(&question.line) + QUESTION_OVERHEAD_TOKENS).sum();
-        question + BASE_TOKENS
+        let questions = self.questions.iter();
+        let questions =
+            questions.map(|question| estimate(&question.line) + QUESTION_OVERHEAD_TOKENS);
+        questions.sum::<u64>() + BASE_TOKENS
     }
 }
 
-impl QuestionView {
-    fn new(
-        question: &QuestionAnalysis<'_>,
-        context: &Context,
-        speakers: &Speakers,
-        now: Timestamp,
-    ) -> Self {
-        let message: &Message = question.message;
-        let (fate, whom) = match &question.status {
-            QuestionStatus::Open => ("open", None),
-            QuestionStatus::Directed(user) => ("put_to", Some(user)),
-            QuestionStatus::TakenUp(user, _) => ("taken_up", Some(user)),
-            QuestionStatus::Resolved => ("content", None),
-            QuestionStatus::AuthorInExchange(user) => ("in_talk", Some(user)),
-            QuestionStatus::InThread => ("in_thread", None),
-        };
-        Self {
-            line: escape_quotes(&speakers.message_label(message)),
-            seconds: now.duration_since(message.at).as_secs().max(0),
-            lines_since: question.messages_since,
-            fate,
-            whom: whom.map(|user| display_name(user, context, speakers)),
+/// What is said of a question, and the user whom that names; `None` if it is too uncertain to say anything.
+fn fate<'a>(
+    question: &'a QuestionAnalysis<'_>,
+    analysis: &ConversationAnalysis<'_>,
+) -> Option<(&'static str, Option<&'a UserId>)> {
+    match &question.status {
+        QuestionStatus::Directed(user) => Some(("put_to", Some(user))),
+        // Its own answers are easy to see, and whether they help is not.
+        _ if question.message.is_addressed() => None,
+        QuestionStatus::TakenUp(_, probability) => {
+            (*probability >= TAKEN_UP).then_some(("answered", None))
         }
+        QuestionStatus::Resolved => Some(("answered", None)),
+        QuestionStatus::Open => {
+            let cues = analysis.cues(question.message);
+            let is_plain = question.message.text.trim_end().ends_with(['?', '？'])
+                && !cues.intersects(Cues::SECOND_PERSON | Cues::ADVICE);
+            // A post of the persona's right below it may have answered it, or right above it be what it follows up on.
+            let near = question.messages_since.saturating_sub(2)..=question.messages_since + 1;
+            let is_apart_from_own =
+                analysis.messages_since_own().is_none_or(|since_own| !near.contains(&since_own));
+            let is_sure = question.open >= OPEN
+                && is_apart_from_own
+                && (cues.contains(Cues::TO_ALL) || is_plain);
+            is_sure.then_some(("open", None))
+        }
+        // Who talks with whom is wrong too often, and in its thread may be only the author.
+        QuestionStatus::AuthorInExchange | QuestionStatus::InThread => None,
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::chat::attachment::AttachmentContent;
-use crate::chat::{Message, is_blank};
+use crate::chat::{Message, MessageId, is_blank};
 use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
@@ -15,17 +15,18 @@ use crate::prompt::attachment_text::with_files;
 use crate::prompt::fence::{escape_quotes, fence};
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::render_cache::RenderCache;
-use crate::prompt::speakers::{NameCache, Speakers};
+use crate::prompt::speakers::{NameCache, Speakers, strip_markup};
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::floor::FloorView;
 use crate::prompt::view::{
     ChannelView, ContextView, FencedText, InterventionView, MemoView, MessageView, PersonaView,
-    RecalledView, StandingOrderView, ThreadView, UserView,
+    StandingOrderView, ThreadMemoryView, ThreadView, UserView,
 };
 use crate::prompt::{PromptVerb, shorten};
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
 use crate::standing_order::{StandingOrder, StandingOrderScope};
+use crate::texts;
 
 /// The maximum share of the prompt (one divided by this) for a single message of the target, and of
 /// other conversations.
@@ -33,8 +34,14 @@ pub const TARGET_MESSAGE_DIVISOR: u64 = 8;
 const OTHER_MESSAGE_DIVISOR: u64 = 32;
 /// The tokens of the number and the scope of an order, and the marks around it.
 const STANDING_ORDER_TOKENS: u64 = 12;
+/// The tokens around the label and the memory of a thread.
+const THREAD_HEADING_TOKENS: u64 = 6;
+/// More old messages than this distract from the conversation.
+const MAX_RECALLED: usize = 3;
 /// The maximum length of the judge's reason, in characters.
 const MAX_REASON_CHARS: usize = 200;
+/// The maximum length of what is shown of the message that opened a thread, in characters.
+const MAX_PARENT_CHARS: usize = 60;
 
 /// Renders messages as values.
 pub struct MessageRenderer<'a> {
@@ -116,6 +123,8 @@ impl ContextView {
             .iter()
             .map(|message| renderer.target_message(message))
             .collect();
+        let label =
+            |thread: &MessageId| renderer.speakers.thread_label(thread, parent_of(thread, context));
         let mut view = Self {
             verb: verb.name(),
             persona: PersonaView::new(persona),
@@ -123,6 +132,8 @@ impl ContextView {
             current_time: renderer.speakers.format_time_with_zone(now),
             weekday: renderer.speakers.weekday(now, persona.language),
             current_channel_name: name_or_id(&history.channel_name, history.channel_id.as_str()),
+            visibility: context.visibility,
+            has_web: false,
             orders: Vec::new(),
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,
@@ -134,7 +145,7 @@ impl ContextView {
             recalled: Vec::new(),
             top_level_messages: Vec::new(),
             thread_messages: Vec::new(),
-            target_thread_ts: target.as_ref().map(|thread| to_inert_line(thread.as_str())),
+            target_thread_ts: target.as_ref().map(label),
             target_thread_messages: target_messages,
             owed: Vec::new(),
             motive: None,
@@ -154,7 +165,7 @@ impl ContextView {
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }
         view.orders = context.standing_orders.iter().map(standing_order_view).collect();
-        view.add_memories(context);
+        view.add_memories(context, renderer);
         view.add_background(context, renderer);
         if let Some(target) = target {
             let others = history.top_level_messages.iter().filter(|message| message.id != *target);
@@ -163,15 +174,14 @@ impl ContextView {
         }
         let others =
             history.thread_messages.iter().filter(|thread| Some(&thread.id) != target.as_ref());
-        let others = others.map(|thread| ThreadView {
-            id: to_inert_line(thread.id.as_str()),
-            messages: thread
-                .messages
-                .iter()
-                .map(|message| renderer.other_message(message))
-                .collect(),
-        });
-        view.thread_messages = others.collect();
+        for thread in others {
+            let mut label = label(&thread.id);
+            if view.thread_messages.iter().any(|other| other.label == label) {
+                label = format!("{label} ({})", to_inert_line(thread.id.as_str()));
+            }
+            let messages = thread.messages.iter().map(|message| renderer.other_message(message));
+            view.thread_messages.push(ThreadView { label, messages: messages.collect() });
+        }
         view
     }
 
@@ -211,16 +221,13 @@ impl ContextView {
             self.conversation_state = intent.conversation_state.map(|state| state.name());
             // A model wrote this after reading chat text, so it is untrusted, too.
             let reason = to_inert_line(&intent.reason);
-            self.motive = Some(match reason.char_indices().nth(MAX_REASON_CHARS) {
-                Some((end, _)) => escape_quotes(&format!("{}…", &reason[..end])),
-                None => escape_quotes(&reason),
-            });
+            self.motive = Some(escape_quotes(&first_chars(&reason, MAX_REASON_CHARS)));
             let about = intent.about.as_ref().and_then(|id| context.target_message(id));
             self.about = about.map(label);
         }
     }
 
-    fn add_memories(&mut self, context: &Context) {
+    fn add_memories(&mut self, context: &Context, renderer: &MessageRenderer<'_>) {
         let fenced = |text: &Option<Arc<str>>| text.as_deref().and_then(memory_text);
         self.workspace_long_term_memory = fenced(&context.workspace_long_term_memory);
         self.workspace_short_term_memory = fenced(&context.workspace_short_term_memory);
@@ -228,7 +235,17 @@ impl ContextView {
         self.channel_memories = channels.map(|channel| channel_view(channel, context)).collect();
         let threads = context.thread_memories.iter();
         let threads = threads.filter_map(|ThreadMemory { thread, memory }| {
-            Some((to_inert_line(thread.as_str()), memory_text(memory)?))
+            let parent = parent_of(thread, context);
+            let mut label = renderer.speakers.thread_label(thread, parent);
+            if let Some(parent) = parent {
+                let text = escape_quotes(&to_inert_line(&parent.text));
+                let text = first_chars(&text, MAX_PARENT_CHARS);
+                label = format!("{label} {}", texts::prompts::quoted(renderer.language, &text));
+            }
+            let memory = memory_text(memory)?;
+            let tokens = memory.tokens + estimate(&label) + THREAD_HEADING_TOKENS;
+            let is_target = context.conversation.thread.as_ref() == Some(thread);
+            Some(ThreadMemoryView { label, memory, is_target, tokens })
         });
         self.thread_memories = threads.collect();
     }
@@ -238,11 +255,18 @@ impl ContextView {
         let memo = |memo: &Memo| memo_view(memo, renderer.speakers);
         self.high_priority_memos = context.important_memos.iter().map(memo).collect();
         self.recent_memos = context.recent_memos.iter().map(memo).collect();
-        for RecalledMessage { channel_name, message, .. } in &context.recalled_messages {
-            let channel = message.conversation.channel.clone();
-            let channel_name = name_or_id(channel_name, channel.as_str());
-            let messages = vec![renderer.other_message(message)];
-            self.recalled.push(RecalledView { channel, channel_name, messages });
+        let recalled = context.recalled_messages.iter().take(MAX_RECALLED);
+        for RecalledMessage { channel_name, message, .. } in recalled {
+            let mut line = renderer.other_message(message);
+            let channel = &message.conversation.channel;
+            if *channel != context.conversation.channel {
+                let name = name_or_id(channel_name, channel.as_str());
+                let line = Arc::make_mut(&mut line);
+                line.timestamp = format!("{} #{}", line.timestamp, strip_markup(&name));
+                // What is cached has no channel.
+                line.rendered = OnceLock::new();
+            }
+            self.recalled.push(line);
         }
     }
 }
@@ -287,6 +311,18 @@ fn memo_view(memo: &Memo, speakers: &Speakers) -> MemoView {
         content,
         has_detail: memo.detail.is_some(),
         tokens,
+    }
+}
+
+fn parent_of<'a>(thread: &MessageId, context: &'a Context) -> Option<&'a Arc<Message>> {
+    context.conversation_history.iter().find(|message| message.id == *thread)
+}
+
+/// The beginning of a text.
+fn first_chars(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::chat::MessageId;
 use crate::memory::{MemoryEntry, MemoryScope};
 use crate::persona::Persona;
 use crate::prompt::PromptVerb;
@@ -23,9 +24,13 @@ impl MemoryInputView {
         renderer: &MessageRenderer<'_>,
     ) -> Self {
         let key = &input.key;
+        let label = |thread: &MessageId| {
+            let parent = input.messages().find(|message| message.id == *thread);
+            renderer.speakers.thread_label(thread, parent)
+        };
         let target_thread_ts = match &key.scope {
             MemoryScope::Workspace | MemoryScope::Channel(_) => None,
-            MemoryScope::Thread(_, thread) => Some(to_inert_line(thread.as_str())),
+            MemoryScope::Thread(_, thread) => Some(label(thread)),
         };
         let channel_id = key.channel().map_or("", |channel| channel.as_str());
         let mut view = Self {
@@ -34,6 +39,7 @@ impl MemoryInputView {
             agent_system_prompt: None,
             current_time: renderer.speakers.format_time_with_zone(now),
             current_channel_name: name_or_id(&input.channel_name, channel_id),
+            visibility: input.visibility,
             target_thread_ts,
             scope: key.scope.name(),
             memory_type: key.term.name(),
@@ -47,16 +53,23 @@ impl MemoryInputView {
         };
         for (number, source) in input.numbered() {
             match source {
-                MemorySource::Messages(block) => view.add_block(number, block, renderer),
+                MemorySource::Messages(block) => {
+                    let thread = block.conversation.thread.as_ref().map(label);
+                    view.add_block(number, thread, block, renderer);
+                }
                 MemorySource::Entry(known) => view.add_entry(number, known),
             }
         }
         view
     }
 
-    fn add_block(&mut self, number: usize, source: &MessageBlock, renderer: &MessageRenderer<'_>) {
-        let thread_ts =
-            source.conversation.thread.as_ref().map(|thread| to_inert_line(thread.as_str()));
+    fn add_block(
+        &mut self,
+        number: usize,
+        thread_ts: Option<String>,
+        source: &MessageBlock,
+        renderer: &MessageRenderer<'_>,
+    ) {
         let messages =
             source.messages.iter().map(|message| renderer.target_message(message)).collect();
         let block = BlockView { number, messages };

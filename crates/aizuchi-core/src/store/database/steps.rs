@@ -19,7 +19,7 @@ use crate::store::database::lineage::has_changed_since;
 use crate::store::database::outbox::{self, ItemOwner};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{
-    Counters, attachments, consents, memos, proposals, reservations, rows, sql,
+    Counters, attachments, consents, memos, orders, proposals, reservations, rows, sql,
 };
 use crate::store::{CompletionReceipt, StoreError};
 
@@ -102,6 +102,9 @@ pub async fn complete(
     // Only the model calls and the post of a superseded step are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
+        if let Some(quiet) = &outcome.quiet_order {
+            orders::apply(connection, counters, &quiet.to_order(conversation), now).await?;
+        }
         if let Some(evaluation) = &outcome.evaluation {
             record_evaluation(connection, claim, evaluation).await?;
         }

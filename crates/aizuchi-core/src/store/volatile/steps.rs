@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use tracing::warn;
+
 use crate::chat::ConversationId;
 use crate::chat::attachment::ReadAttachment;
 use crate::context::seen_revision::SeenRevision;
@@ -90,6 +92,12 @@ impl VolatileState {
             && let Some(evaluation) = outcome.evaluation.take()
         {
             decision.evaluation = Some(evaluation.after(decision.evaluation.take()));
+        }
+        if is_current
+            && let Some(quiet) = &outcome.quiet_order
+            && let Err(error) = self.apply_order(quiet.to_order(conversation), now)
+        {
+            warn!(%error, "quiet that a user asked for could not be ordered");
         }
         let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
         if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {

@@ -32,7 +32,7 @@ fn the_target_is_in_its_own_prompt() {
         &Arc::new(talk(Some("00000"), messages)),
         &scene(),
     );
-    let target = from(&prompt.text, "#### Thread: 00000");
+    let target = from(&prompt.text, "#### Thread: 2024-03-01 10:00:00 alice");
     assert_eq!((target[2], target[4]), ("the parent", "the reply"));
 }
 

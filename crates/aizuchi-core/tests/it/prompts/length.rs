@@ -142,7 +142,7 @@ fn the_least_important_parts_are_dropped_first() {
         for (what, is_there) in [
             ("old top level", prompt.text.contains("\nn2 ")),
             ("other's lately", prompt.text.matches("#### Lately").count() > 1),
-            ("other thread", prompt.text.contains("#### Thread: 00001")),
+            ("other thread", prompt.text.contains("#### Thread: 2024-03-01 10:01:00 alice")),
             ("thread memory", has("thread_memories")),
             ("other's history", prompt.text.matches("#### History").count() > 1),
             ("the other's name", prompt.text.contains("- #other")),

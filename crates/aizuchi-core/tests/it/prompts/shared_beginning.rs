@@ -11,6 +11,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::recall::RecalledMessage;
 use aizuchi_core::store::InboxEntry;
 
 use crate::prompts::persona;
@@ -21,13 +22,15 @@ use aizuchi_harness::test_store::StoreKind;
 const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
 const WORDS: [&str; 8] = ["roses", "need", "water", "before", "the", "evening", "but", "tomatoes"];
 
-/// The share of bytes that the prompts of a generated day have in common with the previous one. The judge is asked
-/// about every fifth message.
-async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow) -> f64 {
+/// The share of bytes that the prompts of a generated day have in common with the previous one: those of the judge, which
+/// is asked about every fifth message, and those of replies to these messages, to each of which other old lines come to
+/// mind.
+async fn shared_shares(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow) -> [f64; 2] {
     let store = StoreKind::Volatile.open().await;
     let (prompts, persona) = (prompts(Language::En), persona(Language::En));
-    let (mut second, mut shared, mut whole) = (0, 0, 0);
-    let mut last = String::new();
+    let mut second = 0;
+    let (mut shared, mut whole) = ([0; 2], [0; 2]);
+    let mut last = [String::new(), String::new()];
     // This affects only the tests' duration.
     let talks = Arc::new(StructureCache::new());
     for number in 0..300 {
@@ -48,24 +51,36 @@ async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow
         let window = window(ContextLimits::default().window(at(second)));
         let context = store.store.context(&top_level("garden"), &window).await.unwrap();
         let talk = SharedStructure::cached_in(talks.clone());
-        let context = Arc::new(Context { talk, ..context });
+        let old = RecalledMessage {
+            message: Arc::new(message(top_level("cellar"), &id, at(number), "frank", &text)),
+            author_name: "frank".into(),
+            channel_name: "cellar".into(),
+            score: 1.0,
+        };
+        let recalled_messages = vec![old.clone(), old.clone(), old];
+        let context = Context { talk, ..context };
+        let recalling = Arc::new(Context { recalled_messages, ..context.clone() });
         let scene = PromptOptions::new(at(second + 60));
-        let text = prompts.judge(&persona, &context, &scene).text;
-        if !last.is_empty() {
-            let same = text.bytes().zip(last.bytes()).take_while(|(one, other)| one == other);
-            shared += same.count();
-            whole += text.len();
+        let judge = prompts.judge(&persona, &Arc::new(context), &scene).text;
+        let reply = prompts.reply(&persona, &recalling, &scene).text;
+        for (index, text) in [judge, reply].into_iter().enumerate() {
+            if !last[index].is_empty() {
+                let both = text.bytes().zip(last[index].bytes());
+                shared[index] += both.take_while(|(one, other)| one == other).count();
+                whole[index] += text.len();
+            }
+            last[index] = text;
         }
-        last = text;
     }
-    shared as f64 / whole as f64
+    [0, 1].map(|index| shared[index] as f64 / whole[index] as f64)
 }
 
 #[tokio::test]
-async fn successive_judge_prompts_of_a_busy_channel_share_three_quarters() {
+async fn successive_prompts_of_a_busy_channel_share_most_of_their_text() {
     for seed in 0..3 {
-        let share = shared_share(seed, |window| window).await;
-        assert!(share >= 0.75, "{share}, seed {seed}");
+        let [judge, reply] = shared_shares(seed, |window| window).await;
+        assert!(judge >= 0.75, "{judge}, seed {seed}");
+        assert!(reply >= 0.5, "{reply}, seed {seed}");
     }
 }
 
@@ -73,6 +88,6 @@ async fn successive_judge_prompts_of_a_busy_channel_share_three_quarters() {
 #[tokio::test]
 async fn a_window_that_moves_with_each_message_shares_much_less() {
     let exact = |window| ContextWindow { messages: MessageWindow::exact(50), ..window };
-    let share = shared_share(0, exact).await;
-    assert!(share < 0.6, "{share}");
+    let [judge, _] = shared_shares(0, exact).await;
+    assert!(judge < 0.6, "{judge}");
 }
