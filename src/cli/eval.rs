@@ -17,6 +17,7 @@ use crate::eval::calls::{CallReport, EvalCall};
 use crate::eval::case::{self, Case, read_file};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item;
+use crate::eval::decide::prompts::is_owed;
 use crate::eval::prompts::{CasePrompts, ask_all};
 use crate::eval::report::StateReport;
 use crate::eval::table::tables;
@@ -94,27 +95,24 @@ impl EvalArgs {
             return dump(folder, &ids, &prompts);
         }
         let rules = decide::eval_rules(config);
-        let (name, mut answers, calls): (_, Vec<ItemAnswer>, _) =
-            match self.collected_answers(&ids)? {
-                Some((name, texts)) => {
-                    let answers = texts
-                        .iter()
-                        .zip(&prompts)
-                        .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
-                    (name, answers.collect(), None)
-                }
-                None => {
-                    let (answers, calls): (Vec<ItemAnswer>, Vec<EvalCall>) =
-                        ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
-                    let calls = call_report(&calls, config, &config.minds.judgment);
-                    (mind.models.name().to_owned(), answers, calls)
-                }
-            };
-        for (answer, prompt) in answers.iter_mut().zip(&prompts) {
-            if decide::prompts::is_owed(&prompt.context) {
-                *answer = ItemAnswer::without_confidence(true);
+        let (name, answers, calls): (_, Vec<ItemAnswer>, _) = match self.collected_answers(&ids)? {
+            Some((name, texts)) => {
+                let answers = texts.iter().zip(&prompts).map(|(text, prompt)| {
+                    match is_owed(&prompt.context) {
+                        true => ItemAnswer::without_confidence(true),
+                        false => ItemAnswer::from_answer(text, prompt, &rules),
+                    }
+                });
+                (name, answers.collect(), None)
             }
-        }
+            None => {
+                let (answers, calls): (Vec<ItemAnswer>, Vec<Option<EvalCall>>) =
+                    ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
+                let calls: Vec<EvalCall> = calls.into_iter().flatten().collect();
+                let calls = call_report(&calls, config, &config.minds.judgment);
+                (mind.models.name().to_owned(), answers, calls)
+            }
+        };
         let currency = &config.models.currency.0;
         let report = decide::report::DecisionReport::new(name, &items, &answers);
         let baselines = decide::baseline::all(&items, &mind.persona.name);
@@ -243,7 +241,7 @@ fn ask_decisions(
     prompts: &[Prompt],
     rules: &ChannelRules,
     config: &Config,
-) -> anyhow::Result<Vec<(ItemAnswer, EvalCall)>> {
+) -> anyhow::Result<Vec<(ItemAnswer, Option<EvalCall>)>> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
     let (timeout, clock) = (config.minds.longest_call(), Clock::system());

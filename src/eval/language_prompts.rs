@@ -1,6 +1,7 @@
 //! The prompt templates of both languages, since one run measures cases in both.
 
 use crate::config::Config;
+use crate::config::language::LanguageSetting;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptBuilder;
 
@@ -10,10 +11,12 @@ pub struct LanguagePrompts {
 }
 
 impl LanguagePrompts {
-    /// Loads the templates. The operator's own templates replace those of the configured language.
+    /// Loads the templates. The operator's own replace those of the languages that may be spoken.
     pub fn load(config: &Config) -> anyhow::Result<Self> {
         let load = |language: Language| {
-            let folder = config.prompts_dir().filter(|_| language == config.language.own());
+            let is_spoken =
+                config.language == LanguageSetting::Auto || language == config.language.own();
+            let folder = config.prompts_dir().filter(|_| is_spoken);
             PromptBuilder::load(language, folder.as_deref())
         };
         Ok(Self { en: load(Language::En)?, ja: load(Language::Ja)? })

@@ -57,7 +57,7 @@ impl PastPrompts {
                 known_state: self.known_state(decision),
                 ..self.judge_options(context, decision)
             },
-            ..self.options(at)
+            ..self.options(context, at)
         };
         self.builder.judge(&self.persona_in(&self.judging, context), context, &options)
     }
@@ -68,7 +68,7 @@ impl PastPrompts {
             reactions: self.judge_options(context, decision).reactions,
             ..JudgeOptions::default()
         };
-        let options = PromptOptions { judge_options, ..self.options(at) };
+        let options = PromptOptions { judge_options, ..self.options(context, at) };
         self.builder.reply(&self.persona_in(&self.speaking, context), context, &options)
     }
 
@@ -120,8 +120,9 @@ impl PastPrompts {
         }
     }
 
-    fn options(&self, at: Timestamp) -> PromptOptions {
+    fn options(&self, context: &Context, at: Timestamp) -> PromptOptions {
         PromptOptions {
+            has_web: self.config.offered_web_tools().is_allowed(&self.rules(context)),
             zone: self.config.time_zone_or(TimeZone::system()),
             budget: self.config.context.budget(),
             ..PromptOptions::new(at)

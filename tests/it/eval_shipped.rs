@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use aizuchi::eval::decide::item::{self, DecisionItem, DecisionLabel, Split};
+use aizuchi::eval::decide::item::{self, DecisionItem, DecisionLabel, Half};
 use serde_json::Value;
 
 use crate::command::aizuchi;
@@ -66,9 +66,9 @@ fn team_talk_is_balanced_and_half_of_it_is_kept_apart() {
     for tag in ["en", "ja"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("evals/team-{tag}.jsonl"));
         let items = item::open(&[path]).unwrap();
-        for half in [Split::Tuning, Split::HeldOut] {
+        for half in [Half::Fit, Half::Report] {
             let of = |label: DecisionLabel| {
-                items.iter().filter(move |item| item.split() == half && item.label == label)
+                items.iter().filter(move |item| item.half() == half && item.label == label)
             };
             let counts =
                 [DecisionLabel::Speak, DecisionLabel::Silent].map(|label| of(label).count());

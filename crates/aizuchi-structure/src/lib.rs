@@ -2,7 +2,7 @@
 //! begins something new, and from these whether a user still waits for an answer. The field calls it *conversation
 //! disentanglement* and *reply-to recognition*.
 //!
-//! Five small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
+//! Six small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
 //! `examples/fit_structure`, which also measures them (`docs/internals/eval.md` has the figures).
 
 pub mod agreement;

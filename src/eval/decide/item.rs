@@ -40,7 +40,7 @@ pub struct DecisionItem {
     pub about: Option<usize>,
     /// The half of its set that it belongs to, if the set is divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub half: Option<Split>,
+    pub half: Option<Half>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -80,11 +80,10 @@ impl DecisionLabel {
 
 /// The half that an item belongs to: rules are tuned on one and verified on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Split {
-    #[serde(rename = "fit")]
-    Tuning,
-    #[serde(rename = "report")]
-    HeldOut,
+#[serde(rename_all = "lowercase")]
+pub enum Half {
+    Fit,
+    Report,
 }
 
 impl DecisionItem {
@@ -102,13 +101,13 @@ impl DecisionItem {
         Some(about.text.contains(['?', '？']))
     }
 
-    /// Splits the items by their sets, or by the last bit of the first byte of the id's SHA-256.
-    pub fn split(&self) -> Split {
+    /// The half that its set names, else by the last bit of the first byte of the id's SHA-256.
+    pub fn half(&self) -> Half {
         if let Some(half) = self.half {
             return half;
         }
         let first = Sha256::digest(self.id.as_bytes())[0];
-        if first % 2 == 0 { Split::Tuning } else { Split::HeldOut }
+        if first % 2 == 0 { Half::Fit } else { Half::Report }
     }
 }
 

@@ -62,7 +62,8 @@ impl ItemPrompts {
     }
 }
 
-/// Whether an answer is owed: a message calls the persona, and the persona has not written since. No mind is asked then.
+/// Whether an answer is owed: a message calls the persona, and the persona has not written since. No mind is asked then,
+/// since it is answered anyway.
 pub fn is_owed(context: &Context) -> bool {
     let messages = context.target_messages();
     let own = messages.iter().rposition(|message| message.author.kind == AuthorKind::Persona);
@@ -115,7 +116,7 @@ pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     Context { visibility, links: links.collect(), ..Context::new(target, history) }
 }
 
-/// Asks a mind about each item, several at a time. Calls `progress` after each answer.
+/// Asks a mind about each item to which no answer is owed, several at a time. Calls `progress` after each answer.
 pub async fn ask_all(
     mind: &Mind,
     prompts: &[Prompt],
@@ -123,15 +124,20 @@ pub async fn ask_all(
     timeout: SignedDuration,
     clock: &Clock,
     progress: &dyn Fn(),
-) -> Vec<(ItemAnswer, EvalCall)> {
+) -> Vec<(ItemAnswer, Option<EvalCall>)> {
     let calls = prompts.iter().map(|prompt| async move {
-        let (answer, call) = calls::ask(&mind.models, prompt, timeout, clock).await;
-        let answer = match answer {
-            Ok(text) => ItemAnswer::from_answer(&text, prompt, rules),
-            Err(why) => ItemAnswer::Failed(why),
+        let answered = if is_owed(&prompt.context) {
+            (ItemAnswer::without_confidence(true), None)
+        } else {
+            let (answer, call) = calls::ask(&mind.models, prompt, timeout, clock).await;
+            let answer = match answer {
+                Ok(text) => ItemAnswer::from_answer(&text, prompt, rules),
+                Err(why) => ItemAnswer::Failed(why),
+            };
+            (answer, Some(call))
         };
         progress();
-        (answer, call)
+        answered
     });
     stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await
 }

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value, json};
 
 use crate::eval::decide::ItemAnswer;
-use crate::eval::decide::item::{DecisionItem, DecisionLabel, Split};
+use crate::eval::decide::item::{DecisionItem, DecisionLabel, Half};
 use crate::eval::decide::score::{DecisionScore, share};
 
 /// The number of misses that are listed.
@@ -33,12 +33,11 @@ impl DecisionReport {
         let of_kind = |kind: &str| {
             (kind.to_owned(), DecisionScore::new(items, answers, |item| item.kind == kind))
         };
-        let of_split =
-            |split: Split| DecisionScore::new(items, answers, |item| item.split() == split);
+        let of_half = |half: Half| DecisionScore::new(items, answers, |item| item.half() == half);
         let of_marks = |label: DecisionLabel, has_mark: bool| {
             let is_of =
                 |item: &DecisionItem| item.label == label && item.has_mark() == Some(has_mark);
-            let unseen = |item: &DecisionItem| is_of(item) && item.split() == Split::HeldOut;
+            let unseen = |item: &DecisionItem| is_of(item) && item.half() == Half::Report;
             let name =
                 format!("{} {} a mark", label.name(), if has_mark { "with" } else { "without" });
             [
@@ -58,8 +57,8 @@ impl DecisionReport {
         Self {
             name,
             all: DecisionScore::new(items, answers, |_| true),
-            tuning: of_split(Split::Tuning),
-            held_out: of_split(Split::HeldOut),
+            tuning: of_half(Half::Fit),
+            held_out: of_half(Half::Report),
             kinds: kinds.into_iter().map(of_kind).chain(marks).collect(),
             misses: missed.map(|(item, _)| (item.id.clone(), item.label)).collect(),
         }

@@ -22,7 +22,7 @@ use crate::memo::MemoChange;
 use crate::memory::Lineage;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::prompt::{Prompt, tool};
-use crate::recall::content_words::content_words;
+use crate::recall::content_words::{content_words, shares_subject};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::MemoryRule;
 use crate::rules::place::Place;
@@ -51,13 +51,6 @@ pub(super) struct GeneratedReply {
     pub(super) memo_changes: Vec<MemoChange>,
     /// The calls that a user has to allow.
     pub(super) wanted_calls: Vec<NewConsent>,
-}
-
-/// Whether a text shares more with a subject than one of many words: at least two of its content words, or half of
-/// them.
-fn shares_subject(subject: &BTreeSet<String>, text: &str) -> bool {
-    let shared = content_words(text).intersection(subject).count();
-    shared > 0 && (shared >= 2 || shared * 2 >= subject.len())
 }
 
 impl Agent {
@@ -127,7 +120,7 @@ impl Agent {
         let mut options = self.prompt_options(mind);
         let rulebook = self.rulebook();
         let rules = self.gate_input(context, &rulebook).rules;
-        options.has_web = self.may_search_web(rules);
+        options.has_web = self.may_use_web(rules);
         options.judge_options.reactions = rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {

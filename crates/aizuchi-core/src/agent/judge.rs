@@ -120,7 +120,7 @@ impl Agent {
         let mut options = self.prompt_options(&self.judge_mind(&context));
         let waits = self.settings.wait_settings.in_channel(&gate_input.rules.timing);
         let longest_rest = waits.longest_rest();
-        options.has_web = self.may_search_web(gate_input.rules);
+        options.has_web = self.may_use_web(gate_input.rules);
         options.judge_options = JudgeOptions { mode, known_state: None, reactions, longest_rest };
         if let Some(intervention) = &mut context.circumstances.last_intervention {
             // One more, because the intervention itself is the last of them.

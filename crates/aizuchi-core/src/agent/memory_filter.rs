@@ -40,13 +40,14 @@ static TOOL_NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is valid")
 });
 
-/// URLs, even without a scheme, and mail addresses. They may contain European letters.
+/// URLs, even without a scheme, and mail addresses. They may contain European letters. Japanese letters, which have no
+/// spaces between them, end and begin them.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let letters = r"a-z\u{c0}-\u{24f}\u{370}-\u{52f}";
     let host = format!(r"(?:[{letters}0-9-]+\.)+[{letters}]{{2,}}");
     let rest = r"[!-~\u{c0}-\u{24f}\u{370}-\u{52f}]*";
     let pattern = format!(
-        r"(?i)[a-z][a-z0-9+.-]*://{rest}|\bwww\.{rest}|\b{host}(?:/|[?#][a-z0-9_%]){rest}|[\w.+-]+@{host}"
+        r"(?i)[a-z][a-z0-9+.-]*://{rest}|(?-u:\b)www\.{rest}|(?-u:\b){host}(?:/|[?#][a-z0-9_%]){rest}|[{letters}0-9_.+-]+@{host}"
     );
     Regex::new(&pattern).expect("the pattern is valid")
 });
@@ -130,6 +131,10 @@ mod tests {
                 "The charts moved to charts.internal/new, the old page is gone (see wiki.example/x).",
                 "The charts moved to [address], the old page is gone (see [address]).",
             ),
+            ("資料はcharts.internal/newに移った", "資料は[address]に移った"),
+            ("資料はdocs.evil.example/xにある", "資料は[address]にある"),
+            ("連絡先はbob@example.orgです", "連絡先は[address]です"),
+            ("wikiはwww.evil.exampleへ", "wikiは[address]へ"),
             ("See evil.example/?k=1 and www.evil.example", "See [address] and [address]"),
             ("Bob's mail is bob@example.org", "Bob's mail is [address]"),
             ("<@U123> pinged @everyone and ＠花子", "U123 pinged everyone and 花子"),

@@ -97,11 +97,9 @@ impl ToolSettings {
 }
 
 impl Agent {
-    /// Whether replies in a channel with these rules may search the web.
-    pub(super) fn may_search_web(&self, rules: &ChannelRules) -> bool {
-        self.tools.as_ref().is_some_and(|tools| {
-            offered_tools(rules, tools.web.offered()).contains(&Tool::WebSearch)
-        })
+    /// Whether replies in a channel with these rules may look something up on the web.
+    pub(super) fn may_use_web(&self, rules: &ChannelRules) -> bool {
+        self.tools.as_ref().is_some_and(|tools| tools.web.offered().is_allowed(rules))
     }
 
     /// Prepares the tools for one reply, if tools are enabled. Their lookups count toward the limits of its decision.
@@ -180,6 +178,14 @@ impl Agent {
             asker_text,
             wanted_quiet: None,
         }))
+    }
+}
+
+impl OfferedWebTools {
+    /// Whether a channel's rules allow any of them.
+    pub fn is_allowed(self, rules: &ChannelRules) -> bool {
+        let is_web = |tool: Tool| matches!(tool, Tool::WebSearch | Tool::WebFetch);
+        offered_tools(rules, self).into_iter().any(is_web)
     }
 }
 

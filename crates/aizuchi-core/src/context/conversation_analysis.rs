@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
-use crate::recall::content_words::content_words;
+use crate::recall::content_words::{content_words, shares_subject};
 use aizuchi_structure::Uptake;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
@@ -22,8 +23,6 @@ const OPEN: f32 = 0.5;
 /// second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
-/// A memory is about the subject of a message that has so many content words in common with one of its lines.
-const REMEMBERED_WORDS: usize = 2;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// A message that is written later than this after the persona's does not go on from it.
@@ -247,18 +246,30 @@ impl<'a> ConversationAnalysis<'a> {
     /// Whether a message asks, or may answer, something of which the memories know, or of which an earlier message tells
     /// another number than the answer.
     fn may_be_wrong(&self, index: usize) -> bool {
-        let message = |index: usize| &self.target[index + self.first];
-        if self.talk.structure().asking(index) > 0.0 {
-            return is_remembered(message(index), self.context);
+        match self.talk.structure().asking(index) > 0.0 {
+            true => is_remembered(&self.target[index + self.first], self.context),
+            false => self.may_answer_wrongly(index),
         }
-        let numbers: BTreeSet<&str> = numbers(&message(index).text).collect();
+    }
+
+    /// Whether a message of the target may answer a question otherwise than the memories or an earlier message.
+    pub fn may_contradict(&self, message: &Message) -> bool {
+        let index = self.talk.index_of(&message.id);
+        index.is_some_and(|index| {
+            self.talk.structure().asking(index) == 0.0 && self.may_answer_wrongly(index)
+        })
+    }
+
+    fn may_answer_wrongly(&self, index: usize) -> bool {
+        let message = |index: usize| &self.target[index + self.first];
+        let numbers = numbers(&message(index).text);
         self.talk.answered_question(index).map(message).is_some_and(|question| {
             let subject = content_words(&question.text);
             let tells_another = |earlier: &Arc<Message>| {
                 earlier.is_human()
                     && ![&question.author.id, &message(index).author.id]
                         .contains(&&earlier.author.id)
-                    && self::numbers(&earlier.text).any(|number| !numbers.contains(number))
+                    && !self::numbers(&earlier.text).is_subset(&numbers)
                     && !content_words(&earlier.text).is_disjoint(&subject)
             };
             is_remembered(question, self.context)
@@ -411,11 +422,14 @@ fn is_remembered(message: &Message, context: &Context) -> bool {
         return false;
     }
     let words = content_words(&message.text);
-    lines.any(|line| content_words(line).intersection(&words).count() >= REMEMBERED_WORDS)
+    lines.any(|line| shares_subject(&words, line))
 }
 
-fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_ascii_digit()).filter(|number| !number.is_empty())
+/// The numbers in a text, also those that are written in full-width digits.
+fn numbers(text: &str) -> BTreeSet<String> {
+    let plain: String = text.nfkc().collect();
+    let numbers = plain.split(|character: char| !character.is_ascii_digit());
+    numbers.filter(|number| !number.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the user with the last message in the thread under a message, if that answers it.
@@ -428,7 +442,8 @@ fn answerer_in_thread<'a>(parent: &Message, context: &'a Context) -> Option<&'a 
         .map(|author| &author.id)
 }
 
-fn human_authors<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
+/// The users who wrote these messages.
+pub fn human_authors<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
     messages.filter(|message| message.is_human()).map(|message| &message.author.id).collect()
 }
 

@@ -318,21 +318,19 @@ impl GateInput<'_> {
         self.mode() == Mode::Facilitator && self.context.target_messages().len() < least
     }
 
-    /// Whether every new message names another user, and not the persona. The message that opened the thread counts as
-    /// new until it is answered.
+    /// Whether every new message names another user, and not the persona, and none answers somebody with what may be
+    /// wrong. The message that opened the thread counts as new until it is answered.
     fn is_directed(&self) -> bool {
         let is_new = |message: &&Arc<Message>| {
             self.context.new_messages.contains(&message.id)
                 || self.context.opens_unanswered_thread(message)
         };
-        let mut new = self
-            .context
-            .target_messages()
-            .iter()
-            .filter(|message| message.is_human())
-            .filter(is_new)
-            .peekable();
-        new.peek().is_some() && new.all(|message| is_directed_elsewhere(message))
+        let messages = self.context.target_messages().iter();
+        let new: Vec<_> = messages.filter(|message| message.is_human()).filter(is_new).collect();
+        !new.is_empty() && new.iter().all(|message| is_directed_elsewhere(message)) && {
+            let analysis = ConversationAnalysis::new(self.context);
+            !new.iter().any(|message| analysis.may_contradict(message))
+        }
     }
 
     /// Whether nothing is left to answer. A facilitator also looks at conversations in which no user asks for anything,

@@ -161,6 +161,26 @@ pub fn content_words(text: &str) -> BTreeSet<String> {
     latin.chain(japanese).collect()
 }
 
+/// Whether a text shares more with a subject than one of many words: at least two of its content words, or half of
+/// them.
+pub fn shares_subject(subject: &BTreeSet<String>, text: &str) -> bool {
+    let shared = content_words(text).intersection(subject).cloned().collect();
+    let shared = count(&shared);
+    shared > 0 && (shared >= 2 || shared * 2 >= count(subject))
+}
+
+/// The number of words. Overlapping pairs of Japanese characters are from one word.
+fn count(words: &BTreeSet<String>) -> usize {
+    let goes_on = |word: &String| {
+        let first = word.chars().next().filter(|first| is_ideographic(*first));
+        first.is_some_and(|first| {
+            words.iter().any(|other| other != word && other.chars().nth(1) == Some(first))
+        })
+    };
+    let begun = words.iter().filter(|word| !goes_on(word)).count();
+    begun.max(usize::from(!words.is_empty()))
+}
+
 fn is_ideographic(character: char) -> bool {
     is_kanji(character) || matches!(character, '\u{30a1}'..='\u{30fa}' | 'ー')
 }
@@ -178,5 +198,17 @@ mod tests {
         let words = |text: &str| content_words(text).into_iter().collect::<Vec<_>>().join(" ");
         assert_eq!(words("When is the deploy? Who has the keys?"), "deploi key");
         assert_eq!(words("デプロイの日は？ 鍵は誰が持ってるの"), "デプ プロ ロイ 鍵");
+    }
+
+    #[test]
+    fn a_subject_is_shared_by_two_words_or_by_half_of_them() {
+        let shares = |subject: &str, text: &str| shares_subject(&content_words(subject), text);
+        assert!(shares("when is the deploy?", "the deploy moved to Monday"));
+        assert!(shares("デプロイいつ？", "デプロイは月曜になった"));
+        assert!(shares("when does the wheel arrive from the workshop?", "workshop: wheel is late"));
+        assert!(!shares("when does the wheel arrive from the workshop?", "the workshop is closed"));
+        // A long Japanese word is one word.
+        assert!(!shares("デプロイの手順書と環境変数の一覧", "デプロイ飽きた"));
+        assert!(!shares("when is it?", "the deploy moved to Monday"));
     }
 }

@@ -13,9 +13,7 @@ texts! {
     quoted(kind: &str, name: &str): "{kind} “{name}”" / "{kind}「{name}」";
     alt_text(text: &str): "which its sender calls “{text}”" / "送った人の説明は「{text}」";
     picture_unread: "nobody has described it yet" / "内容は未確認";
-    audio_unread: "its content is unknown" / "内容は未確認";
-    video_unread: "its content is unknown" / "内容は未確認";
-    file_unread: "its content is unknown" / "内容は未確認";
+    content_unknown: "its content is unknown" / "内容は未確認";
     unreadable: "it could not be opened" / "開けませんでした";
     too_long: "it is too long to be listened to" / "長すぎるため聞いていません";
     no_recording: "no recording could be found in it" / "録音として読み取れませんでした";
@@ -42,9 +40,10 @@ pub fn kind(language: Language, kind: AttachmentKind) -> &'static str {
 pub fn unread(language: Language, kind: AttachmentKind) -> &'static str {
     match kind {
         AttachmentKind::Picture => picture_unread(language),
-        AttachmentKind::Audio => audio_unread(language),
-        AttachmentKind::Video => video_unread(language),
-        AttachmentKind::Text | AttachmentKind::Other => file_unread(language),
+        AttachmentKind::Audio
+        | AttachmentKind::Video
+        | AttachmentKind::Text
+        | AttachmentKind::Other => content_unknown(language),
     }
 }
 

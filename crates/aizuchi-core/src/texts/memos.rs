@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 texts! {
     /// Replaces a URL or a mail address in a memory.
-    /// Stands where a text had an address.
     address: "[address]" / "［アドレス］";
     no_fact:
         "A memo holds facts, not instructions to whoever reads it. Nothing was changed."

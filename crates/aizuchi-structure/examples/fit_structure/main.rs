@@ -12,8 +12,8 @@
 //! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything;
 //! `appeal` writes the weights of the forms that call for a word, and `calls`, after that, the score of messages.
 //!
-//! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`, `decide-irc.jsonl.gz`
-//! and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
+//! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`,
+//! `gitter-docker.jsonl.gz`, `decide-irc.jsonl.gz` and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
 
 mod calls;
 mod corpora;

@@ -1,16 +1,15 @@
 //! Whether the built-in mind joins in: on a question to everyone that is still open, or on news and greetings that
 //! deserve a reaction.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::chat::{AuthorKind, Mention, Message, UserId, to_single_line};
+use crate::chat::{AuthorKind, Mention, Message, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{
-    ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus, human_authors, is_closing,
 };
 use crate::context::message_structure::passes_question_on;
 use crate::llm::builtin::matching::normalize;
@@ -47,7 +46,7 @@ pub fn judge(prompt: &Prompt) -> String {
     let found = find_known(prompt)
         .map_or_else(|| find_open_question(context, &prompt.persona.name, is_fresh, helps), Ok);
     let found = found.map(|question| (question, true)).or_else(|nothing| {
-        let call = find_follow_up(context).or_else(|| find_lone_call(prompt));
+        let call = find_follow_up(prompt).or_else(|| find_lone_call(prompt));
         call.map(|call| (call, false)).ok_or(nothing)
     });
     let judgment = match found {
@@ -134,7 +133,7 @@ fn find_lone_call(prompt: &Prompt) -> Option<&Message> {
     let newest = context.newest_human_message()?;
     let messages = newest_messages(context);
     let pause = prompt.now.timestamp().duration_since(newest.at);
-    let writers = writers(messages.iter()).len();
+    let writers = human_authors(messages.iter()).len();
     if pause < PAUSE || writers > MAX_WRITERS {
         return None;
     }
@@ -181,7 +180,8 @@ fn names_persona(text: &str, name: &str) -> bool {
 }
 
 /// A message after the persona's newest post that goes on from it, and more than closes.
-fn find_follow_up(context: &Context) -> Option<&Message> {
+fn find_follow_up(prompt: &Prompt) -> Option<&Message> {
+    let context = &*prompt.context;
     const MIN_WORDS: usize = 6;
     const GOES_ON: f32 = 0.15;
     let analysis = ConversationAnalysis::new(context);
@@ -196,6 +196,7 @@ fn find_follow_up(context: &Context) -> Option<&Message> {
             && !relation.is_addressed
             && relation.to_persona >= GOES_ON
             && relation.since.replied < REPLIES
+            && is_fresh(message, prompt)
             && (asks || relation.length >= MIN_WORDS && !cues.intersects(Cues::SOLVED))
     };
     messages[own + 1..].iter().rfind(goes_on).map(|message| &**message)
@@ -204,10 +205,6 @@ fn find_follow_up(context: &Context) -> Option<&Message> {
 fn newest_messages(context: &Context) -> &[Arc<Message>] {
     let messages = context.target_messages();
     &messages[messages.len().saturating_sub(2 * NEAR_MESSAGES)..]
-}
-
-fn writers<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
-    messages.filter(|message| message.is_human()).map(|message| &message.author.id).collect()
 }
 
 /// The newest human message, if it tells news or greets, so that it deserves a reaction, and the channel allows the
@@ -407,7 +404,7 @@ fn is_answered_at_once(
         return false;
     };
     let near = &messages[at.saturating_sub(NEAR_MESSAGES)..messages.len().min(at + NEAR_MESSAGES)];
-    let users = writers(near.iter());
+    let users = human_authors(near.iter());
     let Some(answer) = first_other(question, context).filter(|_| users.len() <= FEW_WRITERS) else {
         return false;
     };
@@ -441,7 +438,7 @@ fn is_aside(question: &Message, analysis: &ConversationAnalysis<'_>, context: &C
     relation.begins < BEGINS
         && relation.length <= MAX_ASIDE_WORDS
         && relation.appeal < HARDLY_ASKS
-        && writers(newest_messages(context).iter()).len() <= ASIDE_WRITERS
+        && human_authors(newest_messages(context).iter()).len() <= ASIDE_WRITERS
 }
 
 /// The next message of another user.
