@@ -228,7 +228,16 @@ fn events(history: &Path) -> Vec<Value> {
 /// The reason for silence and the users' behavior concern the same message, which is a question.
 #[test]
 fn a_silence_is_told_about_the_question_that_it_is_about() {
-    let (_folder, history) = pottery();
+    let (_folder, history) = folder_with(&recording(
+        "0 08:00:00 help ida Does anyone know which glaze is safe for cups?\n\
+         0 08:01:00 help ruth hm, the clear one maybe, but I would ask otto\n\
+         0 09:00:00 help sami How long does the small kiln take?\n\
+         0 09:00:40 help otto five hours or so\n\
+         0 11:00:00 help ida where is the clay delivered?\n\
+         0 11:00:20 help sami to the back door\n\
+         0 11:00:50 help ida and when do they come?\n\
+         0 11:01:30 help sami good question\n",
+    ));
     let (_, json) = page_and_json(&history, &[]);
     let stories = json["report"]["policies"][0]["stories"].as_array().unwrap().clone();
     let silent: Vec<&Value> = stories.iter().filter(|story| story["kind"] == "silent").collect();

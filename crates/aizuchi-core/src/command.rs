@@ -1,5 +1,6 @@
 //! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The whole
-//! text after the persona's name must be a command; anything else is conversation, which a model answers.
+//! text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons around
+//! it; anything else is conversation, which a model answers.
 
 pub mod named_message;
 pub mod quoted;
@@ -142,11 +143,9 @@ impl Command {
         )
     }
 
-    /// Whether it only makes the persona quieter, which is easily undone.
+    /// Whether it only silences the persona for a while, which is easily undone.
     pub fn is_quieting(self) -> bool {
-        let kind = Some(SettingKind::MinConfidence);
         matches!(self, Command::Stop | Command::Mute { length: Some(_), scope: MuteScope::Channel })
-            || matches!(self, Command::ChangeSetting(request) if request.kind == kind && request.is_narrowing)
     }
 
     /// Turns a new standing order into a draft, if the rules require that.

@@ -27,6 +27,8 @@ use crate::chat::{
     Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
+use crate::command::parse::own_words;
+use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
 use crate::decision::gate::Gate;
@@ -196,8 +198,11 @@ impl Inbox {
         // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
         let names = self.own_names(&heard);
-        let heard = self.address_if(heard, |_, text| is_typed_mention(text, &names));
-        // Before calls by name count as mentions: a command needs a real one, since most cannot be undone.
+        let heard = self.address_if(heard, |conversation, text| {
+            is_typed_mention(text, &names)
+                && !self.channel_cache.mentions_namesake(&conversation.workspace, text, &names)
+        });
+        // Before calls by name count as mentions: a command needs a mention, since most cannot be undone.
         let command = self.parse_command(&heard, reply_to.as_ref(), &names);
         let outlasts_forgetting = command.as_ref().is_some_and(|request| {
             request.command.is_about_privacy() && request.command != Command::ForgetMeForSure
@@ -229,7 +234,7 @@ impl Inbox {
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = match &heard {
-            Heard::Edit(edit) => self.still_answers_persona(edit).await?,
+            Heard::Edit(edit) => self.still_answers_persona(edit, &names).await?,
             Heard::Message(..)
             | Heard::Deletion(_)
             | Heard::Reaction(_)
@@ -390,7 +395,8 @@ impl Inbox {
         }
         let command = Command::parse_message(text, name)?;
         // A request for silence counts without a mention.
-        if !message.is_addressed() && !command.is_quieting() {
+        let asks_for_less = || Quiet::parse(&own_words(text, name)) == Some(Quiet::Less);
+        if !message.is_addressed() && !command.is_quieting() && !asks_for_less() {
             return None;
         }
         let role = self.channel_cache.role(&conversation.workspace, &message.author.id);

@@ -3,7 +3,8 @@
 
 use std::cmp::Reverse;
 
-use crate::chat::{AuthorKind, Channel, ConversationId, Message, Visibility, WorkspaceId};
+use crate::chat::{AuthorKind, Channel, ConversationId, Visibility, WorkspaceId};
+use crate::decision::gate::Gate;
 use crate::persona::Language;
 use crate::persona::written::{language_of, language_of_all};
 use crate::rules::place::Place;
@@ -11,6 +12,7 @@ use crate::rules::{LanguageRule, Rulebook};
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};
+use crate::store::stored_message::StoredMessage;
 
 /// The number of newest messages that are read. Some may be by bots.
 const READ_MESSAGES: usize = 30;
@@ -47,17 +49,25 @@ impl SpokenLanguage<'_> {
         }
     }
 
-    /// Returns the language for an answer that is owed: that of the newest message in which a
-    /// user addresses the persona.
+    /// Returns the language for an answer that is owed: that of the newest message in which a user addresses the persona,
+    /// commands apart.
     pub async fn of_owed_answer(
         &self,
         conversation: &ConversationId,
     ) -> Result<Language, StoreError> {
+        if let LanguageRule::Fixed(language) = self.rule(conversation).await? {
+            return Ok(language);
+        }
         let messages = self.archive.messages(newest(conversation)).await?;
-        let is_asking = |message: &&Message| message.is_human() && message.is_addressed();
-        let asking = messages.iter().rev().map(|stored| &*stored.message).find(is_asking);
-        let asked = asking.and_then(|message| language_of(&message.text));
-        self.of_answer(conversation, asked).await
+        let is_asking = |stored: &&StoredMessage| {
+            let message = &stored.message;
+            message.is_human() && message.is_addressed() && stored.gate != Some(Gate::Command)
+        };
+        let asking = messages.iter().rev().find(is_asking);
+        match asking.and_then(|stored| language_of(&stored.message.text)) {
+            Some(language) => Ok(language),
+            None => self.as_written(conversation).await,
+        }
     }
 
     /// Returns the language for what is remembered of a whole workspace.

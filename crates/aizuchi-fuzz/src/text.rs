@@ -2,6 +2,8 @@
 
 use aizuchi_core::chat::{is_blank, to_single_line, to_visible_text};
 use aizuchi_core::command::Command;
+use aizuchi_core::inbox::calling::is_call;
+use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::platform::local::mention::parse_mentions;
 use aizuchi_core::platform::split::{split, utf16_length};
 
@@ -28,6 +30,8 @@ pub fn commands(bytes: &[u8]) {
     Command::parse_message(&text, "Aizuchi");
     Command::parse(&text);
     parse_mentions(&text, "Aizuchi", &[]);
+    is_call(&text, &["aizuchi".to_owned(), "相槌".to_owned()]);
+    only_closes(&text, 0.0);
     is_blank(&text);
     to_visible_text(&text);
     let line = to_single_line(&text);

@@ -35,7 +35,11 @@ const MAX_TOOL_ROUNDS: usize = 5;
 pub(super) enum Generated {
     Reply(GeneratedReply),
     /// The model has understood a request for quiet.
-    Quiet(Command),
+    Quiet {
+        command: Command,
+        memo_changes: Vec<MemoChange>,
+        wanted_calls: Vec<NewConsent>,
+    },
     /// The model has nothing to say, for this reason, and no user waits for an answer.
     Nothing(String),
 }
@@ -191,7 +195,8 @@ impl Agent {
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
             if let Some(command) = toolbox.wanted_quiet {
-                return Ok(Generated::Quiet(command));
+                let (memo_changes, wanted_calls) = (toolbox.memo_changes(), toolbox.wanted_calls());
+                return Ok(Generated::Quiet { command, memo_changes, wanted_calls });
             }
             let is_late = self.now() >= began + limit;
             let is_full = prompt.total_tokens() >= max_tokens;

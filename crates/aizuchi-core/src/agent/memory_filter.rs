@@ -47,7 +47,7 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let host = format!(r"(?:[{letters}0-9-]+\.)+[{letters}]{{2,}}");
     let rest = r"[!-~\u{c0}-\u{24f}\u{370}-\u{52f}]*";
     let pattern = format!(
-        r"(?i)[a-z][a-z0-9+.-]*://{rest}|(?-u:\b)www\.{rest}|(?-u:\b){host}(?:/|[?#][a-z0-9_%]){rest}|[{letters}0-9_.+-]+@{host}"
+        r"(?i)[a-z][a-z0-9+.-]*://{rest}|www\.{rest}|{host}(?:/|[?#][a-z0-9_%]){rest}|[{letters}0-9_.+-]+@{host}"
     );
     Regex::new(&pattern).expect("the pattern is valid")
 });

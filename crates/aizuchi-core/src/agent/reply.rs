@@ -114,13 +114,17 @@ impl Agent {
             Ok(Generated::Nothing(why)) => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::ChoseSilence, why))
             }
-            Ok(Generated::Quiet(command)) => match self.order_quiet(&context, command).await? {
-                Some((result, order)) => {
-                    trace.quiet_order = Some(order);
-                    result
+            Ok(Generated::Quiet { command, memo_changes, wanted_calls }) => {
+                trace.memo_changes = memo_changes;
+                trace.wanted_calls = wanted_calls;
+                match self.order_quiet(&context, command).await? {
+                    Some((result, order)) => {
+                        trace.quiet_order = Some(order);
+                        result
+                    }
+                    None => self.draft_apology(&context),
                 }
-                None => self.draft_apology(&context),
-            },
+            }
             Ok(Generated::Reply(reply)) => {
                 let due = self.due_after_typing(claim, &context, &reply.text, began);
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;

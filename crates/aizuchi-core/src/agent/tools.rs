@@ -30,10 +30,9 @@ use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref}
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
 use crate::chat::{ConversationId, Message, UserId, Visibility};
+use crate::command::Command;
 use crate::command::parse::own_words;
 use crate::command::parse::quiet::Quiet;
-use crate::command::parse::setting::WrittenSetting;
-use crate::command::{Command, MuteLength, MuteScope};
 use crate::context::Context;
 use crate::decision::DecisionId;
 use crate::decision::consent::NewConsent;
@@ -396,11 +395,8 @@ impl Toolbox {
         let Some(text) = asked else {
             return texts::tools::not_asked_for_quiet(self.language).to_owned();
         };
-        self.wanted_quiet = Some(match (arguments.how, MuteLength::find(&own_words(text, ""))) {
-            (Quiet::Less, _) => WrittenSetting::quieter("").command(),
-            (Quiet::Stop, None) => Command::Stop,
-            (Quiet::Stop, length) => Command::Mute { length, scope: MuteScope::Channel },
-        });
+        let text = own_words(text, "").replace('#', " ");
+        self.wanted_quiet = Some(arguments.how.command(&text));
         String::new()
     }
 

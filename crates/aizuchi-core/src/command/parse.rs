@@ -1,5 +1,5 @@
-//! Parses a command from a message: after the persona's name is removed, every remaining word must belong to
-//! one command.
+//! Parses a command from a message: after the persona's name is removed, every remaining word must belong to one
+//! command. Requests to be quiet may have courtesies and reasons around them ([`quiet`]).
 
 pub mod standing_order;
 pub mod setting;
@@ -136,8 +136,9 @@ fn asks_why_silent(bare: &str) -> bool {
 impl MuteLength {
     /// Finds how long a text in lower case asks for silence.
     pub fn find(text: &str) -> Option<Self> {
-        let lasting = find_duration(text).map(MuteLength::Lasting);
-        lasting.or_else(|| DayTime::find(text).map(MuteLength::Until))
+        let clock = || DayTime::find_clock(text).map(MuteLength::Until);
+        let lasting = || find_duration(text).map(MuteLength::Lasting);
+        clock().or_else(lasting).or_else(|| DayTime::find_phrase(text).map(MuteLength::Until))
     }
 }
 
@@ -145,17 +146,24 @@ impl MuteLength {
 fn quiet_command(text: &str) -> Option<Command> {
     let is_everywhere = EVERYWHERE.iter().any(|word| text.contains(word));
     match Quiet::parse(text)? {
-        Quiet::Less => Some(WrittenSetting::quieter(text).command()),
         // It would be of another channel.
         Quiet::Stop if text.contains('#') => None,
         Quiet::Stop if is_everywhere => {
             let length = MuteLength::find(text).unwrap_or(MuteLength::Lasting(STOP_DURATION));
             Some(Command::Mute { length: Some(length), scope: MuteScope::Workspace })
         }
-        Quiet::Stop => Some(match MuteLength::find(text) {
-            Some(length) => Command::Mute { length: Some(length), scope: MuteScope::Channel },
-            None => Command::Stop,
-        }),
+        quiet => Some(quiet.command(text)),
+    }
+}
+
+impl Quiet {
+    /// Returns the command for the channel in which a request in lower case asks for this.
+    pub fn command(self, text: &str) -> Command {
+        match (self, MuteLength::find(text)) {
+            (Quiet::Less, _) => WrittenSetting::quieter(text).command(),
+            (Quiet::Stop, None) => Command::Stop,
+            (Quiet::Stop, length) => Command::Mute { length, scope: MuteScope::Channel },
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
-use crate::recall::content_words::{content_words, shares_subject};
+use crate::recall::content_words::{content_words, count, count_shared};
 use aizuchi_structure::Uptake;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
@@ -23,6 +23,8 @@ const OPEN: f32 = 0.5;
 /// second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
+/// A memory is about the subject of a message that has so many words in common with one of its lines, or all it has.
+const REMEMBERED_WORDS: usize = 2;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// A message that is written later than this after the persona's does not go on from it.
@@ -422,7 +424,8 @@ fn is_remembered(message: &Message, context: &Context) -> bool {
         return false;
     }
     let words = content_words(&message.text);
-    lines.any(|line| shares_subject(&words, line))
+    let least = count(&words).min(REMEMBERED_WORDS);
+    least > 0 && lines.any(|line| count_shared(&words, line) >= least)
 }
 
 /// The numbers in a text, also those that are written in full-width digits.
@@ -612,24 +615,25 @@ mod tests {
 
     #[test]
     fn an_answer_is_judged_if_the_subject_is_remembered() {
-        let talk = [
-            &CROWD[..],
-            &[
-                ("ann", "where do I find the sandbox keys?"),
-                ("bob", "ann: on the wiki I think"),
-                ("ann", "ok, will look there"),
-            ],
+        let keys = [
+            ("ann", "where do I find the sandbox keys?"),
+            ("bob", "ann: on the wiki I think"),
+            ("ann", "ok, will look there"),
         ];
-        let is_settled = |memory: Option<&str>| {
-            let context = context(&talk.concat());
+        let deploy =
+            [("ann", "when is the deploy?"), ("bob", "ann: on Friday"), ("ann", "ok, thanks")];
+        let is_settled = |talk: &[(&'static str, &'static str); 3], memory: Option<&str>| {
+            let context = context(&[&CROWD[..], talk].concat());
             let workspace_long_term_memory = memory.map(Into::into);
             let context = Context { workspace_long_term_memory, ..context };
             let is_new = |message: &Message| message.id.as_str() >= "004";
             ConversationAnalysis::new(&context).is_settled(is_new)
         };
-        assert!(is_settled(None));
-        assert!(is_settled(Some("The shed key hangs by the door.")));
-        assert!(!is_settled(Some("It rained.\nThe old sandbox keys were revoked in May.")));
+        assert!(is_settled(&keys, None));
+        assert!(is_settled(&keys, Some("The shed key hangs by the door.")));
+        assert!(is_settled(&deploy, Some("The shed key hangs by the door.")));
+        assert!(!is_settled(&deploy, Some("The deploy moved to Monday.")));
+        assert!(!is_settled(&keys, Some("It rained.\nThe old sandbox keys were revoked in May.")));
     }
 
     #[test]

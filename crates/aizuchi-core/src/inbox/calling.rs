@@ -10,24 +10,8 @@ use aizuchi_structure::prose;
 use crate::persona::Language;
 use crate::persona::written::{is_japanese, language_of};
 
-const HONORIFICS: [&str; 16] = [
-    "さん",
-    "さーん",
-    "さ〜ん",
-    "ちゃん",
-    "ちゃーん",
-    "ちゃ〜ん",
-    "くん",
-    "くーん",
-    "さま",
-    "たん",
-    "はん",
-    "先生",
-    "先輩",
-    "君",
-    "様",
-    "殿",
-];
+const HONORIFICS: &str =
+    "さん さーん さ〜ん ちゃん ちゃーん ちゃ〜ん くん くーん さま たん はん 先生 先輩 君 様 殿";
 const SENTENCE_ENDS: [char; 5] = ['.', '!', '?', '。', '\n'];
 
 /// A name in a text in lower case.
@@ -79,7 +63,7 @@ impl<'t> NameUse<'t> {
         let (before, behind) = (&text[..at], &text[at + name.len()..]);
         let is_latin = name.is_ascii();
         let is_part = |it: char| is_latin && (it.is_ascii_alphanumeric() || "_-'".contains(it));
-        let honorific = HONORIFICS.iter().find_map(|word| behind.strip_prefix(word));
+        let honorific = HONORIFICS.split(' ').find_map(|word| behind.strip_prefix(word));
         // "aizuchi - can you": a dash that begins nothing is a mark.
         let goes_on = behind.starts_with(is_part)
             && (!behind.starts_with('-') || behind[1..].starts_with(char::is_alphanumeric));

@@ -404,6 +404,20 @@ impl ChannelCache {
         })
     }
 
+    /// Whether a text mentions a human whose name begins with one of these and goes on. They are in lower case.
+    pub fn mentions_namesake(&self, workspace: &WorkspaceId, text: &str, names: &[String]) -> bool {
+        let text = text.to_lowercase();
+        self.read(|state| {
+            let known = state.user_names.get(workspace).map(|names| &names.users);
+            let mut known = known.into_iter().flatten().map(|(known, _)| known);
+            known.any(|known| {
+                let goes_on =
+                    |name: &String| known.len() > name.len() && known.starts_with(&**name);
+                names.iter().any(goes_on) && text.contains(&format!("@{known}"))
+            })
+        })
+    }
+
     pub fn role(&self, workspace: &WorkspaceId, user: &UserId) -> Role {
         let key = (workspace.clone(), user.clone());
         let is_admin = self.read(|state| state.admins.contains(&key));

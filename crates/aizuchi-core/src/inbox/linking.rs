@@ -6,7 +6,9 @@ use tracing::warn;
 
 use crate::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
 use crate::context::links::MessageLinks;
+use crate::inbox::calling::is_typed_mention;
 use crate::inbox::conversation_cache::HeardLinks;
+use crate::inbox::own_thread::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
 use crate::rules::Mode;
 use crate::store::StoreError;
@@ -96,11 +98,16 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Whether a message that was heard as a sure answer to a question of the persona's is still one after an edit: it
-    /// addresses no other user.
-    pub(super) async fn still_answers_persona(&self, edit: &Edit) -> Result<bool, StoreError> {
+    /// Whether a message that was heard as a sure answer to a question of the persona's, or as a follow-up in a thread,
+    /// is still one after an edit: it addresses no other user, and more than closes. `names` are the persona's.
+    pub(super) async fn still_answers_persona(
+        &self,
+        edit: &Edit,
+        names: &[String],
+    ) -> Result<bool, StoreError> {
         let Edit { conversation, message, .. } = edit;
-        if !self.channel_cache.conversations.answers_persona(conversation, message) {
+        let answers = self.channel_cache.conversations.answers_persona(conversation, message);
+        if !answers && conversation.thread.is_none() {
             return Ok(false);
         }
         let ConversationId { workspace, channel, .. } = conversation;
@@ -109,7 +116,9 @@ impl Inbox {
         Ok(answer.is_some_and(|before| {
             let after = before.edited(edit);
             let named = self.channel_cache.names_in(&after);
-            named.iter().all(|(user, _)| *user == after.author.id)
+            let follows_up =
+                || !is_typed_mention(&before.text, names) && !only_closes(&after.text, 0.0);
+            named.iter().all(|(user, _)| *user == after.author.id) && (answers || follows_up())
         }))
     }
 

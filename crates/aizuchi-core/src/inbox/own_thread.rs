@@ -102,7 +102,13 @@ const SHORT: &str =
 const OPENERS: &str = "thanks thank hey hi ok okay sure sorry great yes no oh cheers nice";
 /// Words with which a sentence goes on.
 const CONNECTIVES: &str = "and so well";
-const AUXILIARIES: &str = "can could will would do did are have should";
+const AUXILIARIES: &str = "can could will would do does did are is was have has should";
+const PRONOUNS: &str = "i it this that the these those there they we you he she";
+const QUESTION_WORDS: &str = "what how when where who which why";
+const QUESTION_WORDS_JA: [&str; 8] =
+    ["いつ始", "いつから", "いつまで", "どこ", "何時", "いくら", "どれ", "どっち"];
+/// What follows a question word that only exclaims: "what a relief".
+const EXCLAMATIONS: &str = "a an nice cool great kind i";
 /// Words with a capital that are no names.
 const NO_NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday english german french japanese \
     however";
@@ -150,12 +156,29 @@ pub fn only_closes(text: &str, content: f32) -> bool {
         || holds(&MORE)
         || !cues.contains(Cues::THANKS) && (cues.contains(Cues::TROUBLE) || holds(&OBJECTIONS))
         || plain.ends_with(['は', 'か'])
+        || asks_on(&lower)
         || requests(text) && !lower.contains("よろしく");
     let is_short = || {
         let words: Vec<&str> = words(&lower).collect();
         words.len() <= 4 && words.iter().any(|word| is_in(SHORT, word))
     };
     !goes_on && (cues.intersects(CLOSING) || holds(&PRAISE) || is_short() || content >= CONTENT)
+}
+
+/// Whether a clause asks, without a question mark: "ok what about staging", 「いつ始まる」.
+fn asks_on(lower: &str) -> bool {
+    lower.split([',', '.', ';', '！', '\n', '。', '、']).any(|clause| {
+        let mut words: Vec<&str> = words(clause).collect();
+        let is_opener =
+            |word: &str| is_in(OPENERS, word) || is_in(SHORT, word) || is_in(CONNECTIVES, word);
+        let openers = words.iter().take_while(|word| is_opener(word)).count();
+        words.drain(..openers);
+        let word = |index: usize| words.get(index).copied().unwrap_or_default();
+        let is_question = is_in(QUESTION_WORDS, word(0)) && !is_in(EXCLAMATIONS, word(1));
+        let is_asked = is_in(AUXILIARIES, word(0)) && is_in(PRONOUNS, word(1));
+        words.len() >= 3 && (is_question || is_asked)
+            || QUESTION_WORDS_JA.iter().any(|word| clause.contains(word))
+    })
 }
 
 /// Whether a text invites those who are there: "let's meet at ten", 「行きましょう」.
@@ -182,7 +205,12 @@ fn names_another(text: &str) -> bool {
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
     let mut parts = text.split(',').map(str::trim);
     let (first, last) = (parts.next().unwrap_or_default(), parts.next_back());
-    let is_set_off = last.is_some_and(|last| is_name(first) || is_name(last));
+    // "Does it work with Redis, Postgres?" calls nobody.
+    let is_called_last = |last: &str| {
+        let speaks = Cues::from_text(text).contains(Cues::SECOND_PERSON);
+        is_name(last) && (speaks || first.split(' ').count() <= 3)
+    };
+    let is_set_off = last.is_some_and(|last| is_name(first) || is_called_last(last));
     let is_opened = is_in(OPENERS, &word(0).to_lowercase()) && is_name(word(1));
     let is_asked =
         is_name(word(0)) && (word(1) == "you" || is_in(AUXILIARIES, word(1)) && word(2) == "you");
@@ -230,6 +258,8 @@ mod tests {
     fn a_follow_up_is_told_from_what_is_put_to_others() {
         for (text, expected) in [
             ("Ben, can you look?", true),
+            ("thanks for that, can you look, Ben?", true),
+            ("Does it work with Redis, Postgres?", false),
             ("倉田さん手伝って", true),
             ("片づけは午前にやろう", true),
             ("倉田さん引っ越したけど次は誰？", false),
@@ -255,6 +285,14 @@ mod tests {
             ("完璧です、このまま提出しますね", true),
             ("では、そうします", true),
             ("Makes sense. I'll do that after lunch", true),
+            ("ok, will do that", true),
+            ("thanks, what a relief", true),
+            ("that is what I needed, thanks", true),
+            ("ok what about staging", false),
+            ("great, how long does it take", false),
+            ("thanks, when does it start", false),
+            ("is it done", false),
+            ("なるほど、いつから使えますか", false),
             ("設定画面を開くとクラッシュします", false),
             ("再起動してもログアウトします", false),
             ("Let me rephrase: I need the price per seat", false),

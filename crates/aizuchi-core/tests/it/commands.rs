@@ -129,7 +129,7 @@ async fn why_explains_the_message_that_is_named() {
     [m001] spoke: nobody answers (judge kept, reply kept)
     [m002] spoke by command: it was a command for me ()
     [m003] spoke by command: it was a command for me ()
-    [m004] spoke by command: 私へのコマンドでした ()
+    [m004] spoke by command: it was a command for me ()
     [m005] spoke by command: it was a command for me ()
     [m006] chose_silence: they get along (judge kept)
     ");

@@ -56,6 +56,18 @@ const PHRASES: [(&str, NamedDay, i8); 20] = [
     (r"\buntil sunday|日曜日?まで", NamedDay::On(Weekday::Sunday), 9),
 ];
 
+/// The days that may stand beside a time of the clock.
+const DAYS: [(&[&str], NamedDay); 8] = [
+    (&["tomorrow", "明日"], NamedDay::Tomorrow),
+    (&["monday", "月曜"], NamedDay::On(Weekday::Monday)),
+    (&["tuesday", "火曜"], NamedDay::On(Weekday::Tuesday)),
+    (&["wednesday", "水曜"], NamedDay::On(Weekday::Wednesday)),
+    (&["thursday", "木曜"], NamedDay::On(Weekday::Thursday)),
+    (&["friday", "金曜"], NamedDay::On(Weekday::Friday)),
+    (&["saturday", "土曜"], NamedDay::On(Weekday::Saturday)),
+    (&["sunday", "日曜"], NamedDay::On(Weekday::Sunday)),
+];
+
 static PATTERNS: LazyLock<Vec<(Regex, NamedDay, Time)>> = LazyLock::new(|| {
     let pattern = |(words, day, hour): &(&str, NamedDay, i8)| {
         (regex(words), *day, Time::constant(*hour, 0, 0, 0))
@@ -75,17 +87,22 @@ static CLOCK: LazyLock<[Regex; 2]> = LazyLock::new(|| {
 });
 
 impl DayTime {
-    /// Finds until when a text in lower case asks for silence.
-    pub fn find(text: &str) -> Option<Self> {
-        let text = text
-            .replace("'til ", "until ")
-            .replace(" till ", " until ")
-            .replace(" til ", " until ");
-        let clock = CLOCK.iter().find_map(|pattern| Self::of_clock(&pattern.captures(&text)?));
-        clock.or_else(|| {
-            let (_, day, time) = PATTERNS.iter().find(|(words, ..)| words.is_match(&text))?;
-            Some(Self { day: *day, time: *time, is_either_half: false })
-        })
+    /// Finds until which time of the clock a text in lower case asks for silence.
+    pub fn find_clock(text: &str) -> Option<Self> {
+        let text = with_until(text);
+        let clock = CLOCK.iter().find_map(|pattern| Self::of_clock(&pattern.captures(&text)?))?;
+        let holds = |names: &[&str]| names.iter().any(|name| text.contains(name));
+        let day = DAYS.iter().find(|(names, _)| holds(names)).map(|(_, day)| *day);
+        // 「明日の10時」 is in the morning.
+        let is_either_half = clock.is_either_half && day.is_none();
+        Some(Self { day: day.unwrap_or(clock.day), is_either_half, ..clock })
+    }
+
+    /// Finds until when a text in lower case asks for silence in words alone.
+    pub fn find_phrase(text: &str) -> Option<Self> {
+        let text = with_until(text);
+        let (_, day, time) = PATTERNS.iter().find(|(words, ..)| words.is_match(&text))?;
+        Some(Self { day: *day, time: *time, is_either_half: false })
     }
 
     fn of_clock(found: &Captures<'_>) -> Option<Self> {
@@ -94,11 +111,13 @@ impl DayTime {
         let hour = number("hour")?;
         let half = found.name("half").map(|half| half.as_str());
         let hour = match half {
+            // One at night is after midnight.
+            Some("夜") if hour < 6 || hour == 12 => hour % 12,
             Some("pm" | "p.m" | "午後" | "夜" | "夕方" | "昼") if hour < 12 => hour + 12,
             Some("am" | "a.m" | "午前") if hour == 12 => 0,
             _ => hour,
         };
-        let is_either_half = half.is_none() && found.name("minute").is_none() && hour <= 12;
+        let is_either_half = half.is_none() && hour <= 12;
         let time = Time::new(hour % 24, minute, 0, 0).ok()?;
         Some(Self { day: NamedDay::Next, time, is_either_half })
     }
@@ -125,6 +144,10 @@ impl DayTime {
     }
 }
 
+fn with_until(text: &str) -> String {
+    text.replace("'til ", "until ").replace(" till ", " until ").replace(" til ", " until ")
+}
+
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test reads every pattern")
 }
@@ -142,7 +165,13 @@ mod tests {
             ("hold off until 4pm, we have a call", "03-06 16:00"),
             ("be quiet till 4", "03-06 16:00"),
             ("be quiet until 11", "03-06 23:00"),
-            ("quiet until 10:30 please", "03-07 10:30"),
+            ("quiet until 10:30 please", "03-06 22:30"),
+            ("be quiet until 4:30", "03-06 16:30"),
+            ("hold off until 9am on monday", "03-09 09:00"),
+            ("15時30分まで静かにして", "03-06 15:30"),
+            ("深夜1時まで静かにして", "03-07 01:00"),
+            ("夜12時まで黙ってて", "03-07 00:00"),
+            ("明日の10時まで黙ってて", "03-07 10:00"),
             ("could you hold off until after lunch?", "03-07 13:00"),
             ("please don't reply today", "03-07 00:00"),
             ("be quiet until tomorrow", "03-07 09:00"),
@@ -156,14 +185,16 @@ mod tests {
             ("昼休み終わるまで休んでて", "03-07 13:00"),
             ("月曜まで静かに", "03-09 09:00"),
         ] {
-            let found = DayTime::find(text).and_then(|found| found.after(at, &zone));
+            let found = DayTime::find_clock(text).or_else(|| DayTime::find_phrase(text));
+            let found = found.and_then(|found| found.after(at, &zone));
             let found =
                 found.map(|found| found.to_zoned(zone.clone()).strftime("%m-%d %H:%M").to_string());
             assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
         for text in ["be quiet for a while", "until the incident is closed", "この話題が片付くまで"]
         {
-            assert_eq!(DayTime::find(text), None, "{text}");
+            assert_eq!(DayTime::find_clock(text), None, "{text}");
+            assert_eq!(DayTime::find_phrase(text), None, "{text}");
         }
     }
 }

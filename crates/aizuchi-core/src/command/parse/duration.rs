@@ -45,18 +45,24 @@ pub const UNITS: [(&str, i64); 20] = [
     ("w", 604_800),
 ];
 
-/// Finds how long something is to last: "for the next two hours", 「30分だけ」. "Two hours ago" is none.
+/// Finds how long something is to last: "for the next two hours", 「1時間半」. 「2時間前」 and 「10日まで」 are none.
 pub fn find_duration(text: &str) -> Option<SignedDuration> {
     static LASTING: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"\b(?:for|the next|another)(?: the next| about| around| like)? (?P<count>\d+|an?|one|two|three|half an|a couple of|a few)? ?(?P<unit>minute|min|hour|hr|h|day|week)s?\b|(?P<number>\d+)(?P<one>分|時間|日|週間)(?P<ago>前|後に)?",
+            r"\b(?:for|the next|another)(?: the next| about| around| like)? (?P<count>\d+|an?|one|two|three|half an|a couple of|a few)? ?(?P<unit>minute|min|hour|hr|h|m|day|d|week|w)s?\b|(?P<whole>(?:\d+(?:分|時間|日|週間))+)(?P<half>半)?(?P<not>前|後に|まで)?",
         )
         .expect("a test reads it")
     });
     LASTING.captures_iter(text).find_map(|found| {
-        let unit = found.name("unit").or(found.name("one"))?.as_str();
+        if let Some(whole) = found.name("whole") {
+            let half = found.name("half").filter(|_| whole.as_str().ends_with("時間"));
+            let duration = parse_duration(whole.as_str())?;
+            let half = SignedDuration::from_mins(if half.is_some() { 30 } else { 0 });
+            return found.name("not").is_none().then(|| (duration + half).min(MAX_MUTE));
+        }
+        let unit = found.name("unit")?.as_str();
         let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
-        let count = found.name("number").or(found.name("count")).map_or("a", |it| it.as_str());
+        let count = found.name("count").map_or("a", |it| it.as_str());
         let seconds = match count {
             "half an" => seconds / 2,
             "two" | "a couple of" => 2 * seconds,
@@ -64,7 +70,7 @@ pub fn find_duration(text: &str) -> Option<SignedDuration> {
             count => count.parse::<i64>().unwrap_or(1).checked_mul(*seconds)?,
         };
         let duration = SignedDuration::from_secs(seconds).min(MAX_MUTE);
-        (found.name("ago").is_none() && duration.is_positive()).then_some(duration)
+        duration.is_positive().then_some(duration)
     })
 }
 

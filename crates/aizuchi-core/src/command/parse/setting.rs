@@ -110,13 +110,16 @@ impl WrittenSetting {
 
     /// Returns the change for a request to be quieter, for the channel that it names, if any.
     pub fn quieter(text: &str) -> Self {
-        let named = text.split_once('#').map(|(_, behind)| {
-            behind
-                .split(|it: char| !it.is_alphanumeric() && !"-_".contains(it))
-                .next()
-                .unwrap_or_default()
+        // "issue #42" is no channel.
+        let channel = text.split_once('#').and_then(|(before, behind)| {
+            let is_name = |it: char| it.is_alphanumeric() || "-_".contains(it);
+            let name = behind.split(|it: char| !is_name(it)).next()?;
+            let name = name.split(['で', 'の', 'は', 'に']).next()?;
+            let is_place = before.ends_with("in ")
+                || before.ends_with("on ")
+                || behind[name.len()..].starts_with(['で', 'の', 'は', 'に']);
+            (is_place && !name.is_empty()).then(|| name.to_owned())
         });
-        let channel = named.filter(|name| !name.is_empty()).map(str::to_owned);
         let target = if channel.is_some() { SettingTarget::Named } else { SettingTarget::Channel };
         Self { target, channel, change: WrittenChange::Quieter }
     }

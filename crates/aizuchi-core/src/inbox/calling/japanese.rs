@@ -140,6 +140,7 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
 
 /// Whether the one who is named before a particle is asked: 「相槌はどう思う？」.
 fn asks_named(particle: &str, rest: &str) -> bool {
+    let rest = rest.trim_start();
     let sentence = first_sentence(rest);
     let contains = |words: &'static str| list(words).any(|word| sentence.contains(word));
     let is_told = contains("って言 かな かも らしい");
