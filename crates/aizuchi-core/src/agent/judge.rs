@@ -438,7 +438,8 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
     })
 }
 
-/// Turns a wish to act into silence while a cooldown lasts, unless a quarrel has grown, and below the confidence `least`.
+/// Turns a wish to act into silence while a cooldown lasts, unless a quarrel has grown or is a new one, and below the
+/// confidence `least`.
 fn hold_back(
     verdict: Verdict,
     judgment: &Judgment,
@@ -448,7 +449,8 @@ fn hold_back(
     least: Option<f64>,
 ) -> Verdict {
     let is_cooling_down = gates.contains(&Gate::Cooldown) && input.is_cooling_down();
-    let has_grown = state.is_tense() && judgment.situation_changed == Some(true);
+    let is_new = judgment.same_conversation == Some(false);
+    let has_grown = state.is_tense() && (is_new || judgment.situation_changed == Some(true));
     let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
     match verdict {
         Verdict::Join | Verdict::React(_) if is_cooling_down && !has_grown => {

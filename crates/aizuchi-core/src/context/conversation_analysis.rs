@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
-use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
 use crate::recall::content_words::{content_words, count, count_shared};
+use crate::recall::terms::normalize_unicode;
 use aizuchi_structure::Uptake;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
@@ -430,7 +430,7 @@ fn is_remembered(message: &Message, context: &Context) -> bool {
 
 /// The numbers in a text, also those that are written in full-width digits.
 fn numbers(text: &str) -> BTreeSet<String> {
-    let plain: String = text.nfkc().collect();
+    let plain = normalize_unicode(text);
     let numbers = plain.split(|character: char| !character.is_ascii_digit());
     numbers.filter(|number| !number.is_empty()).map(str::to_owned).collect()
 }

@@ -4,6 +4,7 @@
 //! They are checked three times: before a judgment (`agent/judge.rs`), before a draft (`agent/reply.rs`) and before a post
 //! (`agent/post.rs`). An owed answer is checked against fewer of them: quiet hours do not hold it back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -11,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::owed::Owed;
-use crate::chat::{Author, AuthorKind, Mention, Message, MessageId};
+use crate::chat::{Author, AuthorKind, Mention, Message, MessageId, UserId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::context::{BudgetUsage, Context};
@@ -156,6 +157,8 @@ const MAX_COMPANION_TURNS: usize = 2;
 /// How soon after a post or a verdict about a quarrel that goes on the judge may be asked again, in spite of the cooldown.
 const QUARREL_PAUSE: SignedDuration = SignedDuration::from_mins(3);
 /// The persona's share is measured over this many of the newest messages, and over no fewer than four.
+/// So many turns of two users may be a quarrel.
+const MIN_TURNS: usize = 4;
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
@@ -360,19 +363,34 @@ impl GateInput<'_> {
         spoke.is_some_and(|at| self.now < at + cooldown)
     }
 
-    /// Returns when the judge may be asked during the cooldown: a facilitator has spoken about a quarrel or a
-    /// misunderstanding, and people who were in it have written since. Only that post's own cooldown is shortened.
+    /// Returns when the judge may be asked during a facilitator's cooldown: it has spoken about a quarrel or a
+    /// misunderstanding, and people who were in it have written since; or it has spoken about something else, and two
+    /// people answer each other since, who may quarrel. Only that post's own cooldown is shortened.
     pub fn next_look(&self) -> Option<Timestamp> {
         let spoke = self.context.circumstances.last_intervention.as_ref()?;
         let was_in_it = |message: &Arc<Message>| {
             spoke.messages_before.iter().any(|before| before.author == message.author)
         };
         let goes_on = self.mode() == Mode::Facilitator
-            && spoke.state.is_some_and(ConversationState::is_tense)
-            && self.new_messages().any(was_in_it);
+            && match spoke.state.is_some_and(ConversationState::is_tense) {
+                true => self.new_messages().any(was_in_it),
+                false => self.is_exchange_since(spoke.at),
+            };
         let looked = self.context.last_judged.map_or(spoke.at, |judged| judged.max(spoke.at));
         let ends = spoke.at + self.rules.cooldown_for(self.mode());
         (goes_on && self.now < ends).then(|| (looked + QUARREL_PAUSE).min(ends))
+    }
+
+    /// Whether two users have answered each other after this time, and nobody else has come between.
+    fn is_exchange_since(&self, at: Timestamp) -> bool {
+        let messages = self.context.target_messages().iter();
+        let since: Vec<&UserId> = messages
+            .filter(|message| message.is_human() && message.at > at)
+            .map(|message| &message.author.id)
+            .collect();
+        let turns = since.chunk_by(|one, other| one == other).map(|turn| turn[0]);
+        let newest: Vec<&UserId> = turns.rev().take(MIN_TURNS).collect();
+        newest.len() == MIN_TURNS && newest.iter().collect::<BTreeSet<_>>().len() == 2
     }
 
     pub fn own_share(&self) -> f64 {
@@ -446,7 +464,7 @@ fn is_directed_elsewhere(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+    use crate::chat::{ChannelId, ConversationId, WorkspaceId};
     use crate::context::Intervention;
     use crate::context::channel_messages::ChannelMessages;
 

@@ -173,7 +173,7 @@ fn normalize_character(character: char) -> ToLowercase {
 }
 
 /// Applies NFKC: a single encoding of each character, with composed marks and without half-width forms.
-fn normalize_unicode(text: &str) -> Cow<'_, str> {
+pub fn normalize_unicode(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
 }
 

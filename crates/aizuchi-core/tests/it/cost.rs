@@ -188,19 +188,19 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     another bot                0        0       0        0         0        0
     channel off                0        0       0        0         0        0
     fewer than 3 lines         0        0       0        0         0        0
-    ending                     1     2543       1     3399         1     1597
-    new talk, no               3     9028       1     3399         2     4804
-    conflict, no               3     9028       1     3399         2     4828
-    new talk, yes              3     9028       1     3399         2     4804  reply
+    ending                     1     2543       1     3417         1     1597
+    new talk, no               3     9028       1     3417         2     4822
+    conflict, no               3     9028       1     3417         2     4845
+    new talk, yes              3     9028       1     3417         2     4822  reply
     within 10 minutes          1     2543       0        0         0        0
-    same, unchanged            3     5587       1     3884         2     5253
-    same, changed, no          5    12272       1     3884         2     5253
-    same, changed, yes         5    12272       1     3884         2     5253  reply
-    different, no              4    10858       1     3884         2     5253
-    different, yes             4    10858       1     3884         2     5253  reply
-    an hour later, no          5    12272       1     3884         2     5253
+    same, unchanged            3     5587       1     3902         2     5271
+    same, changed, no          5    12272       1     3902         2     5271
+    same, changed, yes         5    12272       1     3902         2     5271  reply
+    different, no              4    10858       1     3902         2     5271
+    different, yes             4    10858       1     3902         2     5271  reply
+    an hour later, no          5    12272       1     3902         2     5271
     mention                    0        0       0        0         0        0  reply
-    mention after talk         3     9028       1     3367         2     4738  reply
+    mention after talk         3     9028       1     3384         2     4756  reply
     ");
 }
 

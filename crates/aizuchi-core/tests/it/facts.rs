@@ -102,8 +102,8 @@ async fn the_clock_has_a_weekday() {
 #[test]
 fn the_silence_is_told_in_seconds() {
     for (language, told) in [
-        (Language::En, "\nNobody has written for 90 s.\n"),
-        (Language::Ja, "\n最後の発言から90秒たっています。\n"),
+        (Language::En, "\nNobody has written in the conversation to be judged for 90 s.\n"),
+        (Language::Ja, "\n判定対象の最後の発言から90秒たっています。\n"),
     ] {
         let context = Arc::new(talk(None, vec![said(0, "ann", "who has the key?", None)]));
         let options = PromptOptions::new("2024-03-01T10:01:30Z".parse().unwrap());

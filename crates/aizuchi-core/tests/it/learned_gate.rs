@@ -16,7 +16,7 @@ use aizuchi_core::store::order::Order;
 
 use aizuchi_harness::fixtures::{JOIN, SILENCE, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const SHORT: &str = "is anyone there?";
 const LONG: &str =
@@ -153,7 +153,7 @@ async fn some_of_it_is_judged_all_the_same() {
 
 #[tokio::test]
 async fn words_that_are_often_unwelcome_are_held_back() {
-    let told = on_every_store(async |store| {
+    let told = on_every_database(async |store| {
         let rules = ChannelRules { tolerance: Some(0.05), ..ChannelRules::default() };
         let story = Story::from_rules(store, rules.clone()).await;
         // The judge's confidence when it joins in.

@@ -224,6 +224,27 @@ async fn the_cooldown_holds_for_others_and_after_other_posts() {
     }
 }
 
+/// Words about something else are no reason to miss a quarrel that begins soon after them.
+#[tokio::test]
+async fn a_new_quarrel_is_met_in_the_cooldown_after_another_post() {
+    for (state, more, posts) in [
+        ("conflict", r#", "same_conversation": false"#, 2),
+        ("conflict", SAME, 1),
+        ("active", r#", "same_conversation": false"#, 1),
+    ] {
+        on_every_store(async |store| {
+            let harness = spoken_about(store, "active").await;
+            harness.pass(200).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&verdict(state, more)));
+            quarrel(&harness).await;
+            harness.says("ben", "because you never ask").await;
+            harness.pass(60).await;
+            assert_eq!(harness.platform.posted_texts().len(), posts, "{state} {more}");
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn plain_agreements_cost_a_facilitator_no_call() {
     for (texts, calls) in [

@@ -23,7 +23,11 @@ fn judge_and_reply(language: Language, context: Context, options: &PromptOptions
 fn a_prompt_says_who_reads_along() {
     for (visibility, english, japanese) in [
         (Visibility::Public, "This is a public channel: others", "ここは公開チャンネルで、"),
-        (Visibility::Private, "This is not a public channel: what", "ここは公開チャンネルではありません。"),
+        (
+            Visibility::Private,
+            "This is not a public channel: what",
+            "ここは公開チャンネルではありません。",
+        ),
         (
             Visibility::Direct,
             "This is a direct message with general: nobody else can read it.",
