@@ -280,11 +280,11 @@ mod tests {
     use aizuchi_core::decision::{Price, Usage};
     use aizuchi_core::event::planned_call::UnclaimedCall;
     use aizuchi_harness::fixtures::workspace;
-    use aizuchi_harness::test_store::TestStore;
+    use aizuchi_harness::test_store::StoreKind;
 
     #[tokio::test]
     async fn today_begins_at_midnight_in_the_zone() {
-        let store = TestStore::volatile();
+        let store = StoreKind::Sqlite.open().await;
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         for (time, tokens) in [("2027-01-15T14:59:59Z", 100), ("2027-01-15T15:00:00Z", 20)] {
             let call = UnclaimedCall {

@@ -257,7 +257,7 @@ mod tests {
     use aizuchi_core::store::query::ProposalQuery;
     use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, until, workspace};
     use aizuchi_harness::harness::{Harness, HarnessOptions};
-    use aizuchi_harness::test_store::{TestStore, on_every_store};
+    use aizuchi_harness::test_store::{TestStore, on_every_database};
     use jiff::tz::TimeZone;
 
     async fn hear(store: &TestStore, id: &str, second: i64) {
@@ -270,7 +270,7 @@ mod tests {
     #[tokio::test]
     async fn a_day_is_kept_until_something_of_it_changes() {
         const DAY: i64 = 24 * 3600;
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let channel = Heard::Channel(new_channel("garden", Visibility::Public));
             let entry = InboxEntry::new(channel, Disposition::NotAMessage, at(0));
             store.store.hear(entry).await.unwrap();
@@ -308,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn of_days_that_are_not_shown_only_the_choices_are_counted() {
         const DAY: i64 = 24 * 3600;
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let channel = Heard::Channel(new_channel("garden", Visibility::Public));
             let entry = InboxEntry::new(channel, Disposition::NotAMessage, at(0));
             store.store.hear(entry).await.unwrap();
@@ -343,7 +343,7 @@ mod tests {
     #[tokio::test]
     async fn kept_choices_are_counted_anew_when_something_of_their_day_changes() {
         const DAY: i64 = 24 * 3600;
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let harness = Harness::new(store).await;
             harness.says("alice", "does anybody have a ladder?").await;
             harness.pass(7200).await;
@@ -374,7 +374,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_declined_late_is_counted_once_it_is_known() {
         const DAY: i64 = 24 * 3600;
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
             let mut options = HarnessOptions::from_rules(rules);
             options.settings.proposal_lifetime = SignedDuration::from_hours(72);

@@ -33,7 +33,9 @@ use crate::store::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::store::stored_message::StoredMessage;
-use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
+use crate::store::{
+    Backlog, ChannelActivity, DecisionCount, RecentCall, RefusalReason, Spending, StoreError,
+};
 
 /// The read side of the store, for pages and exports.
 #[async_trait]
@@ -96,8 +98,10 @@ pub trait Archive: Send + Sync {
     /// The newest messages of a channel that match a filter, oldest first.
     async fn filtered_messages(
         &self,
-        query: &FilteredMessages,
-    ) -> Result<Vec<StoredMessage>, StoreError>;
+        _query: &FilteredMessages,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// Messages that arrived or changed after a revision, ordered by revision.
     async fn messages_since(
@@ -157,7 +161,9 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<DecisionMark>, StoreError>;
 
     /// The number of marked decisions in all workspaces, for each mark in use.
-    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError>;
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The proposals for unsolicited posts with their states at `now`, newest first.
     async fn proposals(
@@ -230,59 +236,81 @@ pub trait Archive: Send + Sync {
     /// How the decisions of a workspace opened since a time ended, by channel and result.
     async fn decision_counts(
         &self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-    ) -> Result<Vec<DecisionCount>, StoreError>;
+        _workspace: &WorkspaceId,
+        _since: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The number of messages of each channel on each day of a period, by others and by the persona.
     async fn messages_by_day(
         &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<MessageCount>, StoreError>;
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// How the decisions of a period ended, by day and channel.
     async fn outcomes_by_day(
         &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<OutcomeCount>, StoreError>;
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<OutcomeCount>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The model calls of a period, by day, channel, kind and model.
-    async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError>;
+    async fn calls_by_day(&self, _period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The time until the persona spoke, for each decision of a period that led to a post.
-    async fn answer_delays(&self, period: &WorkspacePeriod)
-    -> Result<Vec<AnswerDelay>, StoreError>;
+    async fn answer_delays(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<AnswerDelay>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// Users' reactions to the persona's posts in a period, by the day of the post.
     async fn reactions_by_day(
         &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<ReactionCount>, StoreError>;
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<ReactionCount>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// Likely questions at the top level of channels in a period that no other user followed up, neither within
     /// [`figures::ANSWER_WINDOW`] nor in their threads, ordered by channel and time.
     async fn open_questions(
         &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<UnansweredQuestion>, StoreError>;
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<UnansweredQuestion>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// What happened after the persona's unsolicited posts in a period and after the silences that its judge chose, and
     /// which proposals a user declined, ordered by decision.
     async fn aftermaths(
         &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<ChoiceAftermath>, StoreError>;
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<ChoiceAftermath>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The days of a period whose figures include anything that arrived or changed after a revision. Model calls are
     /// left out: they belong to the time at which they are stored.
     async fn changed_days(
         &self,
-        period: &WorkspacePeriod,
-        revision: u64,
-    ) -> Result<Vec<Day>, StoreError>;
+        _period: &WorkspacePeriod,
+        _revision: u64,
+    ) -> Result<Vec<Day>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The newest model calls, newest first.
-    async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;
+    async fn recent_calls(&self, _limit: usize) -> Result<Vec<RecentCall>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The pending memory jobs of a workspace, the first due ones first.
     async fn pending_memories(
@@ -300,8 +328,10 @@ pub trait Archive: Send + Sync {
     /// The log of private channel reads, newest first.
     async fn private_reads(
         &self,
-        query: &PrivateReadQuery,
-    ) -> Result<Vec<PrivateReads>, StoreError>;
+        _query: &PrivateReadQuery,
+    ) -> Result<Vec<PrivateReads>, StoreError> {
+        Err(refuse_figures())
+    }
 
     /// The newest matching entries of the journal of orders, newest first.
     async fn order_journal(&self, query: &OrderJournalQuery)
@@ -360,4 +390,10 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError>;
+}
+
+/// What pages alone read, the volatile store does not have.
+fn refuse_figures() -> StoreError {
+    let why = "the volatile store has no figures for pages";
+    StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
 }

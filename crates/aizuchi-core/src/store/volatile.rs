@@ -6,8 +6,6 @@ mod pending_states;
 mod ledger;
 mod messages;
 mod stored_messages;
-mod figures;
-mod aftermaths;
 mod archive;
 mod circumstances;
 mod spending;

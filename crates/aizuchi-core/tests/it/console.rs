@@ -21,11 +21,11 @@ use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::store::{ChannelActivity, DecisionCount, InboxEntry, StoreError};
 use aizuchi_harness::fixtures::{at, message, new_channel, top_level, until, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 #[tokio::test]
 async fn the_activity_of_each_channel_is_that_of_others_and_of_the_persona() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -51,7 +51,7 @@ async fn the_activity_of_each_channel_is_that_of_others_and_of_the_persona() {
 
 #[tokio::test]
 async fn decisions_are_counted_and_found_by_how_they_ended() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &[]).await;
         fail(&store, "2", 200, &[]).await;
         store.hear_human("3", 400, "anybody?").await;
@@ -98,7 +98,7 @@ async fn decisions_are_counted_and_found_by_how_they_ended() {
 
 #[tokio::test]
 async fn messages_are_found_by_time_with_the_visibility_they_had() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         for second in 0..5 {
             store.hear_human(&format!("m{second}"), second, &format!("line {second}")).await;
         }
@@ -136,7 +136,7 @@ async fn messages_are_found_by_time_with_the_visibility_they_had() {
 
 #[tokio::test]
 async fn what_is_asked_of_messages_holds_together() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let says = async |id: &str, second, who: &str| {
             let said = message(top_level("garden"), id, at(second), who, "a line");
             store.hear(said, Disposition::Judge(until(at(second + 60)))).await;
@@ -185,7 +185,7 @@ async fn what_is_asked_of_messages_holds_together() {
 
 #[tokio::test]
 async fn decisions_are_found_by_their_messages_too() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for (who, mention) in [("alice", "@Aizuchi hello?"), ("bob", "@Aizuchi and I?")] {
             harness.says(who, mention).await;
@@ -232,7 +232,7 @@ async fn decisions_are_found_by_their_messages_too() {
 
 #[tokio::test]
 async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let read = |reader: &str, what| PrivateRead {
             workspace: workspace(),
             channel: ChannelId::new("attic"),
@@ -274,7 +274,7 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
 
 #[tokio::test]
 async fn what_is_ordered_is_on_record_with_who_ordered_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &[]).await;
         let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let give = async |order: Order, by: &str, second| {
@@ -365,7 +365,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
 
 #[tokio::test]
 async fn a_command_of_the_chat_is_on_record_with_its_user() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let mut expected = Vec::new();
         for (user, command, kind) in [
@@ -392,7 +392,7 @@ async fn a_command_of_the_chat_is_on_record_with_its_user() {
 
 #[tokio::test]
 async fn a_decision_is_marked_and_the_newest_mark_counts() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &[]).await;
         fail(&store, "2", 200, &[]).await;
         store.hear_human("3", 400, "anybody?").await;
@@ -441,7 +441,7 @@ async fn a_decision_is_marked_and_the_newest_mark_counts() {
 
 #[tokio::test]
 async fn a_mark_goes_with_what_it_is_about() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let asked = harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -470,7 +470,7 @@ async fn a_mark_goes_with_what_it_is_about() {
 
 #[tokio::test]
 async fn what_a_message_replies_to_can_be_read() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let question = harness.says("alice", "where is the key for the shed?").await;
         harness.pass(20).await;

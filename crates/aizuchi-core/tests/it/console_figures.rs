@@ -15,11 +15,11 @@ use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_harness::fixtures::{JOIN, at, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 
 #[tokio::test]
 async fn the_newest_calls_tell_which_model_fails() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -33,8 +33,8 @@ async fn the_newest_calls_tell_which_model_fails() {
 }
 
 #[tokio::test]
-async fn the_figures_of_a_period_are_the_same_on_every_store() {
-    let figures = on_every_store(async |store| {
+async fn the_figures_of_a_period_are_the_same_on_every_database() {
+    let figures = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -76,7 +76,7 @@ fn period(since: i64) -> WorkspacePeriod {
 
 #[tokio::test]
 async fn what_every_call_costs_is_counted_once() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -125,7 +125,7 @@ async fn what_every_call_costs_is_counted_once() {
 /// Nobody could see the figures of a workspace in which a model had described a picture.
 #[tokio::test]
 async fn calls_about_files_are_counted_by_their_purpose() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let senses = Arc::new(TestMind::default());
         senses.script.set_default(PromptVerb::Describe, "A boat.");
         senses.script.set_default(PromptVerb::Transcribe, "It leaves at nine.");
@@ -161,7 +161,7 @@ async fn calls_about_files_are_counted_by_their_purpose() {
 
 #[tokio::test]
 async fn reactions_and_open_questions_are_counted_on_their_days() {
-    let counted = on_every_store(async |store| {
+    let counted = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let asked = harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(100).await;
@@ -214,7 +214,7 @@ async fn reactions_and_open_questions_are_counted_on_their_days() {
 
 #[tokio::test]
 async fn what_happened_after_words_and_silences_is_found() {
-    let told = on_every_store(async |store| {
+    let told = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "does anybody have a ladder?").await;
         harness.pass(7200).await;

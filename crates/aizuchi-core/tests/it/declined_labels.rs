@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 /// Long enough that no gate applies, and that the rating counts.
 const PAUSE: i64 = 4000;
@@ -60,7 +60,7 @@ async fn aftermaths(harness: &Harness) -> Vec<ChoiceAftermath> {
 
 #[tokio::test]
 async fn every_click_is_a_label_once() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         for number in 0..MIN_LABELS {
             let declined = [ProposalChoice::NotNow, ProposalChoice::NeverLikeThis];
@@ -91,7 +91,7 @@ async fn every_click_is_a_label_once() {
 
 #[tokio::test]
 async fn what_lapses_is_no_label_and_a_later_mark_wins() {
-    let told = on_every_store(async |store| {
+    let told = on_every_database(async |store| {
         let harness = proposing(store).await;
         // No one decides.
         harness.says("alice", "when do I cut the roses?").await;

@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -66,7 +66,7 @@ async fn declines(harness: &Harness) {
 
 #[tokio::test]
 async fn a_threshold_moves_by_a_step_a_day_over_restarts_and_without_labels() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         let first = learner(&harness);
@@ -99,7 +99,7 @@ async fn a_threshold_moves_by_a_step_a_day_over_restarts_and_without_labels() {
 
 #[tokio::test]
 async fn what_is_learned_anew_begins_where_it_is_configured() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         declines(&harness).await;
@@ -120,7 +120,7 @@ async fn what_is_learned_anew_begins_where_it_is_configured() {
 /// Orders are read in pages of a thousand.
 #[tokio::test]
 async fn what_is_learned_anew_stays_so_however_many_orders_follow() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         declines(&harness).await;

@@ -75,6 +75,9 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         assert_eq!(reserve(&store, second, 202).await, refused);
         assert_eq!(reserve(&store, planned(3, 500), 400).await, refused, "{kind:?}");
         assert_eq!(booked(&store).await, [120, 120], "{kind:?}");
+        if store.database.is_none() {
+            continue;
+        }
         let period = WorkspacePeriod {
             workspace: workspace(),
             since: at(0),

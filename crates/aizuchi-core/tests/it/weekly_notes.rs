@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 
 use aizuchi_harness::fixtures::{JOIN, SILENCE, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
@@ -206,7 +206,7 @@ async fn a_keeper_is_told_once_of_what_happened() {
             ],
         ),
     ] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let language_rule = LanguageRule::Fixed(language);
             let default_rules = ChannelRules { language: language_rule, ..rules() };
             let harness = with_book(store, Rulebook { default_rules, ..Rulebook::default() }).await;
@@ -243,7 +243,7 @@ async fn a_keeper_is_told_once_of_what_happened() {
 
 #[tokio::test]
 async fn nobody_is_told_who_does_not_want_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let book = Rulebook {
             channels: BTreeMap::from([(
                 "#garden".to_owned(),
@@ -264,7 +264,7 @@ async fn nobody_is_told_who_does_not_want_it() {
 
 #[tokio::test]
 async fn a_channel_is_told_of_in_its_language() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let language = LanguageRule::Fixed(Language::Ja);
         let default_rules = ChannelRules { language, ..rules() };
         let harness = with_book(store, Rulebook { default_rules, ..Rulebook::default() }).await;
@@ -281,7 +281,7 @@ async fn a_channel_is_told_of_in_its_language() {
 
 #[tokio::test]
 async fn weeks_that_were_missed_are_caught_up_once_and_clocks_may_change() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = kept(store).await;
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let keepers = keepers(&harness, Language::En, berlin.clone());
@@ -324,7 +324,7 @@ async fn weeks_that_were_missed_are_caught_up_once_and_clocks_may_change() {
 
 #[tokio::test]
 async fn a_note_arrives_once_whenever_the_process_dies() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = kept(store).await;
         let keepers = keepers(&harness, Language::En, TimeZone::UTC);
         harness.pass(2 * 3600).await;
@@ -358,7 +358,7 @@ async fn a_note_arrives_once_whenever_the_process_dies() {
 #[tokio::test]
 async fn a_note_arrives_once_whatever_the_platform_says() {
     for fault in [ChatFault::Busy, ChatFault::LostAnswer, ChatFault::Refused] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let harness = kept(store).await;
             let keepers = keepers(&harness, Language::En, TimeZone::UTC);
             let chat = TestChat::default();
@@ -381,7 +381,7 @@ async fn a_note_arrives_once_whatever_the_platform_says() {
 
 #[tokio::test]
 async fn a_look_sends_a_few_notes_and_the_next_ones_the_others() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = kept(store).await;
         let keepers = keepers(&harness, Language::En, TimeZone::UTC);
         let chat = TestChat::default();
@@ -410,7 +410,7 @@ async fn a_look_sends_a_few_notes_and_the_next_ones_the_others() {
 
 #[tokio::test]
 async fn what_a_named_companion_answered_is_not_open() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let companions = Some(vec![UserId::new("u-helpbot")]);
         let default_rules = ChannelRules { companions, ..rules() };
         let book = Rulebook { default_rules, ..Rulebook::default() };
@@ -436,7 +436,7 @@ async fn what_a_named_companion_answered_is_not_open() {
 
 #[tokio::test]
 async fn of_two_who_would_tell_one_does() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = kept(store).await;
         let keepers = keepers(&harness, Language::En, TimeZone::UTC);
         let chat = TestChat::default();
@@ -450,7 +450,7 @@ async fn of_two_who_would_tell_one_does() {
 
 #[tokio::test]
 async fn nothing_private_deleted_or_opted_out_is_quoted() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let own = ChannelRules { keeper: Some(UserId::new("ren")), ..rules() };
         let book = Rulebook {
             channels: BTreeMap::from([("#attic".to_owned(), own)]),

@@ -11,10 +11,10 @@ use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, W
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
-use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::mark::DecisionMark;
 use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
 use crate::decision::trust::TrustOffer;
-use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
+use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::memo::Memo;
@@ -22,21 +22,15 @@ use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
-use crate::store::figures::{
-    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
-    UnansweredQuestion, WorkspacePeriod,
-};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::pending_memories::PendingMemory;
-use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::store::query::{
-    ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, MessageRange,
-    ProposalQuery,
+    ConsentQuery, DeadLetterQuery, DecisionQuery, MessageQuery, ProposalQuery,
 };
 use crate::store::stored_message::StoredMessage;
 use crate::store::volatile::VolatileStore;
 use crate::store::volatile::records::{ExchangeRecord, MessageRecord};
-use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
+use crate::store::{Backlog, ChannelActivity, Spending, StoreError};
 
 #[async_trait]
 impl Archive for VolatileStore {
@@ -149,28 +143,6 @@ impl Archive for VolatileStore {
         let mut threads: Vec<_> = threads.collect();
         threads.sort_by(|(one, at), (other, then)| (at, one).cmp(&(then, other)));
         Ok(threads)
-    }
-
-    async fn filtered_messages(
-        &self,
-        query: &FilteredMessages,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
-        let all = MessageQuery {
-            workspace: query.workspace.clone(),
-            channel: query.channel.clone(),
-            thread: None,
-            range: query.before.clone().map_or(MessageRange::Newest, MessageRange::Before),
-            limit: usize::MAX,
-        };
-        if let Some(before) = &query.before
-            && self.message(&query.workspace, &query.channel, before).await?.is_none()
-        {
-            return Ok(Vec::new());
-        }
-        let mut messages = self.lock().query_messages(&all);
-        messages.retain(|stored| query.filter.has(stored));
-        messages.drain(..messages.len().saturating_sub(query.limit));
-        Ok(messages)
     }
 
     async fn messages_since(
@@ -302,95 +274,6 @@ impl Archive for VolatileStore {
         Ok(channels.map(|channel| state.activity_of(channel)).collect())
     }
 
-    async fn decision_counts(
-        &self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-    ) -> Result<Vec<DecisionCount>, StoreError> {
-        let mut counts: BTreeMap<(ChannelId, &str), DecisionCount> = BTreeMap::new();
-        let ledger = self.lock().ledger().into_iter();
-        let recent =
-            ledger.filter(|row| row.conversation.workspace == *workspace && row.opened >= since);
-        for Decision { conversation, ended, .. } in recent {
-            let channel = conversation.channel;
-            let key = (channel.clone(), ended.map_or("", DecisionResult::name));
-            counts.entry(key).or_insert(DecisionCount { channel, ended, count: 0 }).count += 1;
-        }
-        Ok(counts.into_values().collect())
-    }
-
-    async fn messages_by_day(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<MessageCount>, StoreError> {
-        Ok(self.lock().messages_by_day(period))
-    }
-
-    async fn outcomes_by_day(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<OutcomeCount>, StoreError> {
-        Ok(self.lock().outcomes_by_day(period))
-    }
-
-    async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
-        Ok(self.lock().calls_by_day(period))
-    }
-
-    async fn answer_delays(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<AnswerDelay>, StoreError> {
-        Ok(self.lock().answer_delays(period))
-    }
-
-    async fn reactions_by_day(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<ReactionCount>, StoreError> {
-        Ok(self.lock().reactions_by_day(period))
-    }
-
-    async fn open_questions(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<UnansweredQuestion>, StoreError> {
-        Ok(self.lock().open_questions(period))
-    }
-
-    async fn aftermaths(
-        &self,
-        period: &WorkspacePeriod,
-    ) -> Result<Vec<ChoiceAftermath>, StoreError> {
-        Ok(self.lock().aftermaths(period))
-    }
-
-    async fn changed_days(
-        &self,
-        period: &WorkspacePeriod,
-        revision: u64,
-    ) -> Result<Vec<Day>, StoreError> {
-        Ok(self.lock().changed_days(period, revision))
-    }
-
-    async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
-        let ledger = self.lock().ledger();
-        let mut calls: Vec<RecentCall> = ledger
-            .into_iter()
-            .flat_map(|row| row.attempts)
-            .map(|attempt| RecentCall {
-                at: attempt.at,
-                model: attempt.model,
-                verb: attempt.verb,
-                result: attempt.result,
-                error: attempt.error.map(Arc::from),
-            })
-            .collect();
-        calls.sort_by_key(|call| std::cmp::Reverse(call.at));
-        calls.truncate(limit);
-        Ok(calls)
-    }
-
     async fn links(
         &self,
         workspace: &WorkspaceId,
@@ -430,14 +313,6 @@ impl Archive for VolatileStore {
         Ok(marks)
     }
 
-    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
-        let mut counts: BTreeMap<&str, (Mark, u64)> = BTreeMap::new();
-        for DecisionMark { mark, .. } in self.lock().marks.values() {
-            counts.entry(mark.name()).or_insert((*mark, 0)).1 += 1;
-        }
-        Ok(counts.into_values().collect())
-    }
-
     /// There are no memory jobs.
     async fn pending_memories(
         &self,
@@ -454,25 +329,6 @@ impl Archive for VolatileStore {
 
     async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(None)
-    }
-
-    async fn private_reads(
-        &self,
-        query: &PrivateReadQuery,
-    ) -> Result<Vec<PrivateReads>, StoreError> {
-        let mut reads = self.lock().private_reads.clone();
-        reads.retain(|reads| {
-            let (at, before) = (reads.at.as_millisecond(), query.before);
-            query.workspace.as_ref().is_none_or(|wanted| *wanted == reads.read.workspace)
-                && before.is_none_or(|before| at < before.as_millisecond())
-        });
-        let order = |reads: &PrivateReads| {
-            let PrivateRead { workspace, channel, reader, what } = reads.read.clone();
-            (std::cmp::Reverse(reads.at), workspace, channel, reader, what.name())
-        };
-        reads.sort_by_key(order);
-        reads.truncate(query.limit);
-        Ok(reads)
     }
 
     async fn order_journal(
