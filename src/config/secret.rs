@@ -14,15 +14,8 @@ pub struct Secret(SecretString);
 
 /// The keys whose values, and everything below them, are secret.
 const SECRET_KEYS: [&str; 9] = [
-    "api_key",
-    "app_token",
-    "bot_token",
-    "env",
-    "extra_headers",
-    "headers",
-    "signing_secret",
-    "token",
-    "secret",
+    "api_key", "app_token", "bot_token", "env", "extra_headers", "headers", "signing_secret",
+    "token", "secret",
 ];
 
 /// The prefixes of API keys and tokens.

@@ -266,9 +266,7 @@ async fn standing_orders_are_given_listed_changed_and_revoked() {
     let kinds: Vec<_> =
         journal["orders"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
     let expected = [
-        "drop_standing_order",
-        "change_standing_order",
-        "give_standing_order",
+        "drop_standing_order", "change_standing_order", "give_standing_order",
         "give_standing_order",
     ];
     assert_eq!(kinds, expected);

@@ -39,10 +39,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "pulldown_cmark",
         &[
-            "aizuchi-core/outgoing",
-            "aizuchi-core/platform",
-            "aizuchi-slack",
-            "aizuchi-discord",
+            "aizuchi-core/outgoing", "aizuchi-core/platform", "aizuchi-slack", "aizuchi-discord",
             "aizuchi/web",
         ],
     ),

@@ -428,10 +428,7 @@ impl Inbox {
         let is_stored = self
             .store
             .has_heard(
-                &conversation.workspace,
-                &conversation.channel,
-                &message.id,
-                client_message_id,
+                &conversation.workspace, &conversation.channel, &message.id, client_message_id,
             )
             .await?;
         if is_stored {

@@ -70,28 +70,10 @@ pub struct FakeSlackSettings {
 
 /// The scopes that Aizuchi's Slack app requests.
 const DEFAULT_SCOPES: &[&str] = &[
-    "app_mentions:read",
-    "channels:history",
-    "channels:join",
-    "channels:read",
-    "chat:write",
-    "commands",
-    "emoji:read",
-    "files:read",
-    "groups:history",
-    "groups:read",
-    "im:history",
-    "im:read",
-    "im:write",
-    "metadata.message:read",
-    "mpim:history",
-    "mpim:read",
-    "mpim:write",
-    "reactions:read",
-    "reactions:write",
-    "team:read",
-    "usergroups:read",
-    "users:read",
+    "app_mentions:read", "channels:history", "channels:join", "channels:read", "chat:write",
+    "commands", "emoji:read", "files:read", "groups:history", "groups:read", "im:history",
+    "im:read", "im:write", "metadata.message:read", "mpim:history", "mpim:read", "mpim:write",
+    "reactions:read", "reactions:write", "team:read", "usergroups:read", "users:read",
 ];
 
 impl Default for FakeSlackSettings {

@@ -55,14 +55,8 @@ impl SlackApiError {
     /// Whether this code says that a token is invalid. Slack's own clients treat the same codes as permanent.
     pub fn is_token_error(code: &str) -> bool {
         const PERMANENT: [&str; 9] = [
-            "not_authed",
-            "invalid_auth",
-            "account_inactive",
-            "user_removed_from_team",
-            "team_disabled",
-            "token_revoked",
-            "token_expired",
-            "not_allowed_token_type",
+            "not_authed", "invalid_auth", "account_inactive", "user_removed_from_team",
+            "team_disabled", "token_revoked", "token_expired", "not_allowed_token_type",
             "org_login_required",
         ];
         PERMANENT.contains(&code)

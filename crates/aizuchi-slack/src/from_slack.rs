@@ -157,14 +157,7 @@ fn or_malformed(event: Option<SlackEvent>) -> SlackEvent {
 /// Whether a message is a notice about the channel (a join, a pin, a new topic) that no user wrote.
 fn is_channel_notice(subtype: &str) -> bool {
     [
-        "channel_",
-        "group_",
-        "pinned_",
-        "unpinned_",
-        "bot_add",
-        "bot_remove",
-        "reminder_",
-        "ekm_",
+        "channel_", "group_", "pinned_", "unpinned_", "bot_add", "bot_remove", "reminder_", "ekm_",
         "sh_room_",
     ]
     .iter()

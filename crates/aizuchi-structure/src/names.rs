@@ -354,50 +354,17 @@ mod tests {
     #[test]
     fn few_users_are_compared_with_a_text_and_the_same_are_found() {
         let names = [
-            "ann",
-            "anna",
-            "ann lee",
-            "bob",
-            "bob_42",
-            "花子",
-            "花子さん",
-            "carl-heinz",
-            "carlheinz",
-            "dorothea",
-            "dorothee",
-            "élise",
-            "may",
-            "x",
-            "zoë",
-            "ann",
+            "ann", "anna", "ann lee", "bob", "bob_42", "花子", "花子さん", "carl-heinz",
+            "carlheinz", "dorothea", "dorothee", "élise", "may", "x", "zoë", "ann",
         ];
         let mut index = NameIndex::default();
         for (name, id) in names.iter().zip(0..) {
             index.insert(id, name);
         }
         let parts = [
-            "ann",
-            "anna:",
-            "@ann",
-            "<bob>",
-            "bob_42,",
-            "bob,",
-            "花子、",
-            "花子さん",
-            "carl-heinz",
-            "carlhienz:",
-            "dorothe:",
-            "dorothae,",
-            "élise",
-            "may",
-            "zoë!",
-            "thanks",
-            "is it?",
-            "x",
-            "-",
-            "ann lee",
-            "bobb -",
-            "carl..",
+            "ann", "anna:", "@ann", "<bob>", "bob_42,", "bob,", "花子、", "花子さん", "carl-heinz",
+            "carlhienz:", "dorothe:", "dorothae,", "élise", "may", "zoë!", "thanks", "is it?", "x",
+            "-", "ann lee", "bobb -", "carl..",
         ];
         let mut compared = 0;
         for one in parts {

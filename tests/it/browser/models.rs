@@ -48,14 +48,7 @@ async fn a_key_is_typed_on_the_page() {
     let providers =
         "return [...document.getElementById('model-provider').options].map((it) => it.value)";
     let known = json!([
-        "openai",
-        "anthropic",
-        "gemini",
-        "openrouter",
-        "deepseek",
-        "groq",
-        "mistral",
-        "xai",
+        "openai", "anthropic", "gemini", "openrouter", "deepseek", "groq", "mistral", "xai",
         "vertex"
     ]);
     alice.expect_result(providers, known).await;

@@ -47,11 +47,8 @@ const DECISIONS: &str = "
 
 /// Forms that redirect to a page that a `GET` shows.
 const ACTIONS: [&str; 5] = [
-    "console::queue::decide",
-    "console::memory::order",
-    "console::orders::order",
-    "sign_in::sign_in",
-    "sign_in::sign_out",
+    "console::queue::decide", "console::memory::order", "console::orders::order",
+    "sign_in::sign_in", "sign_in::sign_out",
 ];
 /// The pages without a place.
 const OTHERS: [&str; 16] = [

@@ -127,14 +127,8 @@ const ENDINGS: [(AttachmentKind, &[&str]); 4] = [
 
 /// Media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 8] = [
-    "application/json",
-    "application/x-ndjson",
-    "application/jsonl",
-    "application/csv",
-    "application/xml",
-    "application/yaml",
-    "application/x-yaml",
-    "application/toml",
+    "application/json", "application/x-ndjson", "application/jsonl", "application/csv",
+    "application/xml", "application/yaml", "application/x-yaml", "application/toml",
 ];
 
 impl Attachment {

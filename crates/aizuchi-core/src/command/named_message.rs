@@ -17,16 +17,8 @@ const OWN_WORDS: &str = "answer answered answering reply replied respond respond
     quiet asked ask asking question questions message earlier before 質問 返事 返信 反応 無視 発言 投稿";
 /// Phrases that refer to the user's own question.
 const OWN_QUESTION: [&str; 10] = [
-    "my question",
-    "my message",
-    "when i asked",
-    "what i asked",
-    "私の質問",
-    "僕の質問",
-    "俺の質問",
-    "わたしの質問",
-    "さっきの質問",
-    "この質問",
+    "my question", "my message", "when i asked", "what i asked", "私の質問", "僕の質問",
+    "俺の質問", "わたしの質問", "さっきの質問", "この質問",
 ];
 
 /// Returns the newest message before the request that has the most of the words by which it is named, or else the

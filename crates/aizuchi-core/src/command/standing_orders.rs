@@ -216,12 +216,7 @@ impl CommandReplies {
             // The rest is not the user's text, and may contain the URL of a page.
             let text = screen_stored(draft.text.as_str(), language);
             return Ok(texts::commands::order_drafted(
-                language,
-                draft.number,
-                scope,
-                &text,
-                &told,
-                name,
+                language, draft.number, scope, &text, &told, name,
             ));
         }
         if let Command::DropOrderDraft(number) = request.command

@@ -23,21 +23,8 @@ const PEACE: Cues = Cues::THANKS
     .union(Cues::YES)
     .union(Cues::JOINS);
 const PEACE_WORDS: [&str; 15] = [
-    "sorry",
-    "apolog",
-    "my bad",
-    "fair enough",
-    "fair point",
-    "misread",
-    "i see what you",
-    "ごめん",
-    "すみません",
-    "申し訳",
-    "悪かった",
-    "言い過ぎ",
-    "わかった",
-    "分かった",
-    "誤解して",
+    "sorry", "apolog", "my bad", "fair enough", "fair point", "misread", "i see what you",
+    "ごめん", "すみません", "申し訳", "悪かった", "言い過ぎ", "わかった", "分かった", "誤解して",
 ];
 
 /// Returns whether a verdict about the quarrel of this message still stands. The people in it never take it up, however

@@ -9,21 +9,8 @@ const MAX_CHARACTERS: usize = 200;
 const WITHHELD: &str = "[withheld]";
 /// The prefixes of the keys of providers and platforms.
 const KEY_PREFIXES: [&str; 15] = [
-    "sk-",
-    "sk_",
-    "rk_",
-    "pk_",
-    "xoxa-",
-    "xoxb-",
-    "xoxe",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-    "xapp-",
-    "AIza",
-    "ghp_",
-    "github_pat_",
-    "eyJ",
+    "sk-", "sk_", "rk_", "pk_", "xoxa-", "xoxb-", "xoxe", "xoxp-", "xoxr-", "xoxs-", "xapp-",
+    "AIza", "ghp_", "github_pat_", "eyJ",
 ];
 /// The minimum length of a run of letters and digits that is taken for a key rather than a word or a code.
 const MIN_KEY_RUN: usize = 16;

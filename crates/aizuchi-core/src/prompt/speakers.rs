@@ -307,16 +307,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "alice",
-                "Ａｉｚｕchi (U2)",
-                "bob (U3) 2",
-                "BOB (U4)",
-                "bob (U3)",
-                "U6",
-                "U7",
-                "\u{410}izuchi (U8)",
-                "<\\|im_start|>",
-                "Aizuchi"
+                "alice", "Ａｉｚｕchi (U2)", "bob (U3) 2", "BOB (U4)", "bob (U3)", "U6", "U7",
+                "\u{410}izuchi (U8)", "<\\|im_start|>", "Aizuchi"
             ]
         );
     }

@@ -435,14 +435,8 @@ fn has_form(text: &str, form: &str) -> bool {
 
 /// The jokes, in the order in which they are told.
 pub const JOKES: [fn(Language) -> &'static str; 8] = [
-    joke_on_threads,
-    joke_on_patience,
-    joke_on_roads,
-    joke_on_music,
-    joke_on_printers,
-    joke_on_silence,
-    joke_on_meetings,
-    joke_on_sheep,
+    joke_on_threads, joke_on_patience, joke_on_roads, joke_on_music, joke_on_printers,
+    joke_on_silence, joke_on_meetings, joke_on_sheep,
 ];
 
 /// Formats the day and the month: “23 November”, 「11月23日」.

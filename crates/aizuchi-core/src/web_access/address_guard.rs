@@ -84,16 +84,8 @@ const METADATA_NAMES: [&str; 6] = [
 
 /// Suffixes of names that no public server has.
 const INTERNAL_ENDS: [&str; 10] = [
-    ".localhost",
-    ".localdomain",
-    ".local",
-    ".internal",
-    ".intranet",
-    ".private",
-    ".lan",
-    ".home",
-    ".corp",
-    ".home.arpa",
+    ".localhost", ".localdomain", ".local", ".internal", ".intranet", ".private", ".lan", ".home",
+    ".corp", ".home.arpa",
 ];
 
 /// The rules for addresses.

@@ -37,30 +37,9 @@ const HIDEABLE: [&str; 9] =
     ["div", "span", "section", "article", "ul", "ol", "table", "a", "label"];
 /// Elements that are surrounded by blank lines.
 const BLOCKS: [&str; 24] = [
-    "p",
-    "div",
-    "section",
-    "article",
-    "main",
-    "header",
-    "figure",
-    "figcaption",
-    "address",
-    "details",
-    "summary",
-    "fieldset",
-    "form",
-    "center",
-    "hgroup",
-    "dl",
-    "table",
-    "ul",
-    "ol",
-    "blockquote",
-    "pre",
-    "body",
-    "search",
-    "menu",
+    "p", "div", "section", "article", "main", "header", "figure", "figcaption", "address",
+    "details", "summary", "fieldset", "form", "center", "hgroup", "dl", "table", "ul", "ol",
+    "blockquote", "pre", "body", "search", "menu",
 ];
 /// Elements that are surrounded by line breaks.
 const LINES: [&str; 8] = ["dt", "dd", "tr", "caption", "thead", "tbody", "tfoot", "legend"];

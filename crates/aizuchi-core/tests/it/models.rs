@@ -259,13 +259,8 @@ async fn a_judgment_is_asked_for_by_its_schema() {
         };
         let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         let expected = [
-            "should_respond",
-            "reason",
-            "confidence",
-            "delay_seconds",
-            "about",
-            "look_again_seconds",
-            "conversation_state",
+            "should_respond", "reason", "confidence", "delay_seconds", "about",
+            "look_again_seconds", "conversation_state",
         ];
         assert_eq!(fields, expected, "{provider:?}");
     }

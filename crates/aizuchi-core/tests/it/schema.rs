@@ -9,10 +9,7 @@ use aizuchi_harness::postgres;
 
 /// What only PostgreSQL needs: for its full-text index and its row numbers.
 const OF_POSTGRES: &[&str] = &[
-    "messages.rowid",
-    "recall_postings.ahead",
-    "recall_postings.oldest",
-    "recall_postings.term",
+    "messages.rowid", "recall_postings.ahead", "recall_postings.oldest", "recall_postings.term",
     "recall_stale.rowid",
 ];
 

@@ -81,13 +81,7 @@ async fn serve_connection(
     let (id, mut commands) = fake.change(|state| state.gateway.connect(heartbeat_interval));
     let mut guard = ConnectionGuard { fake: fake.clone(), id, code: None };
     let connection = run_connection(
-        &mut socket,
-        &fake,
-        id,
-        &mut commands,
-        &mut compression,
-        &reset_handle,
-        &resume_url,
+        &mut socket, &fake, id, &mut commands, &mut compression, &reset_handle, &resume_url,
     );
     tokio::select! {
         code = connection => guard.code = code,

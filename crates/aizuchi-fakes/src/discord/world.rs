@@ -295,10 +295,7 @@ impl World {
         object["threads"] = threads.collect();
         object["channels"] = channels.iter().map(|channel| self.channel_json(channel)).collect();
         for empty_list in [
-            "voice_states",
-            "presences",
-            "stage_instances",
-            "guild_scheduled_events",
+            "voice_states", "presences", "stage_instances", "guild_scheduled_events",
             "soundboard_sounds",
         ] {
             object[empty_list] = json!([]);

@@ -104,14 +104,8 @@ pub const DID_NOT_ANSWER: &[&str] = &[
 pub const STATUS: [&str; 4] = ["status", "ステータス", "状態", "いまの状態"];
 
 pub const SETTINGS: [&str; 8] = [
-    "settings",
-    "list settings",
-    "show settings",
-    "show the settings",
-    "設定",
-    "設定一覧",
-    "設定の一覧",
-    "設定を見せて",
+    "settings", "list settings", "show settings", "show the settings", "設定", "設定一覧",
+    "設定の一覧", "設定を見せて",
 ];
 
 pub const MEMORY: [&str; 8] = [
@@ -229,20 +223,8 @@ pub const STOP: &[&str] = &[
 ];
 
 pub const MUTE: [&str; 15] = [
-    "mute",
-    "be quiet",
-    "be silent",
-    "stay quiet",
-    "stay silent",
-    "keep quiet",
-    "shut up",
-    "ミュート",
-    "黙っていて",
-    "黙ってて",
-    "黙って",
-    "静かにしていて",
-    "静かにしてて",
-    "静かにして",
+    "mute", "be quiet", "be silent", "stay quiet", "stay silent", "keep quiet", "shut up",
+    "ミュート", "黙っていて", "黙ってて", "黙って", "静かにしていて", "静かにしてて", "静かにして",
     "静かに",
 ];
 
@@ -392,59 +374,19 @@ pub const END_MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。
 
 /// Openings without a meaning of their own.
 pub const OPENINGS: [&str; 19] = [
-    "ok ",
-    "ok, ",
-    "okay ",
-    "okay, ",
-    "alright ",
-    "alright, ",
-    "hey ",
-    "so ",
-    "well ",
-    "now ",
-    "もう",
-    "そろそろ",
-    "じゃあ、",
-    "じゃあ",
-    "では、",
-    "ねえ、",
-    "しばらくの間",
-    "しばらく",
+    "ok ", "ok, ", "okay ", "okay, ", "alright ", "alright, ", "hey ", "so ", "well ", "now ",
+    "もう", "そろそろ", "じゃあ、", "じゃあ", "では、", "ねえ、", "しばらくの間", "しばらく",
     "少しの間",
 ];
 
 /// Polite endings of a command, the longest first.
 pub const POLITE_ENDINGS: [&str; 14] = [
-    "をお願いします",
-    "お願いします",
-    "してください",
-    "してほしい",
-    "にしてください",
-    "ください",
-    "お願い",
-    "にして",
-    "して",
-    "please",
-    "pls",
-    "now",
-    "ね",
-    "よ",
+    "をお願いします", "お願いします", "してください", "してほしい", "にしてください", "ください",
+    "お願い", "にして", "して", "please", "pls", "now", "ね", "よ",
 ];
 
 /// Words that, next to a name, may also be said about the named one, or about anything: "stop Aizuchi".
 pub const VAGUE: [&str; 14] = [
-    "stop",
-    "stop it",
-    "stop that",
-    "enough",
-    "silence",
-    "sh",
-    "quiet",
-    "go away",
-    "ストップ",
-    "やめて",
-    "止めて",
-    "消えて",
-    "しっ",
-    "hush",
+    "stop", "stop it", "stop that", "enough", "silence", "sh", "quiet", "go away", "ストップ",
+    "やめて", "止めて", "消えて", "しっ", "hush",
 ];

@@ -64,18 +64,8 @@ const KOKO: [(&str, SettingTarget); 9] = [
 ];
 /// Endings of a Japanese order. In some forms, polite endings have already been removed.
 const ENDS: [&str; 12] = [
-    "に変えて",
-    "に変更して",
-    "に変更",
-    "に設定して",
-    "に設定",
-    "に戻して",
-    "に戻す",
-    "にして",
-    "にする",
-    "に",
-    "して",
-    "",
+    "に変えて", "に変更して", "に変更", "に設定して", "に設定", "に戻して", "に戻す", "にして",
+    "にする", "に", "して", "",
 ];
 const RESET_ALL: [&str; 4] =
     ["reset settings", "reset the settings", "reset all settings", "clear settings"];

@@ -46,47 +46,23 @@ const LIST: [&str; 14] = [
 ];
 /// What comes before and after the number of an order that is to be revoked.
 const DROP: [&str; 6] = [
-    "drop order ",
-    "drop standing order ",
-    "revoke order ",
-    "revoke standing order ",
-    "remove order ",
-    "remove standing order ",
+    "drop order ", "drop standing order ", "revoke order ", "revoke standing order ",
+    "remove order ", "remove standing order ",
 ];
 const DROPPED: [&str; 11] = [
-    "を取り消",
-    "を取り消し",
-    "を取り消して",
-    "を取消",
-    "を取り下げて",
-    "を削除",
-    "を破棄",
-    "を破棄して",
-    "を消",
-    "を消して",
-    "をやめて",
+    "を取り消", "を取り消し", "を取り消して", "を取消", "を取り下げて", "を削除", "を破棄",
+    "を破棄して", "を消", "を消して", "をやめて",
 ];
 /// What comes before a scope, or before `order`, to make it a draft.
 const DRAFT: [&str; 8] =
     ["try ", "draft ", "try out ", "試しに", "試しに、", "下書き、", "下書き ", "案、"];
 /// What comes before and after the number of a draft that is to take effect.
 const KEEP: [&str; 7] = [
-    "keep order ",
-    "keep draft ",
-    "keep standing order ",
-    "save order ",
-    "save draft ",
-    "accept order ",
-    "accept draft ",
+    "keep order ", "keep draft ", "keep standing order ", "save order ", "save draft ",
+    "accept order ", "accept draft ",
 ];
 const KEPT: [&str; 8] = [
-    "を採用",
-    "を採用して",
-    "を保存",
-    "を保存して",
-    "を有効に",
-    "を有効にして",
-    "に従って",
+    "を採用", "を採用して", "を保存", "を保存して", "を有効に", "を有効にして", "に従って",
     "を使って",
 ];
 /// What comes before the number of a draft that is to be discarded.

@@ -212,14 +212,7 @@ pub fn person_asked_about(question: &str) -> Option<String> {
     }
     let behind = ["who is ", "who's ", "who was "];
     let before = [
-        "って誰",
-        "って、誰",
-        "とは誰",
-        "は誰",
-        "ってだれ",
-        "はだれ",
-        "って何者",
-        "ってどんな人",
+        "って誰", "って、誰", "とは誰", "は誰", "ってだれ", "はだれ", "って何者", "ってどんな人",
         "はどんな人",
     ];
     let behind = behind.iter().find_map(|start| lower.split_once(start)).map(|it| it.1);

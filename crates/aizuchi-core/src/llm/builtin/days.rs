@@ -15,18 +15,8 @@ const WEEKDAYS: [(Weekday, &str, &str); 7] = [
     (Weekday::Sunday, "sunday", "日曜"),
 ];
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
 ];
 
 /// The subject of a countdown question: "how many days until the deploy?" → "the deploy", 「リリースまであと何日？」 → 「リリース」.
@@ -80,14 +70,8 @@ fn holiday(lower: &str, written: Date) -> Option<Date> {
         (&["new year's eve", "大晦日", "大みそか"], 12, 31),
         (
             &[
-                "new year",
-                "new year's",
-                "new year's day",
-                "the new year",
-                "お正月",
-                "正月",
-                "元日",
-                "元旦",
+                "new year", "new year's", "new year's day", "the new year", "お正月", "正月",
+                "元日", "元旦",
             ],
             1,
             1,

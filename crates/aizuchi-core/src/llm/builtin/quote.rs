@@ -56,21 +56,8 @@ pub fn speaks_of_own(text: &str) -> bool {
 /// Whether a text is about its author: "My bike is blue", 「私はエビが苦手」.
 pub fn speaks_of_its_author(text: &str) -> bool {
     const WORDS: [&str; 15] = [
-        "i",
-        "i'm",
-        "im",
-        "i've",
-        "i'd",
-        "i'll",
-        "my",
-        "mine",
-        "私は",
-        "私の",
-        "私が",
-        "わたし",
-        "僕",
-        "ぼく",
-        "俺",
+        "i", "i'm", "im", "i've", "i'd", "i'll", "my", "mine", "私は", "私の", "私が", "わたし",
+        "僕", "ぼく", "俺",
     ];
     holds_any(&normalize(text), &WORDS)
 }

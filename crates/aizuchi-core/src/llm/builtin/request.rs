@@ -121,19 +121,8 @@ pub fn asks_for_help(text: &str) -> bool {
     const MODALS: [&str; 4] = ["can", "could", "would", "will"];
     const SOMEBODY: [&str; 4] = ["someone", "somebody", "anyone", "anybody"];
     const TELLING: [&str; 13] = [
-        "tell",
-        "explain",
-        "say",
-        "know",
-        "remember",
-        "recall",
-        "remind",
-        "point",
-        "recommend",
-        "suggest",
-        "confirm",
-        "clarify",
-        "answer",
+        "tell", "explain", "say", "know", "remember", "recall", "remind", "point", "recommend",
+        "suggest", "confirm", "clarify", "answer",
     ];
     const IN_JAPANESE: [&str; 7] =
         ["手伝", "手を貸", "助けて", "貸して", "代わって", "てくれる人", "てくれる方"];
@@ -200,18 +189,8 @@ fn find_said<'a>(lower: &str, user_names: impl Iterator<Item = &'a str>) -> Opti
         }
     }
     let is_who = [
-        "who ",
-        "did anyone",
-        "did anybody",
-        "did somebody",
-        "has anyone",
-        "誰が",
-        "だれが",
-        "誰か",
-        "人いる",
-        "人はいる",
-        "人いた",
-        "人はいた",
+        "who ", "did anyone", "did anybody", "did somebody", "has anyone", "誰が", "だれが",
+        "誰か", "人いる", "人はいる", "人いた", "人はいた",
     ]
     .iter()
     .any(|word| lower.contains(word));

@@ -3,29 +3,9 @@
 /// The calculation as it was asked, and its result. `None` if the text asks anything else.
 pub fn solve(text: &str) -> Option<(String, String)> {
     const AROUND: [&str; 23] = [
-        "what is",
-        "what's",
-        "whats",
-        "how much is",
-        "how much makes",
-        "calculate",
-        "compute",
-        "please",
-        "equals",
-        "makes",
-        "は何",
-        "はいくつ",
-        "はいくら",
-        "を計算して",
-        "計算して",
-        "って何",
-        "って",
-        "ください",
-        "は",
-        "いくつ",
-        "いくら",
-        "の答え",
-        "=",
+        "what is", "what's", "whats", "how much is", "how much makes", "calculate", "compute",
+        "please", "equals", "makes", "は何", "はいくつ", "はいくら", "を計算して", "計算して",
+        "って何", "って", "ください", "は", "いくつ", "いくら", "の答え", "=",
     ];
     let lower = text.to_lowercase().replace('’', "'").replace('＝', "=");
     let sum = AROUND.iter().fold(lower, |text, word| text.replace(word, " "));

@@ -52,25 +52,9 @@ fn is_said_of_you(alone: &str, phrase: &str) -> bool {
             const BEFORE: [&str; 7] =
                 ["you are ", "you're ", "youre ", "you were ", "ur ", "bot is ", "this thing is "];
             const VERY: [&str; 19] = [
-                "so ",
-                "such ",
-                "really ",
-                "very ",
-                "just ",
-                "pretty ",
-                "kinda ",
-                "kind of ",
-                "sort of ",
-                "a bit ",
-                "a little ",
-                "quite ",
-                "rather ",
-                "too ",
-                "totally ",
-                "a ",
-                "not very ",
-                "actually ",
-                "still ",
+                "so ", "such ", "really ", "very ", "just ", "pretty ", "kinda ", "kind of ",
+                "sort of ", "a bit ", "a little ", "quite ", "rather ", "too ", "totally ", "a ",
+                "not very ", "actually ", "still ",
             ];
             let is_next = |rest: &str| {
                 let rest = without_prefixes(rest, &VERY);
@@ -85,15 +69,7 @@ fn is_said_of_you(alone: &str, phrase: &str) -> bool {
         }
         false => {
             const YOU: [&str; 10] = [
-                "あなた",
-                "君",
-                "きみ",
-                "お前",
-                "おまえ",
-                "あんた",
-                "このボット",
-                "ボット",
-                "は",
+                "あなた", "君", "きみ", "お前", "おまえ", "あんた", "このボット", "ボット", "は",
                 "って",
             ];
             const VERY: [&str; 8] =
@@ -119,12 +95,8 @@ fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
     }
     // What the author did to the addressee: "sorry, I did not mean to wake you", 「ごめんね、起こしちゃった」.
     const INTENTIONS: [&str; 6] = [
-        "i did not mean to",
-        "i didn't mean to",
-        "didn't mean that",
-        "didn't mean it",
-        "つもりはな",
-        "つもりじゃな",
+        "i did not mean to", "i didn't mean to", "didn't mean that", "didn't mean it",
+        "つもりはな", "つもりじゃな",
     ];
     const REGRETS: [&str; 3] = ["ちゃった", "ちゃいました", "てしまいました"];
     let tells_deed =

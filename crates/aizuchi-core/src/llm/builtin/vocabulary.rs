@@ -4,16 +4,8 @@ use crate::llm::builtin::matching::{holds_any, normalize};
 
 /// Latin phrases match whole words: a secretary is no secret.
 const SECRECY_PHRASES: [&str; 10] = [
-    "secret",
-    "off the record",
-    "between us",
-    "keep that to yourself",
-    "keep this to yourself",
-    "内緒",
-    "秘密",
-    "ここだけの話",
-    "オフレコ",
-    "覚えないで",
+    "secret", "off the record", "between us", "keep that to yourself", "keep this to yourself",
+    "内緒", "秘密", "ここだけの話", "オフレコ", "覚えないで",
 ];
 /// Phrases that demand secrecy, unless the sentence is about a subject: "I don't remember".
 const SECRECY_ORDERS: [&str; 5] =

@@ -13,26 +13,8 @@ const COMMON: [&str; 22] = [
 ];
 /// Particles that end a word in kana.
 const PARTICLES: [&str; 20] = [
-    "は",
-    "が",
-    "を",
-    "に",
-    "で",
-    "と",
-    "も",
-    "の",
-    "へ",
-    "や",
-    "って",
-    "から",
-    "まで",
-    "です",
-    "だ",
-    "した",
-    "する",
-    "して",
-    "します",
-    "か",
+    "は", "が", "を", "に", "で", "と", "も", "の", "へ", "や", "って", "から", "まで", "です",
+    "だ", "した", "する", "して", "します", "か",
 ];
 /// Longer texts are compared as they are: each word is compared with all earlier words, and users may write any length.
 const MAX_CORRECTED_BYTES: usize = 2000;

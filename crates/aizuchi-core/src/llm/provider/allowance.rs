@@ -12,22 +12,9 @@ const THINKING_TOKENS: u32 = 16_000;
 const EFFORT_THINKING_TOKENS: u32 = 32_000 - DEFAULT_MAX_TOKENS;
 /// Parts of the names of models that think by default.
 const THINKING_NAMES: [&str; 16] = [
-    "gpt-5",
-    "gpt-6",
-    "gpt-oss",
-    "gemini-2.5",
-    "gemini-3",
-    "gemini-4",
-    "gemini-flash-latest",
-    "gemini-pro-latest",
-    "deepseek-r1",
-    "reasoner",
-    "thinking",
-    "qwen3",
-    "qwq",
-    "magistral",
-    "grok-4",
-    "minimax-m",
+    "gpt-5", "gpt-6", "gpt-oss", "gemini-2.5", "gemini-3", "gemini-4", "gemini-flash-latest",
+    "gemini-pro-latest", "deepseek-r1", "reasoner", "thinking", "qwen3", "qwq", "magistral",
+    "grok-4", "minimax-m",
 ];
 
 /// The token limits of a model's answers and thinking.

@@ -17,21 +17,9 @@ const LIMIT_PATHS: [&str; 3] =
 
 /// How providers spell the effort, its budgets and its levels.
 const EFFORT_WORDS: [&str; 15] = [
-    "reasoning_effort",
-    "reasoningeffort",
-    "reasoning.effort",
-    "output_config.effort",
-    "effort",
-    "thinking_budget",
-    "thinkingbudget",
-    "thinking budget",
-    "thinking_level",
-    "thinkinglevel",
-    "thinking level",
-    "thinking_config",
-    "thinkingconfig",
-    "thinking.type",
-    "budget_tokens",
+    "reasoning_effort", "reasoningeffort", "reasoning.effort", "output_config.effort", "effort",
+    "thinking_budget", "thinkingbudget", "thinking budget", "thinking_level", "thinkinglevel",
+    "thinking level", "thinking_config", "thinkingconfig", "thinking.type", "budget_tokens",
 ];
 
 /// A change that a server asks for when it refuses a request.

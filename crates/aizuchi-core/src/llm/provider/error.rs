@@ -254,17 +254,8 @@ pub fn status_error(
 /// their configuration, does not support tools, schemas, or a conversation without a user turn.
 fn is_about_shape(body: &str) -> bool {
     const SIGNS: [&str; 11] = [
-        "jinja",
-        "template",
-        "user query",
-        "grammar",
-        "json_schema",
-        "json schema",
-        "response_format",
-        "tool_choice",
-        "not support",
-        "unsupported",
-        "not implemented",
+        "jinja", "template", "user query", "grammar", "json_schema", "json schema",
+        "response_format", "tool_choice", "not support", "unsupported", "not implemented",
     ];
     let body = body.to_lowercase();
     SIGNS.iter().any(|sign| body.contains(sign))

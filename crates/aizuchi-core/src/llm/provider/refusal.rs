@@ -4,12 +4,8 @@ use serde_json::Value;
 
 /// The names of a request's output limit.
 const LIMIT_WORDS: [&str; 6] = [
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "maxoutputtokens",
-    "max_new_tokens",
-    "maximum context length",
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens",
+    "max_new_tokens", "maximum context length",
 ];
 /// How servers say that the prompt and the limit together are too long.
 const CONTEXT_WORDS: [&str; 4] =

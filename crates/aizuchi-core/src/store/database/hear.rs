@@ -194,11 +194,7 @@ pub async fn hear_messages(
             remembered.extend(incoming.remember_at.map(|due| (*message, due)));
         }
         new_rows.push(message_values(
-            message,
-            *client_message_id,
-            *disposition,
-            effect,
-            counters.revision,
+            message, *client_message_id, *disposition, effect, counters.revision,
         ));
         links.extend(incoming.links.iter().flat_map(|(id, links)| link_rows(message, id, links)));
         receipts.push(counters.receipt(effect));

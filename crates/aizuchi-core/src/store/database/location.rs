@@ -39,15 +39,7 @@ pub struct PostgresUrl {
 
 /// The query parameters allowed in a URL.
 const URL_PARAMETERS: &[&str] = &[
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
+    "sslmode", "sslrootcert", "sslcert", "sslkey", "host", "hostaddr", "port", "dbname", "user",
     "password",
 ];
 

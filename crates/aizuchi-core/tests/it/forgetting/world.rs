@@ -18,30 +18,13 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 const NAMES: [&str; 13] = [
-    "the",
-    "です",
-    "Ann Smith",
-    "Ann Lee",
-    "花子",
-    "田中花子",
-    "O'Neil",
-    "Will",
-    "a",
-    "null",
-    "]}\"",
-    "%",
-    RARE_WORD,
+    "the", "です", "Ann Smith", "Ann Lee", "花子", "田中花子", "O'Neil", "Will", "a", "null",
+    "]}\"", "%", RARE_WORD,
 ];
 /// A name that a user wrote as a word before its bearer joined.
 const RARE_WORD: &str = "Compost";
 const WORDS: [&str; 8] = [
-    "the roof",
-    "of the shed",
-    "leaks",
-    "雨です",
-    "tea with milk",
-    "null and void",
-    "will it rain",
+    "the roof", "of the shed", "leaks", "雨です", "tea with milk", "null and void", "will it rain",
     "100 %",
 ];
 const PERSONA: &str = "UPERSONA";

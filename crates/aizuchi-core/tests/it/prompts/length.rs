@@ -54,14 +54,8 @@ fn a_prompt_that_fits_is_complete_and_counted() {
     assert_eq!(
         sections,
         [
-            "instructions",
-            "workspace_memory",
-            "channel_memories",
-            "thread_memories",
-            "memos",
-            "recalled",
-            "other_talk",
-            "target"
+            "instructions", "workspace_memory", "channel_memories", "thread_memories", "memos",
+            "recalled", "other_talk", "target"
         ]
     );
     let sum: u64 = prompt.sections.iter().map(|(_, tokens)| tokens).sum();
@@ -164,17 +158,9 @@ fn the_least_important_parts_are_dropped_first() {
     assert_eq!(
         gone,
         [
-            "old top level",
-            "other's lately",
-            "other thread",
-            "thread memory",
-            "other's history",
-            "the other's name",
-            "new top level",
-            "workspace, lately",
-            "own lately",
-            "workspace, history",
-            "own history"
+            "old top level", "other's lately", "other thread", "thread memory", "other's history",
+            "the other's name", "new top level", "workspace, lately", "own lately",
+            "workspace, history", "own history"
         ]
     );
 }

@@ -34,14 +34,8 @@ const GARBAGE: [&str; 12] = [
 ];
 const STATES: [&str; 6] = ["active", "ending", "conflict", "misunderstanding", "ACTIVE.", "unsure"];
 const TOOLS: [&str; 8] = [
-    "add_memo",
-    "edit_memo",
-    "remove_memo",
-    "list_memo",
-    "get_memo",
-    "list_memo_tags",
-    "search_messages",
-    "launch_rocket",
+    "add_memo", "edit_memo", "remove_memo", "list_memo", "get_memo", "list_memo_tags",
+    "search_messages", "launch_rocket",
 ];
 
 pub struct SimulatedMind {

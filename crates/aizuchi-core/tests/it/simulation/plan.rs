@@ -22,22 +22,9 @@ pub const CHANNELS: [&str; 4] = ["garden", "kitchen", "attic", "direct"];
 pub const PEOPLE: [&str; 6] = ["alice", "bob", "carol", "dave", "erin", "花子"];
 const BOTS: [&str; 2] = ["buildbot", "newsbot"];
 const COMMANDS: [&str; 16] = [
-    "forget me, yes",
-    "forget me, yes",
-    "opt out",
-    "opt in",
-    "stop",
-    "mute for 20 minutes",
-    "mute",
-    "unmute",
-    "why",
-    "status",
-    "help",
-    "reset",
-    "mode mention_only",
-    "mode facilitator",
-    "mode observe",
-    "mode companion",
+    "forget me, yes", "forget me, yes", "opt out", "opt in", "stop", "mute for 20 minutes", "mute",
+    "unmute", "why", "status", "help", "reset", "mode mention_only", "mode facilitator",
+    "mode observe", "mode companion",
 ];
 
 /// The changes to the machine's clock, in seconds.
