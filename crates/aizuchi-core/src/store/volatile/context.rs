@@ -214,7 +214,7 @@ impl VolatileState {
     }
 
     /// The message at a position in its channel.
-    fn message_at(
+    pub(super) fn message_at(
         &self,
         conversation: &ConversationId,
         position: &MessagePosition,

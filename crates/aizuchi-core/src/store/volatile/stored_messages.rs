@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::chat::{AuthorKind, Channel, Message, MessageId, Role, User, UserId, WorkspaceId};
+use crate::chat::{
+    AuthorKind, Channel, ConversationId, Message, MessageId, Role, User, UserId, WorkspaceId,
+};
 use crate::store::ChannelActivity;
 use crate::store::query::{MessageQuery, MessageRange};
 use crate::store::stored_message::{ReactionGroup, StoredMessage};
@@ -11,6 +13,9 @@ use crate::store::volatile::records::{MessageRecord, ReactionRecord};
 
 impl VolatileState {
     pub(super) fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
+        if query.range == MessageRange::Newest && query.thread.is_none() {
+            return self.newest_messages(query);
+        }
         let conversations = self.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == query.workspace
                 && conversation.channel == query.channel
@@ -19,19 +24,9 @@ impl VolatileState {
                     .as_ref()
                     .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
         });
-        let by_time = |one: &&MessageRecord, other: &&MessageRecord| {
-            let key = |record: &MessageRecord| record.message.at;
-            key(one).cmp(&key(other)).then_with(|| one.message.id.cmp(&other.message.id))
-        };
         let mut messages: Vec<&MessageRecord> =
             conversations.flat_map(|(_, record)| &record.messages).collect();
-        // A replay asks for the newest of a whole channel at each judgment.
-        let most = messages.len().saturating_sub(query.limit);
-        if query.range == MessageRange::Newest && most > 0 && query.limit > 0 {
-            messages.select_nth_unstable_by(most, by_time);
-            messages.drain(..most);
-        }
-        messages.sort_by(by_time);
+        messages.sort_by_key(|record| (record.message.at, &record.message.id));
         let position = |id: &MessageId| {
             messages.iter().position(|message| message.message.id == *id).unwrap_or(messages.len())
         };
@@ -52,6 +47,17 @@ impl VolatileState {
             .take(query.limit)
             .map(|message| self.to_stored_message(message))
             .collect()
+    }
+
+    /// The newest messages of a channel, for which a replay asks at each judgment.
+    fn newest_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
+        let (workspace, channel) = (query.workspace.clone(), query.channel.clone());
+        let positions = self.channel_order.get(&(workspace.clone(), channel.clone()));
+        let positions = positions.map_or(&[][..], Vec::as_slice);
+        let newest = &positions[positions.len().saturating_sub(query.limit)..];
+        let channel = ConversationId { workspace, channel, thread: None };
+        let records = newest.iter().filter_map(|position| self.message_at(&channel, position));
+        records.map(|record| self.to_stored_message(record)).collect()
     }
 
     pub(super) fn activity_of(&self, channel: &Channel) -> ChannelActivity {
