@@ -65,6 +65,23 @@ impl WorkspaceId {
             None => id,
         }
     }
+
+    pub fn kind(&self) -> WorkspaceKind {
+        match (self.platform(), self.as_str().contains(':')) {
+            ("discord", true) => WorkspaceKind::Server,
+            ("discord", false) => WorkspaceKind::DirectMessages,
+            (_, _) => WorkspaceKind::Workspace,
+        }
+    }
+}
+
+/// What a workspace is to its users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceKind {
+    Workspace,
+    Server,
+    /// Direct messages that belong to no server.
+    DirectMessages,
 }
 
 /// Whether this is the id that Slack gives to a team, such as `T0123`, or to an organization, such as `E0123`.

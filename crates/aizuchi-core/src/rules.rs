@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
 use crate::rules::place::{Place, WorkspaceRules};
-use crate::rules::setting_override::{PlaceSetting, SettingOverride, SettingScope};
+use crate::rules::setting_override::{PlaceSetting, SettingKind, SettingOverride, SettingScope};
 use crate::rules::weekly_time::WeeklyTime;
 
 /// How the persona takes part in a channel.
@@ -419,6 +419,11 @@ impl Default for Rulebook {
 }
 
 impl Rulebook {
+    /// Whether users have this setting: that of the model only if there are models to choose from.
+    pub fn offers(&self, kind: SettingKind) -> bool {
+        kind != SettingKind::Model || !self.model_choices.is_empty()
+    }
+
     /// Returns the share of the daily tokens that unsolicited work may use.
     pub fn unsolicited_share(&self) -> f64 {
         1.0 - self.mention_share

@@ -139,14 +139,14 @@ impl CommandReplies {
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => {
-                let elsewhere = texts::commands::elsewhere(language, workspace);
-                texts::commands::forget_for_sure(language, elsewhere, &self.persona.name)
+                let place = texts::commands::elsewhere(language, workspace.kind());
+                texts::commands::forget_for_sure(language, place, &self.persona.name)
             }
             Command::ForgetMeForSure => match was_forgotten_before(&orders, request) {
                 true => texts::commands::forgotten_before(language).to_owned(),
                 false => {
-                    let elsewhere = texts::commands::elsewhere(language, workspace);
-                    texts::commands::forget_done(language, elsewhere, &self.persona.name)
+                    let place = texts::commands::elsewhere(language, workspace.kind());
+                    texts::commands::forget_done(language, place, &self.persona.name)
                 }
             },
             Command::OptOut | Command::OptIn => match self.has_opted_out(&orders, request) {
@@ -309,8 +309,9 @@ impl CommandReplies {
     }
 
     fn opted_out_text(&self, request: &CommandRequest, language: Language) -> String {
-        let elsewhere = texts::commands::elsewhere(language, &request.conversation.workspace);
-        texts::commands::opted_out(language, elsewhere, &self.persona.name)
+        let kind = request.conversation.workspace.kind();
+        let place = texts::commands::elsewhere(language, kind);
+        texts::commands::opted_out(language, place, &self.persona.name)
     }
 
     fn has_opted_out(&self, orders: &OrdersInForce, request: &CommandRequest) -> bool {

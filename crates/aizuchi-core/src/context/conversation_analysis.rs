@@ -9,11 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
-use crate::recall::content_words::{content_words, count, count_shared};
-use crate::recall::terms::normalize_unicode;
 use aizuchi_structure::Uptake;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
+
+mod wrong_answers;
 
 /// The number of newest messages in which questions are analyzed. Earlier ones are history.
 const MAX_MESSAGES: usize = 25;
@@ -23,8 +23,6 @@ const OPEN: f32 = 0.5;
 /// second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
-/// A memory is about the subject of a message that has so many words in common with one of its lines, or all it has.
-const REMEMBERED_WORDS: usize = 2;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// A message that is written later than this after the persona's does not go on from it.
@@ -245,41 +243,6 @@ impl<'a> ConversationAnalysis<'a> {
         is_settled && !self.may_be_wrong(index)
     }
 
-    /// Whether a message asks, or may answer, something of which the memories know, or of which an earlier message tells
-    /// another number than the answer.
-    fn may_be_wrong(&self, index: usize) -> bool {
-        match self.talk.structure().asking(index) > 0.0 {
-            true => is_remembered(&self.target[index + self.first], self.context),
-            false => self.may_answer_wrongly(index),
-        }
-    }
-
-    /// Whether a message of the target may answer a question otherwise than the memories or an earlier message.
-    pub fn may_contradict(&self, message: &Message) -> bool {
-        let index = self.talk.index_of(&message.id);
-        index.is_some_and(|index| {
-            self.talk.structure().asking(index) == 0.0 && self.may_answer_wrongly(index)
-        })
-    }
-
-    fn may_answer_wrongly(&self, index: usize) -> bool {
-        let message = |index: usize| &self.target[index + self.first];
-        let numbers = numbers(&message(index).text);
-        self.talk.answered_question(index).map(message).is_some_and(|question| {
-            let subject = content_words(&question.text);
-            let tells_another = |earlier: &Arc<Message>| {
-                earlier.is_human()
-                    && ![&question.author.id, &message(index).author.id]
-                        .contains(&&earlier.author.id)
-                    && !self::numbers(&earlier.text).is_subset(&numbers)
-                    && !content_words(&earlier.text).is_disjoint(&subject)
-            };
-            is_remembered(question, self.context)
-                || !numbers.is_empty()
-                    && self.target.iter().take_while(|it| it.id != question.id).any(tells_another)
-        })
-    }
-
     /// Whether a message replies to the persona, or is the next one after the persona's, within an hour.
     fn goes_on_from_persona(&self, index: usize) -> bool {
         let message = &self.target[index + self.first];
@@ -408,31 +371,6 @@ fn taker(uptake: &Uptake) -> Option<(usize, f32)> {
 pub fn is_closing(cues: Cues) -> bool {
     cues.intersects(Cues::THANKS | Cues::SOLVED | Cues::GOODBYE)
         && !cues.intersects(Cues::ASKS | Cues::TROUBLE | Cues::AGAIN)
-}
-
-/// Whether memories or memos know of what a message is about. An answer that it got may contradict them.
-fn is_remembered(message: &Message, context: &Context) -> bool {
-    let channels = context.channel_memories.iter();
-    let channels = channels.flat_map(|it| [&it.long_term_memory, &it.short_term_memory]);
-    let workspace = [&context.workspace_long_term_memory, &context.workspace_short_term_memory];
-    let memories = channels.chain(workspace).flatten().map(|memory| &**memory);
-    let threads = context.thread_memories.iter().map(|thread| &*thread.memory);
-    let memos = context.important_memos.iter().chain(&context.recent_memos);
-    let memos = memos.map(|memo| &*memo.content);
-    let mut lines = memories.chain(threads).chain(memos).flat_map(str::lines).peekable();
-    if lines.peek().is_none() {
-        return false;
-    }
-    let words = content_words(&message.text);
-    let least = count(&words).min(REMEMBERED_WORDS);
-    least > 0 && lines.any(|line| count_shared(&words, line) >= least)
-}
-
-/// The numbers in a text, also those that are written in full-width digits.
-fn numbers(text: &str) -> BTreeSet<String> {
-    let plain = normalize_unicode(text);
-    let numbers = plain.split(|character: char| !character.is_ascii_digit());
-    numbers.filter(|number| !number.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the user with the last message in the thread under a message, if that answers it.

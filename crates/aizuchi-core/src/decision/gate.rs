@@ -332,7 +332,7 @@ impl GateInput<'_> {
         let new: Vec<_> = messages.filter(|message| message.is_human()).filter(is_new).collect();
         !new.is_empty() && new.iter().all(|message| is_directed_elsewhere(message)) && {
             let analysis = ConversationAnalysis::new(self.context);
-            !new.iter().any(|message| analysis.may_contradict(message))
+            !new.iter().any(|message| analysis.may_answer_wrongly(message))
         }
     }
 

@@ -6,7 +6,7 @@ use tracing::warn;
 
 use crate::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
 use crate::context::links::MessageLinks;
-use crate::inbox::calling::is_typed_mention;
+use crate::inbox::calling::{is_call, is_typed_mention};
 use crate::inbox::conversation_cache::HeardLinks;
 use crate::inbox::own_thread::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
@@ -116,8 +116,9 @@ impl Inbox {
         Ok(answer.is_some_and(|before| {
             let after = before.edited(edit);
             let named = self.channel_cache.names_in(&after);
-            let follows_up =
-                || !is_typed_mention(&before.text, names) && !only_closes(&after.text, 0.0);
+            // Whoever called it may take that back.
+            let is_called = |text: &str| is_typed_mention(text, names) || is_call(text, names);
+            let follows_up = || !is_called(&before.text) && !only_closes(&after.text, 0.0);
             named.iter().all(|(user, _)| *user == after.author.id) && (answers || follows_up())
         }))
     }

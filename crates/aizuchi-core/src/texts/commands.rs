@@ -1,6 +1,6 @@
 //! The persona's answers to commands, and its notice on joining a channel.
 
-use crate::chat::{Visibility, WorkspaceId};
+use crate::chat::{Visibility, WorkspaceKind};
 use crate::decision::DecisionResult;
 use crate::memory::layer::Layer;
 use crate::persona::Language;
@@ -275,18 +275,17 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
 }
 
 /// Where it hears users besides the channel in which it says so.
-pub fn elsewhere(language: Language, workspace: &WorkspaceId) -> &'static str {
-    match (workspace.platform(), workspace.as_str().contains(':')) {
-        ("discord", true) => {
-            pick(language, "in the other channels of this server", "このサーバーのほかのチャンネル")
-        }
-        // A direct message on Discord belongs to no server.
-        ("discord", false) => pick(language, "in other direct messages", "ほかの DM"),
-        (_, _) => pick(
+pub fn elsewhere(language: Language, kind: WorkspaceKind) -> &'static str {
+    match kind {
+        WorkspaceKind::Workspace => pick(
             language,
             "in the other channels of this workspace",
             "このワークスペースのほかのチャンネル",
         ),
+        WorkspaceKind::Server => {
+            pick(language, "in the other channels of this server", "このサーバーのほかのチャンネル")
+        }
+        WorkspaceKind::DirectMessages => pick(language, "in other direct messages", "ほかの DM"),
     }
 }
 

@@ -101,18 +101,8 @@ impl SettingsRenderer<'_> {
     }
 
     fn may_change(&self, kind: SettingKind) -> bool {
-        match kind {
-            SettingKind::Model => {
-                let is_operator = self.access.role() == Some(AccessRole::Operator);
-                !is_operator && !self.rulebook.model_choices.is_empty()
-            }
-            SettingKind::Language
-            | SettingKind::MinConfidence
-            | SettingKind::Timing
-            | SettingKind::Announce
-            | SettingKind::Tools
-            | SettingKind::Memory => true,
-        }
+        let is_operator = self.access.role() == Some(AccessRole::Operator);
+        self.rulebook.offers(kind) && !(kind == SettingKind::Model && is_operator)
     }
 
     fn choices(&self, kind: SettingKind) -> Vec<String> {

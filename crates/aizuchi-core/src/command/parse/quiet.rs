@@ -161,10 +161,10 @@ fn may_explain(clause: &str) -> bool {
 }
 
 /// The clauses of a sentence, without marks around them.
-fn clauses(sentence: &str) -> impl Iterator<Item = String> {
+fn clauses(sentence: &str) -> Vec<String> {
     let marked = sentence.replace("ので", "ので、").replace("から", "から、");
     let marked = marked.replace(" but ", ", ").replace(" - ", ", ");
-    let parts: Vec<String> = marked
+    let parts = marked
         .split([',', '、', '，', ':', '：', '—', '–'])
         .map(|part| {
             let is_mark = |it: char| !it.is_alphanumeric();
@@ -172,9 +172,8 @@ fn clauses(sentence: &str) -> impl Iterator<Item = String> {
             let part = part.trim_end_matches(|it: char| is_mark(it) && it != '%');
             part.split_whitespace().collect::<Vec<_>>().join(" ")
         })
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.into_iter()
+        .filter(|part| !part.is_empty());
+    parts.collect()
 }
 
 fn regex(pattern: &str) -> Regex {
