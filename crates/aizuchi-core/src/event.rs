@@ -175,6 +175,9 @@ pub struct DraftMetadata {
     pub also_answers: Vec<MessageId>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
+    /// The messages that were judged with that one and still call for a word, so that they are judged once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_open: Vec<MessageId>,
     /// The sources of its text.
     #[serde(rename = "made_from", default)]
     pub lineage: Lineage,
@@ -207,6 +210,7 @@ impl DraftMetadata {
             owed: Vec::new(),
             also_answers: Vec::new(),
             about: None,
+            leaves_open: Vec::new(),
             lineage: Lineage::default(),
             seen_revision: SeenRevision::Nothing,
             ends,

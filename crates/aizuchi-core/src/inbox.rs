@@ -230,7 +230,7 @@ impl Inbox {
         // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
             Some(_) => None,
-            None => self.find_links(&heard, reply_to.as_ref()).await?,
+            None => self.find_links(&heard, reply_to.as_ref(), &names).await?,
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = match &heard {
@@ -248,7 +248,7 @@ impl Inbox {
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
-            None => self.disposition(&heard),
+            None => self.disposition(&heard, &names),
         };
         let heard = self.redact(heard, disposition);
         let mut renamed = None;

@@ -16,9 +16,13 @@ const REST_GAPS: f64 = 12.0;
 /// While a message is open, a pause of this length counts as rest.
 const OPEN_REST: SignedDuration = SignedDuration::from_secs(90);
 /// An open message is judged at this age even while users keep talking …
-const MAX_OPEN_AGE: SignedDuration = SignedDuration::from_secs(300);
+const MAX_OPEN_AGE: SignedDuration = SignedDuration::from_secs(210);
 /// … or when this many messages are below it.
 const MAX_MESSAGES_BELOW: usize = 16;
+/// A message that names the persona waits only so long for those who write on, since it may be put to it …
+const NAMED_REST: SignedDuration = SignedDuration::from_secs(8);
+/// … and is judged at this age.
+const MAX_NAMED_AGE: SignedDuration = SignedDuration::from_secs(24);
 
 /// How the wait before a judgment is determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -42,14 +46,15 @@ pub struct WaitBounds {
     pub max_wait: SignedDuration,
 }
 
-/// A message, in whatever form, that calls for a word from anybody and that no user has taken up; or a recent answer with
-/// a number, which may be wrong.
+/// A message, in whatever form, that calls for a word from anybody and that no user has taken up; a recent answer with a
+/// number, which may be wrong; or one that names the persona without surely calling it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMessage {
     pub message: MessageId,
     pub at: Timestamp,
     /// The number of messages below it.
     pub messages_since: usize,
+    pub names_persona: bool,
 }
 
 /// The messages of a conversation since its last judgment.
@@ -69,16 +74,17 @@ pub struct NewMessage<'a> {
     pub message: &'a MessageId,
     /// Whether it calls for a word from anybody, or is an answer that may be wrong.
     pub is_open: bool,
+    pub names_persona: bool,
 }
 
 /// When to judge a conversation whose newest message arrived at `now`.
 ///
 /// 1. It is judged when it is at *rest*: after twelve of the channel's typical gaps ([`Tempo`]), within
 ///    `min_rest` and `max_rest`.
-/// 2. While a message is *open*, a rest is at most 90 seconds. The oldest such message has a
-///    separate timer that no message restarts: it is judged at an age of five minutes, or when sixteen
+/// 2. While a message is *open*, a rest is at most 90 seconds. Each such message has a
+///    separate timer that no message restarts: it is judged at an age of three and a half minutes, or when sixteen
 ///    messages are below it, because readers and the judge see about twenty. The same judgment covers all
-///    other open messages.
+///    other open messages. One that names the persona is judged after a few seconds.
 /// 3. In any case it is judged when the first unjudged message is as old as `max_wait`.
 ///
 /// The numbers come from recorded conversations (`docs/internals/replay.md` has the tables). On busy IRC (a message
@@ -92,15 +98,12 @@ pub struct NewMessage<'a> {
 pub fn judge_due(
     now: Timestamp,
     tempo: &Tempo,
-    oldest: Option<&OpenMessage>,
+    open: &[OpenMessage],
     since: Timestamp,
     bounds: &WaitBounds,
 ) -> Timestamp {
     let rest = rest_duration(tempo, bounds);
-    let rested = match oldest {
-        None => now + rest,
-        Some(open) => (now + rest.min(OPEN_REST)).min(open.judge_deadline(now)),
-    };
+    let rested = open.iter().map(|open| open.judge_due(now, rest)).min().unwrap_or(now + rest);
     let latest = since.checked_add(bounds.max_wait).unwrap_or(rested);
     rested.min(latest).max(now)
 }
@@ -113,8 +116,15 @@ pub fn rest_duration(tempo: &Tempo, bounds: &WaitBounds) -> SignedDuration {
 }
 
 impl OpenMessage {
-    fn judge_deadline(&self, now: Timestamp) -> Timestamp {
-        if self.messages_since >= MAX_MESSAGES_BELOW { now } else { self.at + MAX_OPEN_AGE }
+    fn judge_due(&self, now: Timestamp, rest: SignedDuration) -> Timestamp {
+        let (pause, max_age) = match self.names_persona {
+            true => (NAMED_REST, MAX_NAMED_AGE),
+            false => (OPEN_REST, MAX_OPEN_AGE),
+        };
+        match self.messages_since {
+            MAX_MESSAGES_BELOW.. => now,
+            _ => (now + rest.min(pause)).min(self.at + max_age),
+        }
     }
 }
 
@@ -130,14 +140,18 @@ impl JudgeTimer {
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_messages.retain(|open| is_open(&open.message));
+        self.open_messages.retain(|open| open.names_persona || is_open(&open.message));
         for open in &mut self.open_messages {
             open.messages_since += 1;
         }
         let is_known = self.open_messages.iter().any(|open| open.message == *message.message);
-        if message.is_open && !is_known {
-            let message = message.message.clone();
-            self.open_messages.push(OpenMessage { message, at: now, messages_since: 0 });
+        if (message.is_open || message.names_persona) && !is_known {
+            self.open_messages.push(OpenMessage {
+                message: message.message.clone(),
+                at: now,
+                messages_since: 0,
+                names_persona: message.names_persona,
+            });
         }
         self.update_due(now, tempo, bounds)
     }
@@ -167,7 +181,7 @@ impl JudgeTimer {
 
     fn update_due(&mut self, now: Timestamp, tempo: &Tempo, bounds: &WaitBounds) -> Timestamp {
         let since = *self.since.get_or_insert(now);
-        let due = judge_due(now, tempo, self.open_messages.first(), since, bounds);
+        let due = judge_due(now, tempo, &self.open_messages, since, bounds);
         self.due = Some(due);
         due
     }

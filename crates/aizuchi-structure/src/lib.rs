@@ -283,6 +283,22 @@ impl<'m> ConversationStructure<'m> {
         known.uptake.clone()
     }
 
+    /// Like [`uptake`](Self::uptake), of the messages from `first` on.
+    pub fn uptake_since(&self, question: usize, first: usize) -> Uptake {
+        if first <= question + 1 {
+            return self.uptake(question);
+        }
+        let mut uptake = Uptake { open: 1.0, taken_by: None, content: 0.0 };
+        BUFFERS.with_borrow_mut(|(set, buffer)| {
+            self.follow(question, |progress, index, belongs| {
+                if index >= first {
+                    self.add_to_uptake(&mut uptake, progress, index, belongs, set, buffer);
+                }
+            });
+        });
+        uptake
+    }
+
     /// Updates the uptake of a question with the message at `index`.
     fn add_to_uptake(
         &self,

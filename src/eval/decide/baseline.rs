@@ -6,7 +6,9 @@ use crate::eval::decide::prompts::{is_owed, item_context};
 use aizuchi_core::chat::Message;
 use aizuchi_core::chat::starts_with_name;
 use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_core::inbox::calling::is_named;
 use aizuchi_core::overlap::has_name;
+use aizuchi_core::persona::spelling::spellings;
 use aizuchi_structure::cues::Cues;
 
 /// Returns the answers of every baseline, with its name.
@@ -44,7 +46,11 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
 /// owed.
 fn passes_gate(item: &DecisionItem, persona: &str) -> bool {
     let context = item_context(item, persona);
-    is_owed(&context) || !ConversationAnalysis::new(&context).is_settled(|_: &Message| true)
+    let mut others = item.context.iter().filter(|message| !message.own && !message.bot);
+    let mut is_named = || others.any(|message| is_named(&message.text, &spellings(persona)));
+    is_owed(&context)
+        || is_named()
+        || !ConversationAnalysis::new(&context).is_settled(|_: &Message| true)
 }
 
 fn is_question(text: &str) -> bool {

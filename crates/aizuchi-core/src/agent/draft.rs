@@ -9,6 +9,7 @@ use crate::agent::Agent;
 use crate::chat::owed::Owed;
 use crate::chat::{Message, MessageId, to_single_line};
 use crate::context::Context;
+use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::decision::DecisionResult;
 use crate::decision::model_problem::ModelProblem;
 use crate::event::{Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult};
@@ -59,6 +60,7 @@ impl Agent {
             owed: context.owed.clone(),
             also_answers: if is_answer { also_answered(context) } else { Vec::new() },
             about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
+            leaves_open: left_open(context),
             lineage,
             seen_revision: context.revision.into(),
             ..DraftMetadata::new(ends, self.draft_reason(context, ends))
@@ -123,6 +125,25 @@ fn asks(message: &Message) -> bool {
 fn names_with_mark(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.to_lowercase());
     ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
+}
+
+/// Returns the other messages that were judged with the one that an unsolicited reply is about, and that still call for a
+/// word of their own.
+fn left_open(context: &Context) -> Vec<MessageId> {
+    let about = context.intent.as_ref().and_then(|intent| intent.about.as_ref());
+    let about = about.and_then(|about| context.target_message(about));
+    // Each such post answers one of the new messages, so that there are fewer every time.
+    let is_unasked = context.owed_messages().next().is_none();
+    let about = about.filter(|about| is_unasked && context.new_messages.contains(&about.id));
+    let Some(about) = about else { return Vec::new() };
+    let analysis = ConversationAnalysis::new(context);
+    let new = context.target_messages().iter().filter(|message| {
+        message.is_human()
+            && message.author.id != about.author.id
+            && context.new_messages.contains(&message.id)
+    });
+    let open = new.filter(|message| analysis.waits_beside(message, about));
+    open.map(|message| message.id.clone()).collect()
 }
 
 /// Returns the messages right before those that are owed an answer by which their authors only led up to them, and those

@@ -23,8 +23,10 @@ use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::planned_call::CallOwner;
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
+use crate::inbox::calling::is_named;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
+use crate::persona::spelling::spellings;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::place::SettingSource;
@@ -58,8 +60,11 @@ impl Agent {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
-        // A second look asks the judge whether anyone still waits, so the NothingOpen gate is skipped.
-        let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
+        // A second look asks the judge whether anyone still waits, and what names the persona may be put to it, so the
+        // NothingOpen gate is skipped.
+        let is_named = mode != Mode::Facilitator && self.is_named_in(&context);
+        let asks_anyway = claim.second_looks > 0 || is_named;
+        let is_checked = |gate: &&Gate| !asks_anyway || **gate != Gate::NothingOpen;
         let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
         let gate_result = gate_input.check_before_judging(&gates);
         let evaluation = trace.evaluation.insert(Evaluation::new(mode, gate_result.passed));
@@ -73,7 +78,7 @@ impl Agent {
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         // The judge itself asked for the second look.
-        let may_skip = claim.second_looks == 0 && Gate::is_learned_from(mode);
+        let may_skip = !asks_anyway && Gate::is_learned_from(mode);
         if may_skip
             && self.settings.keeps_moments
             && let Some(closing) = self.close_by_learned_gate(&gate_input, evaluation)
@@ -105,6 +110,14 @@ impl Agent {
         let least = self.welcome_threshold(&context, rules);
         let verdict = hold_back(verdict, &judgment, state, &gate_input, &gates, least);
         self.apply_verdict(claim, judgment, verdict, &context)
+    }
+
+    /// Whether a new message names the persona as it is configured.
+    fn is_named_in(&self, context: &Context) -> bool {
+        let names = spellings(&self.persona.name);
+        let messages = context.target_messages().iter();
+        let mut new = messages.filter(|it| context.new_messages.contains(&it.id));
+        new.any(|message| message.is_human() && is_named(&message.text, &names))
     }
 
     /// Loads the context for a judge, and the options of its prompt.

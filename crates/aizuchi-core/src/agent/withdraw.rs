@@ -69,7 +69,9 @@ impl Agent {
         let may_look_again = claim.second_looks == 0 && (is_tense || !is_facilitator);
         let open_state = match is_tense {
             true => quarrel_state(context, message, seen_revision),
-            false => ConversationAnalysis::new(context).open_state(about),
+            // The judge has read the others, and wants to speak all the same: an answer may be wrong.
+            false => ConversationAnalysis::new(context)
+                .open_state_since(about, |message| context.is_heard_since(message, seen_revision)),
         };
         let why = match open_state {
             OpenState::Open => return None,

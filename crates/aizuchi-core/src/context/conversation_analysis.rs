@@ -25,8 +25,6 @@ const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.6;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// A message that is written later than this after the persona's does not go on from it.
-const FOLLOW_UP_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 /// The period that counts as recent activity.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
 /// Two users are in an exchange if this many of the newest human messages are theirs.
@@ -235,7 +233,7 @@ impl<'a> ConversationAnalysis<'a> {
         if self.context.is_left_to_thread(message) || self.answer_to(index).is_some() {
             return true;
         }
-        if self.goes_on_from_persona(index) {
+        if self.talk.goes_on_from_persona(index) {
             return false;
         }
         let is_settled = self.above_of(message).is_some_and(|above| !above.calls_for_a_word)
@@ -243,19 +241,27 @@ impl<'a> ConversationAnalysis<'a> {
         is_settled && !self.may_be_wrong(index)
     }
 
-    /// Whether a message replies to the persona, or is the next one after the persona's, within an hour.
-    fn goes_on_from_persona(&self, index: usize) -> bool {
-        let message = &self.target[index + self.first];
-        let before = (index + self.first).checked_sub(1).map(|before| &self.target[before]);
-        let is_next = before.is_some_and(|before| {
-            before.author.kind == AuthorKind::Persona
-                && message.at.duration_since(before.at) <= FOLLOW_UP_TIMEOUT
-        });
-        is_next || self.talk.replied_to_persona(index, Cues::empty()) > OPEN
+    /// Whether a message still calls for a word, and belongs to nothing that `other` began or answers.
+    pub fn waits_beside(&self, message: &Message, other: &Message) -> bool {
+        let Some(index) = self.talk.index_of(&message.id) else { return false };
+        self.talk.calls_for_a_word(index)
+            && self.open_state(&message.id) == OpenState::Open
+            && self.belonging(message, other) < OPEN
+            && self.belonging(other, message) < OPEN
     }
 
     /// Returns whether this message of the target is still open. A message that no longer exists is not.
     pub fn open_state(&self, message: &MessageId) -> OpenState {
+        self.open_state_since(message, |_| true)
+    }
+
+    /// Like [`open_state`](Self::open_state), where only messages for which `counts` holds, and what follows the first
+    /// of them, can settle it: whoever judged has read what came before.
+    pub fn open_state_since(
+        &self,
+        message: &MessageId,
+        counts: impl Fn(&Message) -> bool,
+    ) -> OpenState {
         let Some(index) = self.talk.index_of(message) else {
             // In a long thread it may be before the analyzed messages.
             let is_present = self.context.target_message(message).is_some();
@@ -274,7 +280,10 @@ impl<'a> ConversationAnalysis<'a> {
         if let Some(above) = self.above_of(message).filter(|above| above.open <= TAKEN_UP) {
             return OpenState::TakenUp(above.taken_by.clone());
         }
-        let uptake = self.talk.structure().uptake(index);
+        let structure = self.talk.structure();
+        let mut later = index + 1..structure.len();
+        let first = later.find(|later| counts(&self.target[later + self.first]));
+        let uptake = structure.uptake_since(index, first.unwrap_or(structure.len()));
         match uptake.open {
             open if open > STILL_OPEN => OpenState::Open,
             open if open > OPEN => OpenState::ProbablyOpen,
@@ -498,6 +507,42 @@ mod tests {
         let analysis = ConversationAnalysis::new(&context);
         assert_eq!(analysis.questions()[0].status, QuestionStatus::Open);
         assert!(!analysis.is_settled(|_| true));
+    }
+
+    #[test]
+    fn an_answer_right_after_the_question_may_be_wrong() {
+        let known =
+            "楽器庫の鍵は公民館の事務室で借りる。事務室は20時半で閉まるので、返却はそれまでに。";
+        let asked = ("hana", "楽器庫の鍵って、事務室に何時までに返せばいいですか");
+        let may_be_wrong = |known: &str, answer: &str| {
+            let context =
+                context(&[("sae", known), asked, ("tsuji", answer), ("hana", "よかったです")]);
+            let answer = context.target_message(&MessageId::new("002")).unwrap();
+            ConversationAnalysis::new(&context).may_answer_wrongly(answer)
+        };
+        assert!(may_be_wrong(known, "9時まで開いてるから、片付けてからで平気だよ"));
+        assert!(!may_be_wrong(known, "20時半まで開いてるから、片付けてからで平気だよ"));
+        assert!(!may_be_wrong("打ち上げは18時から", "9時まで開いてるから、片付けてからで平気だよ"));
+    }
+
+    #[test]
+    fn whoever_judged_has_read_what_came_before() {
+        let context = context(&[
+            ("ann", "how many seats does the van have?"),
+            ("bob", "ann: nine"),
+            ("ann", "thanks, nine it is"),
+            ("dan", "ann: no, it has seven"),
+        ]);
+        let analysis = ConversationAnalysis::new(&context);
+        let since = |id: &str| {
+            let is_unseen = |message: &Message| message.id.as_str() >= id;
+            analysis.open_state_since(&MessageId::new("000"), is_unseen)
+        };
+        assert_eq!(since("009"), OpenState::Open);
+        assert!(
+            matches!(since("003"), OpenState::TakenUp(Some((user, _))) if user == UserId::new("dan"))
+        );
+        assert!(matches!(since("001"), OpenState::TakenUp(_)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId};
@@ -72,7 +72,7 @@ pub struct NewProposal {
 pub struct NextDecision {
     pub id: DecisionId,
     pub is_owed: bool,
-    /// The messages of the closed decision that it had not judged and that this one takes over.
+    /// The messages of the closed decision that this one takes over: those that it had not judged, or has left open.
     pub messages: Vec<MessageId>,
 }
 
@@ -120,7 +120,12 @@ struct Answered<'a> {
     owed: &'a [Owed],
     /// The other messages that the answer covers.
     others: &'a [MessageId],
+    /// The messages that were judged and still call for a word.
+    left_open: &'a [MessageId],
 }
+
+/// What an unsolicited post leaves open is judged after this.
+const LEFT_OPEN_REST: SignedDuration = SignedDuration::from_secs(30);
 
 impl CompletionContext {
     fn unseen(&self) -> impl Iterator<Item = &MessageId> {
@@ -128,9 +133,17 @@ impl CompletionContext {
     }
 
     /// Returns the messages that this step leaves to be judged. An owed answer judges nothing: its author reads all
-    /// messages, but decides nothing about those that it does not answer.
-    fn unjudged(&self, step: &Step, is_answered: impl Fn(&MessageId) -> bool) -> Vec<MessageId> {
-        let left = self.messages.iter().filter(|message| step.is_owed || !message.is_seen);
+    /// messages, but decides nothing about those that it does not answer. An unsolicited post answers one message.
+    fn unjudged(
+        &self,
+        step: &Step,
+        left_open: &[MessageId],
+        is_answered: impl Fn(&MessageId) -> bool,
+    ) -> Vec<MessageId> {
+        let left = self
+            .messages
+            .iter()
+            .filter(|message| step.is_owed || !message.is_seen || left_open.contains(&message.id));
         left.map(|message| message.id.clone()).filter(|id| !is_answered(id)).collect()
     }
 
@@ -260,8 +273,9 @@ impl PendingState {
         let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.to);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         let redrafts = self.step.as_ref().map_or(0, |step| step.redrafts);
-        let DraftMetadata { owed, also_answers, .. } = &*item.metadata;
-        let closed = self.close(closing, Answered { owed, others: also_answers }, context, now);
+        let DraftMetadata { owed, also_answers: others, leaves_open: left_open, .. } =
+            &*item.metadata;
+        let closed = self.close(closing, Answered { owed, others, left_open }, context, now);
         if item.metadata.only_for.is_some() {
             self.keep_redraft(redrafts);
         }
@@ -461,7 +475,7 @@ impl PendingState {
             text,
         };
         let closing = DecisionClosing::new(DecisionResult::Failed, why);
-        let answered = Answered { owed: &answered, others: &[] };
+        let answered = Answered { owed: &answered, ..Answered::default() };
         let closed = self.close(closing, answered, context, now);
         Completion {
             dead_letter: Some(dead_letter),
@@ -471,7 +485,7 @@ impl PendingState {
     }
 
     /// Closes the decision. The messages that it answered stay with it, even if they were edited too late to be seen by
-    /// it, and so do those that were judged. All others go to the next decision.
+    /// it, and so do those that were judged, unless they are left open. All others go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
@@ -490,11 +504,12 @@ impl PendingState {
         let mut messages = Vec::new();
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
-            // What was judged is not judged again: one verdict per unchanged state.
-            messages = context.unjudged(&step, is_answered);
+            // What was judged is judged again only where a post has left it open: one verdict per unchanged state.
+            messages = context.unjudged(&step, answered.left_open, is_answered);
             let is_owed = |id: &MessageId| self.owed.iter().any(|owed| owed.to == *id);
             let has_unjudged = !messages.iter().all(is_owed);
-            let follow_up_due = step.follow_up_due.filter(|_| has_unjudged);
+            let left_open = (!answered.left_open.is_empty()).then(|| now + LEFT_OPEN_REST);
+            let follow_up_due = step.follow_up_due.or(left_open).filter(|_| has_unjudged);
             let generation = step.generation + 1;
             let second_looks = if step.is_owed { step.second_looks } else { 0 };
             if !self.owed.is_empty() {

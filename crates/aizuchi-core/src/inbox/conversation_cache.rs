@@ -120,17 +120,21 @@ impl ConversationCache {
     }
 
     /// Caches a conversation as read from the store, unless it has changed since it was found missing. `names` are
-    /// those of the users that its messages may address.
+    /// those of the users that its messages may address; `is_named` tells whether a text names the persona.
     pub fn restore(
         &self,
         missing: Missing,
         context: &Context,
         names: &[(UserId, Arc<str>)],
+        is_named: &dyn Fn(&str) -> bool,
         bounds: &WaitBounds,
     ) {
         let mut tempo = Tempo::default();
         let mut talk = MessageStructure::reading_with(self.readings.clone());
-        let timer = restore_into(&mut talk, context, names, &mut tempo, bounds, missing.since);
+        for (user, name) in names {
+            talk.add_user(user, name);
+        }
+        let timer = restore_into(&mut talk, context, is_named, &mut tempo, bounds, missing.since);
         let key = channel_key(&context.conversation);
         self.state.lock().tempos.entry(key).or_insert(tempo);
         let cached = self.conversation(&context.conversation);
@@ -256,6 +260,7 @@ impl ConversationCache {
     pub fn judge_due_after_message(
         &self,
         message: &Message,
+        names_persona: bool,
         now: Timestamp,
         bounds: &WaitBounds,
     ) -> Timestamp {
@@ -265,6 +270,7 @@ impl ConversationCache {
         let mut cached = cached.lock();
         let CachedConversation { talk, timer, .. } = &mut *cached;
         let timer = timer.get_or_insert_default();
+        let message = (&message.id, names_persona);
         record_message(timer, talk.as_ref(), message, now, &tempo, bounds)
     }
 
@@ -354,14 +360,11 @@ impl CachedConversation {
 fn restore_into(
     talk: &mut MessageStructure,
     context: &Context,
-    names: &[(UserId, Arc<str>)],
+    is_named: &dyn Fn(&str) -> bool,
     tempo: &mut Tempo,
     bounds: &WaitBounds,
     now: Timestamp,
 ) -> JudgeTimer {
-    for (user, name) in names {
-        talk.add_user(user, name);
-    }
     let mut timer = JudgeTimer::default();
     let mut messages: Vec<&Arc<Message>> = context.conversation_history.iter().collect();
     // In a fixed order, so that a restart finds the same links and the same timer (invariant 12).
@@ -383,6 +386,9 @@ fn restore_into(
             };
             // Only what is not judged yet: the timer of the others has ended.
             if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
+                let is_new = context.new_messages.contains(&message.id);
+                let names_persona = is_new && is_named(&message.text);
+                let message = (&message.id, names_persona);
                 record_message(&mut timer, Some(&*talk), message, at, tempo, bounds);
             }
         } else if let Some(parent) =
@@ -397,19 +403,17 @@ fn restore_into(
 fn record_message(
     timer: &mut JudgeTimer,
     talk: Option<&MessageStructure>,
-    message: &Message,
+    (message, names_persona): (&MessageId, bool),
     now: Timestamp,
     tempo: &Tempo,
     bounds: &WaitBounds,
 ) -> Timestamp {
     let is_open = |id: &MessageId| {
         let known = talk.and_then(|talk| Some((talk, talk.index_of(id)?)));
-        known.is_none_or(|(talk, index)| {
-            talk.calls_for_a_word(index) || talk.answers_with_number(index)
-        })
+        known.is_none_or(|(talk, index)| talk.may_call_for_a_word(index))
     };
     let new_message =
-        NewMessage { message: &message.id, is_open: talk.is_some() && is_open(&message.id) };
+        NewMessage { message, is_open: talk.is_some() && is_open(message), names_persona };
     timer.record_message(new_message, is_open, now, tempo, bounds)
 }
 
@@ -476,7 +480,7 @@ mod tests {
         let bounds = WaitBounds { min_rest: wait, max_rest: wait, max_wait: wait };
         let read = |missing| {
             let empty = ChannelMessages::new(ChannelId::new("c"), "c".into());
-            cache.restore(missing, &Context::new(here.clone(), empty), &[], &bounds);
+            cache.restore(missing, &Context::new(here.clone(), empty), &[], &|_| false, &bounds);
         };
         read(cache.missing(&here, at(0)).unwrap());
         let message = Message {
@@ -521,11 +525,11 @@ mod tests {
             if let Some(missing) = conversations.missing(&message.conversation, message.at) {
                 let empty = ChannelMessages::new(ChannelId::new("c"), "c".into());
                 let empty = Context::new(message.conversation.clone(), empty);
-                conversations.restore(missing, &empty, &[], &bounds);
+                conversations.restore(missing, &empty, &[], &|_| false, &bounds);
             }
             conversations.push(&message, &cache.names_in(&message), None).unwrap();
             conversations.record_message(&message);
-            let due = conversations.judge_due_after_message(&message, message.at, &bounds);
+            let due = conversations.judge_due_after_message(&message, false, message.at, &bounds);
             due.duration_since(message.at).as_secs()
         });
         heard.last().unwrap()

@@ -6,6 +6,7 @@ use crate::chat::{Arrival, AuthorKind, ConversationId, Deletion, Edit, Heard, Me
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::gate::Gate;
 use crate::event::{Debounce, Disposition, OnNewMessage};
+use crate::inbox::calling::is_named;
 use crate::inbox::{Inbox, WaitSettings};
 use crate::rhythm::WaitStrategy;
 use crate::rules::Mode;
@@ -14,9 +15,12 @@ use crate::rules::Mode;
 const DIRECT_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 impl Inbox {
-    pub(super) fn disposition(&self, heard: &Heard) -> Disposition {
+    /// `own_names` are the persona's.
+    pub(super) fn disposition(&self, heard: &Heard, own_names: &[String]) -> Disposition {
         match heard {
-            Heard::Message(message, arrival) => self.message_disposition(message, *arrival),
+            Heard::Message(message, arrival) => {
+                self.message_disposition(message, *arrival, own_names)
+            }
             Heard::Edit(Edit { conversation, message, .. }) => {
                 self.debounce_after_change(conversation, message, "wait after an edit")
             }
@@ -27,7 +31,12 @@ impl Inbox {
         }
     }
 
-    fn message_disposition(&self, message: &Message, arrival: Arrival) -> Disposition {
+    fn message_disposition(
+        &self,
+        message: &Message,
+        arrival: Arrival,
+        own_names: &[String],
+    ) -> Disposition {
         let now = self.clock.now();
         let conversation = &message.conversation;
         let ConversationId { workspace, channel, .. } = conversation;
@@ -43,7 +52,7 @@ impl Inbox {
         let disposition = disposition(message, arrival, mode, is_young, now, || {
             let settings = self.wait_settings_in(conversation);
             // Called only if the message is to be judged, since it also records the message in the timer.
-            let rest_due = || self.rest_due(message, &settings, now);
+            let rest_due = || self.rest_due(message, own_names, &settings, now);
             self.debounce(conversation, mode, &settings, now, rest_due)
         });
         match disposition {
@@ -65,7 +74,13 @@ impl Inbox {
     }
 
     /// Returns when the conversation is at rest after this message, if no other follows.
-    fn rest_due(&self, message: &Message, settings: &WaitSettings, now: Timestamp) -> Timestamp {
+    fn rest_due(
+        &self,
+        message: &Message,
+        own_names: &[String],
+        settings: &WaitSettings,
+        now: Timestamp,
+    ) -> Timestamp {
         match settings.wait {
             WaitStrategy::Fixed => {
                 now + fixed_wait(
@@ -75,7 +90,8 @@ impl Inbox {
             }
             WaitStrategy::Adaptive => {
                 let conversations = &self.channel_cache.conversations;
-                conversations.judge_due_after_message(message, now, &settings.bounds())
+                let is_named = is_named(&message.text, own_names);
+                conversations.judge_due_after_message(message, is_named, now, &settings.bounds())
             }
         }
     }

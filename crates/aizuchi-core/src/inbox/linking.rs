@@ -6,7 +6,7 @@ use tracing::warn;
 
 use crate::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
 use crate::context::links::MessageLinks;
-use crate::inbox::calling::{is_call, is_typed_mention};
+use crate::inbox::calling::{is_call, is_named, is_typed_mention};
 use crate::inbox::conversation_cache::HeardLinks;
 use crate::inbox::own_thread::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
@@ -15,11 +15,13 @@ use crate::store::StoreError;
 
 impl Inbox {
     /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it is
-    /// not cached yet. Returns `None` if the conversation does not have the message, or not yet.
+    /// not cached yet. Returns `None` if the conversation does not have the message, or not yet. `own_names` are the
+    /// persona's.
     pub(super) async fn find_links(
         &self,
         heard: &Heard,
         reply_to: Option<&MessageId>,
+        own_names: &[String],
     ) -> Result<Option<HeardLinks>, StoreError> {
         let conversations = &self.channel_cache.conversations;
         let now = self.clock.now();
@@ -29,14 +31,14 @@ impl Inbox {
                 if message.conversation.thread.is_some() && message.is_human() {
                     // Whether the persona has answered what opened the thread.
                     let top_level = ConversationId { thread: None, ..message.conversation.clone() };
-                    self.read_conversation(&top_level, now).await?;
+                    self.read_conversation(&top_level, own_names, now).await?;
                 }
                 // Until it succeeds: another event may drop the conversation between the read and the push.
                 loop {
                     if let Some(links) = conversations.push(message, &names, reply_to) {
                         return Ok(Some(links));
                     }
-                    if !self.read_conversation(&message.conversation, now).await? {
+                    if !self.read_conversation(&message.conversation, own_names, now).await? {
                         return Ok(None);
                     }
                 }
@@ -46,7 +48,7 @@ impl Inbox {
                 // The debounce after a change is computed from the conversation's timer.
                 if !conversations.has_timer(conversation) =>
             {
-                self.read_conversation(conversation, now).await.map(|_| None)
+                self.read_conversation(conversation, own_names, now).await.map(|_| None)
             }
             Heard::Message(..)
             | Heard::Edit(_)
@@ -62,6 +64,7 @@ impl Inbox {
     async fn read_conversation(
         &self,
         conversation: &ConversationId,
+        own_names: &[String],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let conversations = &self.channel_cache.conversations;
@@ -94,7 +97,8 @@ impl Inbox {
         let names: Vec<_> =
             messages.flat_map(|message| self.channel_cache.names_in(message)).collect();
         let bounds = self.wait_settings_in(conversation).bounds();
-        conversations.restore(missing, &context, &names, &bounds);
+        let is_named = |text: &str| is_named(text, own_names);
+        conversations.restore(missing, &context, &names, &is_named, &bounds);
         Ok(true)
     }
 

@@ -28,7 +28,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         let harness = Harness::new(store).await;
         let mut report = String::new();
         for text in [
-            "I have planted the roses",
+            "thanks, the roses are in",
             "does anyone know why the roses look ill?",
             "鉢植えの土はどこで買えますか",
             "ラベンダーはいつ植えるのがよいでしょうか。",
@@ -36,11 +36,12 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
             harness.says("alice", text).await;
             let waited = silence(&harness).await;
             report.push_str(&format!("{waited:>3} s after: {text}\n"));
+            harness.pass(1).await;
         }
         report
     });
     assert_snapshot!(report.await, @"
-    300 s after: I have planted the roses
+    300 s after: thanks, the roses are in
      90 s after: does anyone know why the roses look ill?
      90 s after: 鉢植えの土はどこで買えますか
      90 s after: ラベンダーはいつ植えるのがよいでしょうか。
@@ -103,7 +104,7 @@ async fn further_messages_do_not_delay_the_judgment_of_a_question() {
         report
     });
     assert_snapshot!(report.await, @"
-    a message every 50 s: 300 s, 5 messages below
+    a message every 50 s: 250 s, 4 messages below
     a message every  2 s: 32 s, 16 messages below
     ");
 }
@@ -173,7 +174,7 @@ fn tempo(gaps: &[i64]) -> Tempo {
 }
 
 fn asked(at: Timestamp, messages_since: usize) -> OpenMessage {
-    OpenMessage { message: MessageId::new("q"), at, messages_since }
+    OpenMessage { message: MessageId::new("q"), at, messages_since, names_persona: false }
 }
 
 prop_compose! {
@@ -203,7 +204,7 @@ proptest! {
         let now = at(1_000_000);
         let asked = is_open.then(|| asked(now - seconds(age), messages));
         let since = now - seconds(age);
-        let of = |tempo| judge_due(now, tempo, asked.as_ref(), since, &bounds);
+        let of = |tempo| judge_due(now, tempo, asked.as_slice(), since, &bounds);
         prop_assert!(of(&fast) <= of(&slow));
     }
 
@@ -217,10 +218,10 @@ proptest! {
         let tempo = tempo(&gaps);
         let (now, since) = (at(1_000_000), at(1_000_000 - age));
         let asked = asked(since, messages);
-        let with = judge_due(now, &tempo, Some(&asked), since, &bounds);
-        let without = judge_due(now, &tempo, None, since, &bounds);
+        let with = judge_due(now, &tempo, &[asked], since, &bounds);
+        let without = judge_due(now, &tempo, &[], since, &bounds);
         prop_assert!(now <= with && with <= without);
-        prop_assert!(with <= now.max(since + seconds(300)));
+        prop_assert!(with <= now.max(since + seconds(210)));
         prop_assert!(without <= now.max(since + bounds.max_wait));
         prop_assert!(messages < 16 || with == now);
     }

@@ -61,11 +61,18 @@ async fn calls_by_name_are_answered_and_talk_about_it_is_not() {
         for (number, line) in lines(file).iter().enumerate() {
             let channel = line["id"].as_str().unwrap();
             harness.says_in(top_level(channel), "mia", line["text"].as_str().unwrap()).await;
-            tally.add(number, line, is_owed(&harness, channel).await == expected);
+            let is_owed = is_owed(&harness, channel).await;
+            tally.add(number, line, is_owed == expected);
+            if expected && !is_owed {
+                // What is no sure call is the judge's, in a moment.
+                let step = harness.step_of(&top_level(channel)).await.unwrap();
+                let wait = step.due.duration_since(harness.clock.now());
+                assert!(wait <= SignedDuration::from_secs(8), "{}: {wait:#}", line["id"]);
+            }
         }
         shares.push(tally.share(if expected { "calls" } else { "talk about it" }));
     }
-    assert!(shares[0] >= 0.91 && shares[1] >= 0.95, "{shares:?}");
+    assert!(shares[0] >= 0.95 && shares[1] >= 0.95, "{shares:?}");
 }
 
 /// The persona's own post, as its platform reports it.

@@ -508,7 +508,11 @@ impl Simulation {
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
             let is_open = || match is_blind {
-                true => match ConversationAnalysis::new(&post.context).open_state(about) {
+                // What the model has read settles nothing: it wanted to speak all the same.
+                true => match ConversationAnalysis::new(&post.context)
+                    .open_state_since(about, |message| {
+                        post.context.is_heard_since(message, notes.seen_revision)
+                    }) {
                     OpenState::Open => true,
                     // If the judge takes no second look, the more probable status counts.
                     OpenState::ProbablyOpen => {

@@ -460,7 +460,7 @@ async fn among_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // The measured values: see docs/internals/eval.md. A change of the models changes them.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 181, plainly_answered: 150, plainly_spoken_over: 105, open: 160, dropped: 5 }"
+        @"Count { answered: 240, spoken_over: 184, plainly_answered: 150, plainly_spoken_over: 106, open: 160, dropped: 4 }"
     );
 }
 
@@ -475,7 +475,7 @@ async fn among_strangers_an_honest_judge_speaks_over_hardly_any_answer() {
         }
     }
     // The measured values: see docs/internals/eval.md. A change of the models changes them.
-    assert_snapshot!(format!("{spoken_over} of {answered}"), @"1 of 240");
+    assert_snapshot!(format!("{spoken_over} of {answered}"), @"3 of 240");
 }
 
 fn channels_of_strangers() -> Vec<Value> {

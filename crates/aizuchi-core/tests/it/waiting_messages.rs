@@ -40,6 +40,75 @@ async fn a_question_is_judged_when_its_wait_is_over_though_another_user_is_answe
     ");
 }
 
+/// A verdict that wants to answer `user`, who wrote at second `at` of the stories.
+fn join_about(second: i64, user: &str) -> &'static str {
+    let time = at(second).strftime("%Y-%m-%d %H:%M:%S");
+    let verdict = format!(
+        r#"{{"should_respond": true, "reason": "nobody answers {user}", "confidence": 0.9, "delay_seconds": 0, "about": "{time} {user}"}}"#
+    );
+    verdict.leak()
+}
+
+#[tokio::test]
+async fn of_two_that_wait_the_second_is_judged_after_the_first_is_answered() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(join_about(0, "ann")));
+        harness.mind.script.push(PromptVerb::Judge, Ok(join_about(20, "ben")));
+        harness.says("ann", TROUBLE).await;
+        harness.pass(20).await;
+        harness.says("ben", "who has the key for the bike shed").await;
+        harness.pass(10_000).await;
+        every_message_is_accounted_for(&harness).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s ann: uploads fail with a 413 on the new box, has anybody seen that?
+      20s ben: who has the key for the bike shed
+     110s (persona): Here I am.
+     140s (persona): Here I am.
+    [m000] spoke: nobody answers ann (judge kept, reply kept)
+    [m001] spoke: nobody answers ben (judge kept, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn the_thanks_of_the_misled_withdraw_no_correction() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("cat", "the 45 lunches for the outing cost 30,600 yen in all").await;
+        harness.pass(400).await;
+        // What is unclear is looked at again, by a judge that reads the new lines.
+        for _ in 0..2 {
+            harness.mind.script.push(PromptVerb::Judge, Ok(join_about(410, "ben")));
+        }
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Judge, move || async move {
+            there.says("dan", "the bike racks are closed today").await;
+            there.says("ann", "will do!").await;
+        });
+        harness.says("ann", "how much do the 45 lunches cost in all").await;
+        harness.pass(10).await;
+        harness.says("ben", "27,200 yen").await;
+        harness.pass(10).await;
+        harness.says("ann", "thanks, I'll put 27,200 in the envelope").await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s cat: the 45 lunches for the outing cost 30,600 yen in all
+     400s ann: how much do the 45 lunches cost in all
+     410s ben: 27,200 yen
+     420s ann: thanks, I'll put 27,200 in the envelope
+     510s dan: the bike racks are closed today
+     510s ann: will do!
+     510s (persona): Here I am.
+    [m000] chose_silence: they get along (judge kept)
+    [m001 m002 m003 m004] spoke: nobody answers ben (judge looked_again, judge kept, reply kept)
+    [m005] chose_silence: they get along (judge kept)
+    ");
+}
+
 /// The number of judgments in a channel in which `ann` writes a message and then addresses the persona.
 async fn judgments_before_a_mention(store: TestStore, before: &str, mention: &str) -> usize {
     let harness = Harness::new(store).await;

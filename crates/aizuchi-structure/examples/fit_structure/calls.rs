@@ -16,7 +16,7 @@ use crate::trainer::{Example, Settings, fit};
 use crate::{Corpora, folder, structure, tables_folder, yes_or_no};
 
 /// So many forms are kept, the ones that weigh most.
-const FORMS: usize = 2500;
+const FORMS: usize = 4500;
 /// A form stands in so many recorded messages, or in so many invented lines.
 const MIN_RECORDED: usize = 40;
 const MIN_RECORDED_JAPANESE: usize = 12;
@@ -29,7 +29,7 @@ const INVENTED_WEIGHT: f32 = 20.0;
 /// A conversation is at rest after so many seconds.
 const REST: f64 = 90.0;
 /// How much each invented line counts beside that.
-const SMALL_TALK_WEIGHT: f32 = 0.09;
+const SMALL_TALK_WEIGHT: f32 = 0.08;
 /// How much all messages of a recording count beside a labeled moment's one.
 const MOMENT_WEIGHT: f32 = 3.0;
 
@@ -183,7 +183,7 @@ pub fn write_calls(corpora: &Corpora, data: &Path) -> anyhow::Result<()> {
         (vec![&corpora.irc], 60.0),
         (vec![&corpora.clojurians, &corpora.elmlang], 200.0),
         (vec![&gitter], 100.0),
-        (vec![&corpora.japanese, &corpora.japanese_apart], 1300.0),
+        (vec![&corpora.japanese, &corpora.japanese_apart], 1900.0),
     ] {
         let mut of_rooms: Vec<Example> = Vec::new();
         rooms.into_iter().flatten().for_each(|room| add_rests(room, models, &mut of_rooms));

@@ -10,8 +10,8 @@ use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::recall::content_words::{content_words, count, count_shared};
 use crate::recall::terms::normalize_unicode;
 
-/// A memory is about the subject of a message that has so many words in common with one of its lines, or all it has.
-const REMEMBERED_WORDS: usize = 2;
+/// A line is about the subject of a message if they have so many words in common, or all that the message has.
+const SHARED_WORDS: usize = 2;
 
 impl ConversationAnalysis<'_> {
     /// Whether a message asks, or may answer, something of which the memories know, or of which an earlier message tells
@@ -33,16 +33,17 @@ impl ConversationAnalysis<'_> {
     fn answers_wrongly(&self, index: usize) -> bool {
         let message = |index: usize| &self.target[index + self.first];
         let numbers = numbers(&message(index).text);
-        self.talk.answered_question(index).map(message).is_some_and(|question| {
+        self.talk.question_before(index).map(message).is_some_and(|question| {
             let subject = content_words(&question.text);
+            let least = count(&subject).clamp(1, SHARED_WORDS);
             let tells_another = |earlier: &Arc<Message>| {
                 earlier.is_human()
                     && ![&question.author.id, &message(index).author.id]
                         .contains(&&earlier.author.id)
                     && !self::numbers(&earlier.text).is_subset(&numbers)
-                    && !content_words(&earlier.text).is_disjoint(&subject)
+                    && count_shared(&subject, &earlier.text) >= least
             };
-            is_remembered(question, self.context)
+            self.talk.answered_question(index).is_some() && is_remembered(question, self.context)
                 || !numbers.is_empty()
                     && self.target.iter().take_while(|it| it.id != question.id).any(tells_another)
         })
@@ -63,7 +64,7 @@ fn is_remembered(message: &Message, context: &Context) -> bool {
         return false;
     }
     let words = content_words(&message.text);
-    let least = count(&words).min(REMEMBERED_WORDS);
+    let least = count(&words).min(SHARED_WORDS);
     least > 0 && lines.any(|line| count_shared(&words, line) >= least)
 }
 

@@ -3,15 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+
 use crate::context::message_structure::{LIKELY, MessageStructure};
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
 
 /// Below these log odds a message surely calls for no word (`docs/internals/eval.md` has the figures): one that names nobody
-/// among few users, one that names nobody and has no reply, and any other.
-const FEW_USERS_CALL: f32 = -1.8;
-const UNANSWERED_CALL: f32 = -1.6;
+/// among few users, one that names nobody and has no reply, and any other. Japanese ones are weighed from less recorded
+/// talk, and cost more calls at the same bound.
+const FEW_USERS_CALL: f32 = -1.95;
+const UNANSWERED_CALL: f32 = -1.75;
 const CALL: f32 = -0.5;
+const JAPANESE_RAISE: f32 = 0.25;
 /// A question is surely answered below the first probability of being open, and surely calls for a word from the second
 /// unless its talk with one user has the third.
 const SURELY_ANSWERED: f32 = 0.15;
@@ -24,20 +28,54 @@ const MAX_ANSWER_DISTANCE: usize = 6;
 /// What is told to everyone: a greeting, luck or trouble.
 const TELLS: Cues = Cues::GREETING.union(Cues::GOOD_NEWS).union(Cues::TROUBLE);
 
+/// What is said right after the persona's words probably goes on from them for this long.
+const FOLLOW_UP_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+/// What ends a talk between two.
+const CLOSES: Cues =
+    Cues::THANKS.union(Cues::SOLVED).union(Cues::GOODBYE).union(Cues::ACKNOWLEDGES);
+
 impl MessageStructure {
-    /// Returns the question of another user that a message may answer.
+    /// Whether a message may call for a word, so that its conversation is judged soon: it calls for one itself, goes on
+    /// from the persona's words, or is an answer that may be wrong.
+    pub fn may_call_for_a_word(&self, index: usize) -> bool {
+        self.calls_for_a_word(index)
+            || self.answers_with_number(index)
+            || self.goes_on_from_persona(index)
+    }
+
+    /// Whether a message replies to the persona, or is the next one after the persona's, within an hour.
+    pub fn goes_on_from_persona(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).filter(|before| self.is_own(*before));
+        let is_next = before.is_some_and(|before| {
+            let pause = self.messages[index].at.duration_since(self.messages[before].at);
+            pause <= FOLLOW_UP_TIMEOUT
+        });
+        is_next || self.replied_to_persona(index, Cues::empty()) > LIKELY
+    }
+
+    /// Returns the question of another user that a message seems to answer.
     pub fn answered_question(&self, index: usize) -> Option<usize> {
-        let is_asked = |asked: &usize| {
-            self.structure.asking(*asked) > 0.0
+        let is_answered = |asked: &usize| {
+            self.is_asked_by_another(*asked, index)
                 && self.structure.link(index, *asked) >= MAY_ANSWER
-                && self.author(*asked) != self.author(index)
         };
-        (index.saturating_sub(MAX_ANSWER_DISTANCE)..index).rev().find(is_asked)
+        (index.saturating_sub(MAX_ANSWER_DISTANCE)..index).rev().find(is_answered)
+    }
+
+    /// Returns the question that a message answers if it answers any: the one that it seems to, or the one right before.
+    pub fn question_before(&self, index: usize) -> Option<usize> {
+        let before = index.checked_sub(1);
+        self.answered_question(index)
+            .or_else(|| before.filter(|before| self.is_asked_by_another(*before, index)))
+    }
+
+    fn is_asked_by_another(&self, asked: usize, index: usize) -> bool {
+        self.structure.asking(asked) > 0.0 && self.author(asked) != self.author(index)
     }
 
     /// Whether a recent message answers a question with a number, which may be wrong: whether anything tells another one
     /// is looked up once the conversation rests.
-    pub fn answers_with_number(&self, index: usize) -> bool {
+    fn answers_with_number(&self, index: usize) -> bool {
         index + MAX_ANSWER_DISTANCE >= self.messages.len()
             && self.messages[index].has_digit
             && self.answered_question(index).is_some()
@@ -74,8 +112,25 @@ impl MessageStructure {
                     && message.cues.intersects(Cues::ASKS | Cues::QUESTION_WORD)
                     && self.has_few_users()
         };
+        let answers_back =
+            || is_last_word && !message.cues.intersects(CLOSES) && self.answers_back(index);
         let tells_all = message.cues.intersects(TELLS) && self.structure.begins(index) >= LIKELY;
-        self.structure.calls(index) >= least || is_open() || is_last_word && tells_all
+        let raise = if message.cues.contains(Cues::JAPANESE) { JAPANESE_RAISE } else { 0.0 };
+        self.structure.calls(index) >= least + raise
+            || is_open()
+            || is_last_word && tells_all
+            || answers_back()
+    }
+
+    /// Whether the author of a question tells another user what that one asked back, and so waits again.
+    fn answers_back(&self, index: usize) -> bool {
+        self.question_before(index).is_some_and(|asked_back| {
+            (asked_back.saturating_sub(MAX_ANSWER_DISTANCE)..asked_back).any(|question| {
+                self.author(question) == self.author(index)
+                    && self.structure.asking(question) > 0.0
+                    && self.structure.link(asked_back, question) >= LIKELY
+            })
+        })
     }
 
     fn is_followed_by_nobody(&self, index: usize) -> bool {

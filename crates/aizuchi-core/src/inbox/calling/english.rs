@@ -3,12 +3,13 @@
 use crate::inbox::calling::{NameUse, ends_sentence, first_sentence, is_in, words};
 
 /// Words that say nothing themselves, before a call.
-const OPENERS: &str = "hey hi hello yo ok okay oh ah aw um uh hm hmm so well and but or now then wait right exactly haha \
+const OPENERS: &str = "hey hi hello yo ok okay oh ah aw um uh hm hmm so well and but or now then wait right exactly haha back \
     hah lol anyway also alright actually sure nah no yes yeah yep great nice cool wow there all everyone everybody team \
     folks guys again sorry please pls plz dear good morning mornin afternoon evening night goodnight thanks thank thx ty \
     cheers you so much very a lot many bye goodbye see later welcome well done job bot one come on maybe perhaps quick \
     question meanwhile finally seriously true fair point agreed help what's up wake listen look knock excuse me ahem psst \
-    my paging calling summoning earth";
+    my paging calling summoning earth million ton bunch happy birthday anniversary congrats \
+    congratulations";
 /// Those of them that are said to somebody.
 const HAILS: &str = "hey hi hello yo please pls plz dear morning mornin afternoon evening night goodnight thanks thank \
     thx ty cheers sorry bye goodbye welcome";
@@ -16,7 +17,7 @@ const HAILS: &str = "hey hi hello yo please pls plz dear morning mornin afternoo
 const LAST_WORDS: &str = "you u think say do mean please pls plz here there now today tomorrow tonight me us out him \
     them then too again ok okay morning afternoon evening night goodnight much lot idea ideas thoughts turn everyone \
     everybody already yet friend buddy job bot one done luck thanks thx ty cheers hello hey hi bye sorry welcome yo so \
-    right agree help";
+    right agree help back take";
 /// Words that need another one behind them, such as a name: "did you ask Aizuchi?".
 const TAKERS: &str = "stop a an the this that these my our your his her their its of to for with by from about at in on into \
     over than like as and or vs not no even just only also both either is are was were be been being isn't wasn't i'm \
@@ -51,6 +52,11 @@ const PURE_IMPERATIVES: &str = "explain summarize summarise translate recommend 
 /// Words that go on with an imperative, rather than with a noun that it is a part of: "translate this".
 const OBJECTS: &str = "me us my our your this these the a an what how why when where which who whether out up to it him \
     her them everybody ahead on quiet";
+/// What is put to one: "a quick question for Aizuchi".
+const MATTERS: &str = "one more another two this question questions job task puzzle riddle challenge request homework work";
+/// What it may be asked to do in the third person: "could Aizuchi pull up the list?".
+const ERRANDS: &str = "tell help remind explain summarize summarise recap give show find write translate repeat list \
+    draft check look settle decide compare convert calculate describe rewrite pick choose pull fetch";
 /// Words for what it is, which its name may follow: "our bot, Aizuchi".
 const KINDS: &str = "bot app tool ai assistant companion helper program called named";
 
@@ -72,7 +78,10 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
     }
     let is_apart = opens || mark.is_some() || last == "you" || before == "earth to";
     let is_kind = is_in(KINDS, last) && !opens;
-    if is_asked_for_view(before, behind) {
+    if is_asked_for_view(before, behind)
+        || is_handed_over(before, name.behind)
+        || is_given_errand(before, behind)
+    {
         return true;
     }
     let body = behind.trim_start_matches(|it: char| !it.is_alphanumeric());
@@ -99,7 +108,10 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
         Some(_) if mark == Some(':') => is_put_to_reader(sentence),
         Some(_) if is_apart => !is_kind && !is_said_of_it(sentence) && !is_list(sentence),
         Some(_) => is_behind_sentence(),
+        // "my question to you Aizuchi is this"
+        None if before.ends_with("to you") && is_in(AUXILIARIES, first(sentence)) => true,
         None if hails => {
+            let sentence = sentence.strip_prefix("just ").unwrap_or(sentence);
             !begins_predicate(sentence)
                 && !is_finite(first(sentence))
                 && words(sentence).count() > 1
@@ -115,9 +127,41 @@ fn is_asked_for_view(before: &str, behind: &str) -> bool {
         && is_in("think say suggest recommend reckon feel make", first(behind))
 }
 
+/// "one more for Aizuchi:", "over to Aizuchi"
+fn is_handed_over(before: &str, behind: &str) -> bool {
+    let mut all = words(before).rev();
+    let (last, thing) = (all.next().unwrap_or_default(), all.next().unwrap_or_default());
+    let behind = behind.trim_start();
+    let is_given = match last {
+        "for" => is_in(MATTERS, thing),
+        "to" => is_in("over question questions", thing) && words(before).count() == 2,
+        _ => false,
+    };
+    let ends = ends_sentence(behind) || behind.starts_with([':', ',', ';', '-', '–', '—', '(']);
+    let goes_on = is_in("which who that whose", first(behind));
+    is_given && ends && !goes_on && words(before).count() <= 8
+}
+
+/// "let Aizuchi pick", "could Aizuchi give us a summary"
+fn is_given_errand(before: &str, behind: &str) -> bool {
+    let clause = before.rsplit([',', ':', ';', '–', '—']).next().unwrap_or_default();
+    let mut asked = words(clause).skip_while(|word| is_in(OPENERS, word));
+    let (verb, rest) = (asked.next().unwrap_or_default(), asked.next());
+    let mut order = words(behind);
+    let (what, whom) = (order.next().unwrap_or_default(), order.next().unwrap_or_default());
+    rest.is_none()
+        && match verb {
+            "let" | "have" => is_in(IMPERATIVES, what) && !is_in("know be do go get come", what),
+            "can" | "could" | "will" => is_in(ERRANDS, what) && is_in(OBJECTS, whom),
+            _ => false,
+        }
+}
+
 /// Whether a sentence is a question or a request.
 fn asks(sentence: &str) -> bool {
-    is_in(QUESTION_WORDS, first(sentence))
+    let mut pairs = words(sentence).zip(words(sentence).skip(1));
+    pairs.any(|(one, two)| is_in(AUXILIARIES, one) && is_in("i we you u it anything anyone", two))
+        || is_in(QUESTION_WORDS, first(sentence))
         || is_in(AUXILIARIES, first(sentence))
         || is_in("any anything anyone", first(sentence))
         || is_in(IMPERATIVES, first(sentence))

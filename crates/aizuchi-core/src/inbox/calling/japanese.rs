@@ -7,7 +7,7 @@ const JOINING: &str = "の と は を に や も へ な か た い る だ�
 /// Endings of what comes before a call, although they look like those, or of a sentence.
 const OPENERS: &str = "ちょっと ちょい じゃあ じゃ なら さて よし ほら でも だから ので から というわけで それで \
     ところで ことで ですが ますが だが けど ねえ ねぇ なあ なぁ おい おーい はい あの それなら \
-    そうだ あと やあ さあ もしもし こんにちは こんばんは では よ ね わ です ます ました ません \
+    そうだ あと やあ さあ てか つか ていうか 違う もしもし こんにちは こんばんは では よ ね わ です ます ました ません \
     助かる すまん";
 /// Endings of a question that a name may follow.
 const ASKED: &str = "思う っけ かな でしょ ますか ですか だろう ろうか のか";
@@ -26,7 +26,7 @@ const OPINIONS: &str = "どう思 どう見 どう考 どう感じ どうです�
 /// What is wanted of the one who is named before 「に」 or 「の」.
 const WISHES: &str = "問題 確認 感謝 もらっていい クイズ 報告 一言 頼む 頼もう 尋ね 教えてほしい もらおう 命 \
     聞きたい 訊きたい 聞いていい 聞いてもいい 聞くけど 伺いたい お伺い 質問 相談 お願いがある \
-    お願いしたい お願いでき お願いします 頼みたい 頼める もらいたい もらえる もらえます \
+    お願いしたい お願いでき お願いします 伺います 聞きます 頼みたい 頼める もらいたい もらえる もらえます \
     もらえません いただけ 頂け 任せたい";
 const VIEWS: &str = "意見 考え 見解 感想 おすすめ お勧め 予想 知恵 方で";
 /// Endings of a request.
@@ -37,7 +37,11 @@ const REQUESTS: &str = "て んで いで くれ くれる くれない くれ�
     おくれ";
 /// What a sentence begins with that is said to the one who is named beside it.
 const COURTESIES: &str = "ありがと サンキュ おはよ こんにち こんばん おやすみ お疲れ おつかれ よろしく ごめん すまん \
-    助かっ はじめまして 初めまして おかえり ただいま おめでと";
+    助かっ はじめまして 初めまして おかえり ただいま おめでと ヘルプ 助けて";
+/// Those of them that may come later: 「相槌さん、昨日はありがとう」.
+const THANKS: &str = "ありがと お疲れさ お疲れ様 おめでと";
+/// Words that look like a question and ask nothing.
+const NO_QUESTIONS: &str = "何でも なんでも 何か なんか 何も いつも いつか どうも どこか どれも";
 /// Questions that, on their own, ask whether the named one is there, or for its view.
 const PRESENCE: &str = "聞いてる 聞いてた 聞いていますか 聞こえる 聞こえてる 起きてる 起きてますか いる います \
     いますか いらっしゃいますか 元気 生きてる わかる 知ってる 覚えてる 覚えてます 覚えていますか";
@@ -63,8 +67,8 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
     }
     // 「相槌さぁ、…」, 「相槌よ、…」
     let mut called = ["さあ", "さぁ", "さ", "よ", "や", "へ", "ってば", "宛てです"].iter();
-    let stretched =
-        behind.trim_start_matches(['ー', '〜', '~', 'っ', 'ぁ', 'ぃ', 'ぅ', 'ぇ', 'ぉ']);
+    let stretched = behind
+        .trim_start_matches(['ー', '〜', '~', 'っ', 'ぁ', 'ぃ', 'ぅ', 'ぇ', 'ぉ', 'ァ', 'ィ']);
     let behind = if starts_bare(stretched) { behind } else { stretched };
     let called = called.find_map(|end| behind.strip_prefix(end).filter(|rest| !starts_bare(rest)));
     let behind = called.unwrap_or(behind);
@@ -93,7 +97,9 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
         let goes_on = !comma.is_empty()
             && comma.len() < before.len()
             && !list(OPENERS).any(|end| comma.ends_with(end));
-        let is_guess = || goes_on && comma.ends_with(['の', 'は']);
+        let is_guess = || {
+            goes_on && (comma.ends_with('は') || comma.ends_with('の') && !has_question_word(comma))
+        };
         // 「Slack、相槌、Jenkinsを使っています」
         let is_listed = || {
             goes_on
@@ -133,9 +139,15 @@ pub(super) fn calls(name: NameUse<'_>) -> bool {
     // A space, another script or an honorific sets the name off.
     let is_told = is_about_it(sentence) || is_comment(sentence);
     let is_set_off = behind.starts_with(' ') || name.has_honorific;
-    let is_asked =
-        is_question(sentence) && (is_set_off || list(TOPICS).any(|topic| sentence.contains(topic)));
-    is_request(sentence) || is_courtesy(sentence) || is_asked && !is_told
+    let is_asked = is_question(sentence)
+        && (is_set_off || list(TOPICS).any(|topic| sentence.contains(topic)))
+        || is_set_off && has_question_word(sentence) && !sentence.ends_with(['す', 'た']);
+    let is_thanked = || {
+        is_set_off
+            && list(THANKS).any(|word| sentence.contains(word))
+            && !["って", "てくれ"].iter().any(|word| sentence.contains(word))
+    };
+    is_request(sentence) || is_courtesy(sentence) || is_asked && !is_told || is_thanked()
 }
 
 /// Whether the one who is named before a particle is asked: 「相槌はどう思う？」.
@@ -143,7 +155,8 @@ fn asks_named(particle: &str, rest: &str) -> bool {
     let rest = rest.trim_start();
     let sentence = first_sentence(rest);
     let contains = |words: &'static str| list(words).any(|word| sentence.contains(word));
-    let is_told = contains("って言 かな かも らしい");
+    let is_told = sentence.contains("って言")
+        || list("かな かも らしい").any(|end| plain_end(sentence).ends_with(end));
     let is_asked = || {
         (is_question(sentence) || plain_end(sentence).ends_with("よね")) && contains(OPINIONS)
             || sentence.starts_with('?')
@@ -151,8 +164,9 @@ fn asks_named(particle: &str, rest: &str) -> bool {
     let begins = |words: &'static str| list(words).any(|word| sentence.starts_with(word));
     !is_told
         && match particle {
+            "なら" | "だったら" if is_question(sentence) && sentence.contains('何') => true,
             "は" | "なら" | "だったら" | "とか" | "的" => {
-                is_asked() || sentence.contains("どう?")
+                is_asked() || sentence.contains("どう?") || sentence.ends_with("どう")
             }
             "も" => {
                 is_question(sentence) && !is_about_it(sentence)
@@ -226,6 +240,11 @@ fn is_comment(sentence: &str) -> bool {
 fn is_list(sentence: &str) -> bool {
     let (item, rest) = sentence.split_once('、').unwrap_or_default();
     !rest.is_empty() && item.chars().count() <= 5 && !is_courtesy(item) && !is_question(sentence)
+}
+
+fn has_question_word(sentence: &str) -> bool {
+    list(QUESTION_WORDS).any(|word| sentence.contains(word))
+        && !list(NO_QUESTIONS).any(|word| sentence.contains(word))
 }
 
 fn is_question(sentence: &str) -> bool {

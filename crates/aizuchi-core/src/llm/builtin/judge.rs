@@ -118,8 +118,8 @@ const LONG_PAUSE_WRITERS: usize = 4;
 /// Among more writers than this, nobody knows who would react.
 const MAX_WRITERS: usize = 6;
 /// Log odds of words that call for a word, of those that surely do, and of a message that calls for one where it stands.
-const APPEALS: f32 = 0.0;
-const SURELY_APPEALS: f32 = 2.0;
+const APPEALS: f32 = 0.8;
+const SURELY_APPEALS: f32 = 3.0;
 const CALLS: f32 = 0.3;
 /// A message is probably a reply from this probability.
 const REPLIES: f32 = 0.5;
