@@ -175,7 +175,7 @@ pub struct DraftMetadata {
     pub also_answers: Vec<MessageId>,
     /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
-    /// The messages that were judged with that one and still call for a word, so that they are judged once more.
+    /// The messages that were judged with that one and still call for a word: the next decision judges them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_open: Vec<MessageId>,
     /// The sources of its text.

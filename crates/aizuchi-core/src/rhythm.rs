@@ -92,8 +92,8 @@ pub struct NewMessage<'a> {
 /// at 92 calls for a thousand messages, eight gaps 28 % at 21 calls, so the tempo alone is not enough. A timer
 /// of 60 seconds from each question sees 95 % at 73 calls, but most of those calls concern questions that a
 /// user is about to answer: nine of ten first replies come within 92 seconds, and 97.6 % within 300. So a
-/// question waits until just before it scrolls away, which gathers several in one call. Twelve gaps are as good
-/// as sixteen there, because the questions cause nearly all calls, and on slow Gitter (a message every 71
+/// question that talk goes on behind waits for nearly all of these, which gathers several in one call. Twelve gaps
+/// are as good as sixteen there, because the questions cause nearly all calls, and on slow Gitter (a message every 71
 /// seconds) both hit the longest rest.
 pub fn judge_due(
     now: Timestamp,

@@ -14,8 +14,8 @@ use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 
 /// A question is old if it was asked longer ago than this plus the channel's longest rest. While users talk on, an
-/// open question is judged after five minutes, and help within half an hour still counts as welcome. After that, the
-/// asker has found the answer elsewhere or given up, and a later pause in the talk says nothing about the question.
+/// open question is judged after three and a half minutes, and help within half an hour still counts as welcome. After
+/// that, the asker has found the answer elsewhere or given up, and a later pause in the talk says nothing about the question.
 const FRESH: SignedDuration = SignedDuration::from_mins(30);
 /// The probability from which a message counts as belonging to what began with another one. On labeled moments of
 /// Slack, 0.1 loses more questions to [`asks_back`] without preventing more interruptions
