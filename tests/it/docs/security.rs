@@ -1,4 +1,4 @@
-//! The table of attacks: each row names existing tests, and a bound that follows from its number of attacks.
+//! The table of attacks: each row names existing tests and a number of attacks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,10 @@ use crate::docs::{Page, root};
 struct Attack {
     line: String,
     tests: Vec<String>,
-    attacks: u32,
-    breaches: String,
-    bound: String,
 }
 
 #[test]
-fn every_attack_names_tests_that_exist_and_the_bound_of_its_number() {
+fn every_attack_names_tests_that_exist_and_their_number() {
     let page = Page::read("docs/operate/security.md");
     let attacks = attacks(&page.text);
     assert!(attacks.len() > 50, "only {} rows were found", attacks.len());
@@ -31,10 +28,6 @@ fn every_attack_names_tests_that_exist_and_the_bound_of_its_number() {
             if !known.iter().any(|known| is_meant(test, known)) {
                 wrong.push(format!("there is no test {test}: {}", attack.line));
             }
-        }
-        let expected = bound(attack.attacks);
-        if attack.breaches != "0" || attack.bound != expected {
-            wrong.push(format!("0 of {} means {expected}: {}", attack.attacks, attack.line));
         }
     }
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
@@ -53,24 +46,6 @@ fn what_is_wrong_in_the_table_would_be_noticed() {
         ("urls::*", false),
     ] {
         assert_eq!(is_meant(named, known), expected, "{named}");
-    }
-    let bounds = [3, 4, 7, 24, 36, 120, 153, 660, 1_400, 2_000, 4_200, 16_000].map(bound);
-    let expected = [
-        "–", "75 %", "43 %", "13 %", "8.3 %", "2.5 %", "2 %", "0.45 %", "0.21 %", "0.15 %",
-        "0.07 %", "0.02 %",
-    ];
-    assert_eq!(bounds, expected);
-}
-
-/// With 0 breaches in this many attacks, the probability of a breach is below this bound with 95 % confidence.
-fn bound(attacks: u32) -> String {
-    let percent = 300.0 / f64::from(attacks);
-    let rounded = |digits: i32| (percent * 10_f64.powi(digits) + 0.5).floor() / 10_f64.powi(digits);
-    match percent {
-        100.0.. => "–".to_owned(),
-        10.0.. => format!("{} %", rounded(0)),
-        1.0.. => format!("{} %", rounded(1)),
-        _ => format!("{} %", rounded(2)),
     }
 }
 
@@ -92,13 +67,12 @@ fn attacks(text: &str) -> Vec<Attack> {
         line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
     };
     let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| (line, cells(line)));
-    let rows = rows.filter(|(_, cells)| cells.len() == 6 && cells[3] != "N" && cells[3] != "---");
-    rows.map(|(line, cells)| Attack {
-        line: line.to_owned(),
-        tests: cells[2].split('`').skip(1).step_by(2).map(str::to_owned).collect(),
-        attacks: cells[3].replace(' ', "").parse().unwrap_or_else(|_| panic!("no number: {line}")),
-        breaches: cells[4].clone(),
-        bound: cells[5].clone(),
+    let rows = rows.filter(|(_, cells)| cells.len() == 4 && cells[3] != "N" && cells[3] != "---");
+    rows.map(|(line, cells)| {
+        let number = cells[3].replace(' ', "");
+        assert!(number.parse::<u32>().is_ok_and(|number| number > 0), "no number: {line}");
+        let tests = cells[2].split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        Attack { line: line.to_owned(), tests }
     })
     .collect()
 }
