@@ -11,7 +11,9 @@ use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::consent::Consent;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
+use aizuchi_core::decision::{
+    Attempt, AttemptResult, Decision, Evaluation, Judgment, PromptOmission, Usage,
+};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::StoreError;
@@ -347,8 +349,13 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         let name = texts::ledger::omissions(language);
         values.push(LabeledValue::new(name, omissions));
     }
-    let error = attempt.error.clone();
-    values.extend(error.map(|error| LabeledValue::new(texts::ledger::error(language), error)));
+    let name = match attempt.result {
+        AttemptResult::Kept => texts::ledger::reading(language),
+        AttemptResult::Superseded | AttemptResult::LookedAgain | AttemptResult::Failed => {
+            texts::ledger::error(language)
+        }
+    };
+    values.extend(attempt.error.clone().map(|error| LabeledValue::new(name, error)));
     values
 }
 

@@ -9,7 +9,7 @@ pub mod score;
 pub mod report;
 
 use crate::config::Config;
-use aizuchi_core::agent::judge::parse_judgment;
+use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::verdict::Verdict;
 use aizuchi_core::prompt::Prompt;

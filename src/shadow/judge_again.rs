@@ -9,7 +9,7 @@ use crate::replay::judge::model::CallCounts;
 use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::PastPrompts;
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse_judgment;
+use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::context::Context;
 use aizuchi_core::decision::{Attempt, Decision, Judgment, ModelExchange};
 use aizuchi_core::outgoing;

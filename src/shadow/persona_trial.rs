@@ -15,7 +15,7 @@ use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::{PastPrompts, fitted};
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse_judgment;
+use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::chat::is_blank;
 use aizuchi_core::context::{Context, Intent};
 use aizuchi_core::decision::Judgment;

@@ -14,7 +14,7 @@ use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallCounts, ModelJudge};
 use crate::shadow::prompts::{PastPrompts, fitted, language_of};
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse_judgment;
+use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::context::Context;
 use aizuchi_core::decision::tolerance::{self, Label};

@@ -4,6 +4,7 @@ mod reserve;
 mod channel_mind;
 mod memory_filter;
 mod model_call;
+mod answer_object;
 pub mod judge;
 mod speaker;
 mod command_reply;

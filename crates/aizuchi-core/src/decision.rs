@@ -223,7 +223,8 @@ pub struct Attempt {
     pub latency: SignedDuration,
     pub result: AttemptResult,
     pub judgment: Option<Judgment>,
-    /// Why it failed, for the operator. Never contains chat text.
+    /// Why it failed, for the operator; of an answer that was used, in what it differed from the form that was asked
+    /// for. Never contains chat text.
     pub error: Option<String>,
     /// What did not fit into the prompt.
     pub omissions: Vec<PromptOmission>,

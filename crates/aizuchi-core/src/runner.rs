@@ -17,7 +17,7 @@ use crate::agent::Agent;
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::clock::Clock;
 use crate::decision::gate::Gate;
-use crate::decision::{Attempt, DecisionResult};
+use crate::decision::{Attempt, AttemptResult, DecisionResult};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
 use crate::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
 use crate::inbox::channel_cache::ChannelCache;
@@ -325,7 +325,9 @@ impl Runner {
     fn report_calls(&self, attempts: &[Attempt]) {
         for attempt in attempts {
             self.metrics.record_model_call(attempt);
-            if let Some(error) = &attempt.error {
+            if let Some(error) = &attempt.error
+                && attempt.result == AttemptResult::Failed
+            {
                 warn!(model = %attempt.model, error = %error, "a model call failed");
             }
         }

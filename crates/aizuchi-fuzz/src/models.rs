@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aizuchi_core::agent::judge::parse_judgment;
+use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::event::Disposition;
 use aizuchi_core::persona::{Language, Persona};

@@ -1,20 +1,21 @@
 //! Judge: decides whether to join in. Gates come first, then one model call, and one more if the response cannot be
 //! parsed. Anything but a clear yes is silence (invariants 7 and 8).
 
+pub mod parse;
+
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::agent::judge::parse::{ReadJudgment, read_judgment};
 use crate::agent::reserve::{Calls, sole_author};
 use crate::agent::{Agent, StateCall, StepError, StepTrace, place_of};
-use crate::chat::{ConversationId, Message, MessageId, to_single_line};
+use crate::chat::{ConversationId, MessageId};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::command::settings::source_text;
 use crate::context::Context;
-use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
 use crate::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
@@ -27,19 +28,14 @@ use crate::inbox::calling::is_named;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::persona::spelling::spellings;
-use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::place::SettingSource;
 use crate::rules::setting_override::SettingKind;
 use crate::rules::{ChannelRules, Mode};
 use crate::texts;
-use aizuchi_structure::cues::Cues;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
-/// The maximum length of a reason, in characters. The prompt asks for one sentence.
-const MAX_REASON_CHARS: usize = 500;
-
 impl Agent {
     pub(super) async fn judge(
         &self,
@@ -361,94 +357,40 @@ impl Agent {
         let mut problem = String::new();
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, calls).await?;
-            let parsed = parse_judgment(&response, &prompt).map(|judgment| Judgment {
+            let parsed = read_judgment(&response, &prompt).map(|read| ReadJudgment {
                 // Users read the reason, so it is screened like a post, and keeps no URL.
-                reason: self.screen(&judgment.reason, &KnownUrls::default(), CodeBlocks::LoseUrls),
-                ..judgment
+                judgment: Judgment {
+                    reason: self.screen(
+                        &read.judgment.reason,
+                        &KnownUrls::default(),
+                        CodeBlocks::LoseUrls,
+                    ),
+                    ..read.judgment
+                },
+                ..read
             });
-            if let Some(attempt) = calls.attempts.last_mut() {
-                attempt.judgment = parsed.as_ref().ok().cloned();
-                attempt.error = parsed.as_ref().err().cloned();
-                attempt.result =
-                    if parsed.is_ok() { AttemptResult::Kept } else { AttemptResult::Failed };
-            }
+            let attempt = calls.attempts.last_mut();
             match parsed {
-                Ok(judgment) => return Ok(judgment),
-                Err(why) => problem = why,
+                Ok(ReadJudgment { judgment, note }) => {
+                    if let Some(attempt) = attempt {
+                        attempt.judgment = Some(judgment.clone());
+                        attempt.error = note;
+                        attempt.result = AttemptResult::Kept;
+                    }
+                    return Ok(judgment);
+                }
+                Err(why) => {
+                    if let Some(attempt) = attempt {
+                        attempt.error = Some(why.clone());
+                        attempt.result = AttemptResult::Failed;
+                    }
+                    problem = why;
+                }
             }
             prompt = prompt.with_repair_request(&problem);
         }
         Err(StepError::permanent(format!("the judge's answer cannot be used: {problem}")))
     }
-}
-
-/// Parses a judge's response: one JSON object, perhaps with text or a code fence around it. The error does not repeat
-/// the response, which may contain chat text.
-pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, String> {
-    #[derive(Deserialize)]
-    struct RawJudgment {
-        should_respond: bool,
-        reason: String,
-        confidence: f64,
-        #[serde(default)]
-        delay_seconds: Option<u32>,
-        #[serde(default)]
-        look_again_seconds: serde_json::Value,
-        #[serde(default)]
-        about: Option<String>,
-        #[serde(default)]
-        conversation_state: Option<String>,
-        #[serde(default)]
-        reaction: Option<String>,
-        #[serde(default)]
-        same_conversation: Option<bool>,
-        #[serde(default)]
-        situation_changed: Option<bool>,
-        #[serde(default)]
-        order: serde_json::Value,
-    }
-    let begin = response.find('{').ok_or("it holds no JSON object")?;
-    let end =
-        response.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
-    let raw: RawJudgment =
-        serde_json::from_str(&response[begin..=end]).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => {
-                "a field is missing or has the wrong type".to_owned()
-            }
-            serde_json::error::Category::Syntax
-            | serde_json::error::Category::Eof
-            | serde_json::error::Category::Io => "it is not valid JSON".to_owned(),
-        })?;
-    if !(0.0..=1.0).contains(&raw.confidence) {
-        return Err("confidence is not between 0.0 and 1.0".to_owned());
-    }
-    let open = || if raw.should_respond { newest_open_question(&prompt.context) } else { None };
-    let named = find_message(raw.about.as_deref(), prompt);
-    let about = named.filter(|message| !prompt.context.is_left_to_thread(message)).or_else(open);
-    let about = about.or_else(|| prompt.context.newest_human_message());
-    Ok(Judgment {
-        should_respond: raw.should_respond,
-        reason: truncate_reason(&to_single_line(&raw.reason)),
-        confidence: raw.confidence,
-        delay_seconds: raw.delay_seconds,
-        // Some models write 0 for "no".
-        look_again_seconds: raw
-            .look_again_seconds
-            .as_f64()
-            .filter(|seconds| *seconds > 0.0 && !raw.should_respond)
-            .map(|seconds| seconds as u32),
-        about: about.map(|message| message.id.clone()),
-        conversation_state: raw.conversation_state.as_deref().and_then(ConversationState::parse),
-        // Anything else in this field may be chat text, and the ledger would keep it.
-        reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
-        same_conversation: raw.same_conversation,
-        situation_changed: raw.situation_changed,
-        // The model may have made up the number.
-        order: raw.order.as_i64().filter(|number| {
-            prompt.context.standing_orders.iter().any(|order| order.number == *number)
-        }),
-        post_at: None,
-    })
 }
 
 /// Turns a wish to act into silence while a cooldown lasts, unless a quarrel has grown or is a new one, and below the
@@ -490,34 +432,6 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
     Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }
 
-/// Shortens a reason, which is shown beside a single chat message.
-fn truncate_reason(reason: &str) -> String {
-    match reason.char_indices().nth(MAX_REASON_CHARS) {
-        Some((end, _)) => format!("{}…", &reason[..end]),
-        None => reason.to_owned(),
-    }
-}
-
-/// Finds the message that the model named by its printed time and author. If several have the same second, the one that
-/// asks is chosen.
-fn find_message<'p>(about: Option<&str>, prompt: &'p Prompt) -> Option<&'p Arc<Message>> {
-    let named = about?.replace("**", "");
-    let named = named.trim().trim_end_matches(':');
-    let mut target = prompt.context.target_messages().iter().rev();
-    let newest = target.find(|message| named == prompt.speakers.message_label(message))?;
-    let second = newest.at.as_second();
-    let others = target.take_while(|message| message.at.as_second() == second);
-    let others = others.filter(|message| message.author == newest.author);
-    let asks = |message: &&Arc<Message>| Cues::from_text(&message.text).contains(Cues::ASKS);
-    std::iter::once(newest).chain(others).find(asks).or(Some(newest))
-}
-
-/// Returns the message that a yes is about if it names none.
-fn newest_open_question(context: &Context) -> Option<&Arc<Message>> {
-    let analysis = ConversationAnalysis::new(context);
-    analysis.open_questions().next_back().map(|question| question.message)
-}
-
 /// Explains to users why the persona stayed silent. `least` is the confidence from which posts are welcome often
 /// enough.
 fn silence_reason(
@@ -544,17 +458,5 @@ fn silence_reason(
             texts::judging::situation_unchanged(language).to_owned()
         }
         SilenceReason::ObserveMode => texts::judging::observe_mode(language).to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_reasons_are_truncated() {
-        assert_eq!(truncate_reason("誰も答えていません"), "誰も答えていません");
-        assert_eq!(truncate_reason(&"あ".repeat(500)), "あ".repeat(500));
-        assert_eq!(truncate_reason(&"あ".repeat(501)), "あ".repeat(500) + "…");
     }
 }

@@ -49,6 +49,7 @@ texts! {
         "{section}: {count} ({tokens} tokens)"
         / "{section}：{count} 件（{tokens} トークン）";
     error: "What went wrong" / "エラー";
+    reading: "How the answer was read" / "回答の読み取り";
 
     // What happened after the decision was closed.
     aftermath: "What happened next" / "その後";

@@ -71,6 +71,7 @@ mod models;
 mod model_limits;
 mod model_failures;
 mod model_problems;
+mod nearly_right_verdicts;
 mod orders;
 mod own_models;
 mod thread_memory;

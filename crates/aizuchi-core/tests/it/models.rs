@@ -249,7 +249,8 @@ async fn a_judgment_is_asked_for_by_its_schema() {
         let mind = mind(provider, &server, &clock);
         server.then([ProviderResponse::Says(verdict.to_owned())]);
         let answer = ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
-        let judgment = judge::parse_judgment(&answer.text, &prompt(PromptVerb::Judge)).unwrap();
+        let judgment =
+            judge::parse::parse_judgment(&answer.text, &prompt(PromptVerb::Judge)).unwrap();
         assert_eq!((judgment.should_respond, judgment.confidence), (true, 0.75), "{provider:?}");
         let body = server.requests().remove(0).body;
         let schema = match provider_api(provider) {

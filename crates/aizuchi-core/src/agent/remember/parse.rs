@@ -3,8 +3,10 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
+use serde_json::Value;
 use tracing::info;
 
+use crate::agent::answer_object::find_object;
 use crate::agent::memory_filter::admit;
 use crate::chat::Visibility;
 use crate::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
@@ -40,11 +42,8 @@ impl EntryParser<'_> {
     /// Parses the entries, oldest first. An entry without a source is rejected on the first try and dropped on the
     /// last. An entry that is not a fact is dropped.
     pub fn parse(&self, response: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
-        // Models put words or a code fence around the object.
-        let begin = response.find('{').ok_or("it holds no JSON object")?;
-        let end =
-            response.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
-        let raw_memory: RawMemory = serde_json::from_str(&response[begin..=end])
+        let object = find_object(response, "entries")?;
+        let raw_memory: RawMemory = serde_json::from_value(Value::Object(object.fields))
             .map_err(|_| "it is not JSON of the form that was asked for".to_owned())?;
         let is_known = |raw: &RawEntry| {
             let mut sources = raw.sources.iter();

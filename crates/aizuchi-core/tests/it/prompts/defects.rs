@@ -162,7 +162,9 @@ fn users_of_the_same_name_are_told_apart() {
         let answer = serde_json::json!({
             "should_respond": true, "reason": "r", "confidence": 1.0, "about": about,
         });
-        aizuchi_core::agent::judge::parse_judgment(&answer.to_string(), &prompt).unwrap().about
+        aizuchi_core::agent::judge::parse::parse_judgment(&answer.to_string(), &prompt)
+            .unwrap()
+            .about
     };
     assert_eq!(
         about("**2024-03-01 10:00:00** ＡＩＺＵＣＨＩ (U1):"),
