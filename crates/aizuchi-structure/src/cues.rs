@@ -56,10 +56,12 @@ bitflags! {
         const WORDLESS = 1 << 28;
         /// It reports good news: "we won", 「合格しました」.
         const GOOD_NEWS = 1 << 29;
+        /// It tells of death, grave illness, fear or despair.
+        const GRIEVES = 1 << 30;
     }
 }
 
 impl Cues {
-    /// The number of cues.
-    pub const COUNT: usize = 30;
+    /// The number of cues that the fitted models weigh. The ones after them are too rare in recorded chat.
+    pub const WEIGHED: usize = 30;
 }

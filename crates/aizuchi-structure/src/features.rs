@@ -62,12 +62,12 @@ impl FeatureSet {
 
     /// Adds a group with one feature for each cue.
     pub fn cues(&mut self, name: &'static str, cues: Cues) {
-        let mut bits = cues.bits();
+        let mut bits = cues.bits() & ((1 << Cues::WEIGHED) - 1);
         while bits != 0 {
             self.active.push(self.next + bits.trailing_zeros() as u16);
             bits &= bits - 1;
         }
-        self.advance(name, Cues::COUNT);
+        self.advance(name, Cues::WEIGHED);
     }
 
     /// Adds a group in which the features `numbers` are active.

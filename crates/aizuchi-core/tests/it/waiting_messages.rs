@@ -109,6 +109,57 @@ async fn the_thanks_of_the_misled_withdraw_no_correction() {
     ");
 }
 
+/// Grief beside everyday matters, distress that looks like a reply, and an answer that an announcement contradicts.
+#[tokio::test]
+async fn what_is_told_beside_something_else_is_judged_in_time() {
+    let calm = "承知しました、確認しておきます";
+    for (before, message, after, longest) in [
+        (
+            calm,
+            "会費遅れてすまん。先月おふくろの葬式やら何やらでばたばたしとってん。まとめて払うわ",
+            Some("会費は来月でええよ"),
+            400,
+        ),
+        (
+            "本日の来客、先週の1.4倍でした。皆さんお疲れさまです",
+            "お疲れさまです。窓口でずっと怒鳴られて、お昼も喉を通らなくて…もう電話を取るのが怖いです",
+            None,
+            400,
+        ),
+        (
+            "the till is closed until noon",
+            "late with the fee, sorry all, my brother died last week and I've been at the registry office all day",
+            Some("no rush with the fee"),
+            400,
+        ),
+        (
+            "集合は9時から8時40分に変更、場所は体育館の裏口です",
+            "土曜って何時にどこ集合でしたっけ",
+            Some("9時に正門に集合ですよ"),
+            400,
+        ),
+    ] {
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.says("ann", before).await;
+            harness.pass(600).await;
+            let judged = harness.mind.prompt_texts(PromptVerb::Judge).len();
+            harness.pass(600).await;
+            harness.says("ben", message).await;
+            harness.pass(30).await;
+            if let Some(after) = after {
+                harness.says("cat", after).await;
+                harness.pass(20).await;
+                harness.says("ben", "thanks! ありがとう").await;
+            }
+            harness.pass(longest).await;
+            let now = harness.mind.prompt_texts(PromptVerb::Judge).len();
+            assert!(now > judged, "{message}");
+        })
+        .await;
+    }
+}
+
 /// The number of judgments in a channel in which `ann` writes a message and then addresses the persona.
 async fn judgments_before_a_mention(store: TestStore, before: &str, mention: &str) -> usize {
     let harness = Harness::new(store).await;

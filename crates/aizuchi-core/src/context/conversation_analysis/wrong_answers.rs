@@ -10,7 +10,8 @@ use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::recall::content_words::{content_words, count, count_shared};
 use crate::recall::terms::normalize_unicode;
 
-/// A line is about the subject of a message if they have so many words in common, or all that the message has.
+/// A line is about the subject of a message if they have so many words in common, or all that the message has. About that
+/// of a question and its answer it also is if one of the words is the answer's.
 const SHARED_WORDS: usize = 2;
 
 impl ConversationAnalysis<'_> {
@@ -33,15 +34,20 @@ impl ConversationAnalysis<'_> {
     fn answers_wrongly(&self, index: usize) -> bool {
         let message = |index: usize| &self.target[index + self.first];
         let numbers = numbers(&message(index).text);
+        let said = content_words(&message(index).text);
         self.talk.question_before(index).map(message).is_some_and(|question| {
             let subject = content_words(&question.text);
             let least = count(&subject).clamp(1, SHARED_WORDS);
+            let is_about = |text: &str| {
+                let shared = count_shared(&subject, text);
+                shared >= least || shared > 0 && shared + count_shared(&said, text) >= least
+            };
             let tells_another = |earlier: &Arc<Message>| {
                 earlier.is_human()
                     && ![&question.author.id, &message(index).author.id]
                         .contains(&&earlier.author.id)
                     && !self::numbers(&earlier.text).is_subset(&numbers)
-                    && count_shared(&subject, &earlier.text) >= least
+                    && is_about(&earlier.text)
             };
             self.talk.answered_question(index).is_some() && is_remembered(question, self.context)
                 || !numbers.is_empty()

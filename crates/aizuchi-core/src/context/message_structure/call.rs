@@ -16,6 +16,8 @@ const FEW_USERS_CALL: f32 = -1.95;
 const UNANSWERED_CALL: f32 = -1.75;
 const CALL: f32 = -0.5;
 const JAPANESE_RAISE: f32 = 0.25;
+/// Words with this appeal call for a word by themselves, however the message seems to stand to the others.
+const SURE_APPEAL: f32 = 4.0;
 /// A question is surely answered below the first probability of being open, and surely calls for a word from the second
 /// unless its talk with one user has the third.
 const SURELY_ANSWERED: f32 = 0.15;
@@ -93,6 +95,11 @@ impl MessageStructure {
         let open = self.structure.uptake(index).open;
         if message.is_bot || asks && open < SURELY_ANSWERED && !is_last_word {
             return false;
+        }
+        // Whether grief was met is for a judge to say: an answer may be about something else in the same message.
+        let grieves = names_nobody && message.cues.contains(Cues::GRIEVES);
+        if grieves || is_last_word && message.appeal >= SURE_APPEAL {
+            return true;
         }
         // Among few users the next message seems to reply even where it goes on about something else, except to an offer.
         let least = if !names_nobody {
