@@ -1,6 +1,5 @@
 //! The command line: its arguments, and one module for each verb.
 
-mod against;
 mod backup;
 mod check;
 mod completions;

@@ -7,7 +7,6 @@
 
 pub mod json_lines;
 pub mod export_lines;
-pub mod column;
 pub mod rows;
 pub mod history;
 pub mod input;
@@ -18,15 +17,9 @@ pub mod record;
 pub mod score;
 pub mod table;
 pub mod learning;
-pub mod companions;
-pub mod companion_score;
 mod simulation;
 mod side_by_side;
 pub mod judge;
-pub mod gate_trial;
-pub mod checkpoint;
-pub mod difference;
-pub mod other_version;
 pub mod to_import;
 
 use std::io::Write;
@@ -41,10 +34,9 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::by_conversation::{ByConversation, ConversationSet};
-use crate::replay::column::Column;
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::input::database::LabelsByChannel;
-use crate::replay::learning::{LearningPurpose, ReplayLearning};
+use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
@@ -143,9 +135,7 @@ pub struct ReplaySettings {
 /// The output that the events of a replay are written to.
 pub type EventOutput = Box<dyn Write + Send>;
 
-/// Receives the result of each channel, in the order of the channels. It must call [`Record::check`] before it writes
-/// anything that outlives a failed replay. The replay checks again afterwards, because the visitor may be the first to
-/// read some of the data.
+/// Receives the result of each channel, in the order of the channels.
 pub type ChannelVisitor<'a> =
     &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
 
@@ -159,7 +149,7 @@ pub fn replay(
 ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
     let replay = Replay::new(policy, *settings)?;
     let mut score = ReplayScore::new(policy);
-    let events = replay.run(channels, 0, events, &mut |_, channel, record| {
+    let events = replay.run(channels, events, &mut |_, channel, record| {
         score.add(channel, record);
         progress(channel.rows.len() as u64);
         Ok(())
@@ -195,14 +185,12 @@ impl<'a> Replay<'a> {
             policy.config.language.own(),
             policy.config.prompts_dir().as_deref(),
         )?;
-        let miss = policy.config.response.learned_miss();
-        let purpose = miss.map_or(LearningPurpose::None, LearningPurpose::Learn);
         Ok(Self {
             policy,
             settings,
             mind,
             prompts: Arc::new(prompts.keeping_rendered_messages()),
-            learning: Arc::new(ReplayLearning::new(purpose)),
+            learning: Arc::new(ReplayLearning::new(policy.config.response.learned_miss())),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             kept_messages: KEPT_MESSAGES,
             is_observed: false,
@@ -257,35 +245,32 @@ impl<'a> Replay<'a> {
         Self { stop, ..self }
     }
 
-    /// Replays the channels from the index `first` on, and passes each result to `take`.
+    /// Replays the channels, and passes each result to `take`.
     pub fn run(
         &self,
         channels: &dyn ChannelSource,
-        first: usize,
         events: Option<EventOutput>,
         take: ChannelVisitor<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         match self.threads {
-            _ if self.learning.keeps_moments() => self.run_in_turn(channels, first, events, take),
-            0 | 1 => self.run_in_turn(channels, first, events, take),
-            threads => side_by_side::run(self, threads, channels, first, events, take),
+            _ if self.learning.keeps_moments() => self.run_in_turn(channels, events, take),
+            0 | 1 => self.run_in_turn(channels, events, take),
+            threads => side_by_side::run(self, threads, channels, events, take),
         }
     }
 
     fn run_in_turn(
         &self,
         channels: &dyn ChannelSource,
-        first: usize,
         mut events: Option<EventOutput>,
         take: ChannelVisitor<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         let mut stopwatch = Stopwatch::start();
-        for index in first..channels.channel_count() {
+        for index in 0..channels.channel_count() {
             let channel = channels.channel(index)?;
             let mut record = self.channel(&channel, events.take())?;
             record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
-            record.check(&channel)?;
             events = record.output;
         }
         Ok(events)
@@ -346,10 +331,10 @@ fn empty_record(
         channel: channel.name.as_str().into(),
         now: jiff::Timestamp::UNIX_EPOCH,
         heard_rows: 0,
-        calls: Column::default(),
+        calls: Vec::new(),
         gated: 0,
-        all_posts: Column::default(),
-        unsolicited_posts: Column::default(),
+        all_posts: Vec::new(),
+        unsolicited_posts: Vec::new(),
         reacted: 0,
         failed: 0,
         last_prompt: String::new(),
@@ -370,6 +355,3 @@ fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
         Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
     Ok(recorder.into_inner())
 }
-
-#[cfg(test)]
-mod tests;

@@ -108,7 +108,6 @@ impl WhatIf {
         let mut moments = Moments::default();
         replay.observed().unlogged().until(stop.clone()).run(
             &history,
-            0,
             None,
             &mut |_, _, record| {
                 moments = record.moments.take().unwrap_or_default();

@@ -101,17 +101,6 @@ pub struct PreparedModel {
 }
 
 impl JudgeArgs {
-    /// The judge as named on the command line.
-    pub fn name(&self) -> String {
-        match &self.judge {
-            JudgeChoice::Silent => "silent".to_owned(),
-            JudgeChoice::Speak => "speak".to_owned(),
-            JudgeChoice::Builtin => "builtin".to_owned(),
-            JudgeChoice::Model => "model".to_owned(),
-            JudgeChoice::Recorded(file) => file.display().to_string(),
-        }
-    }
-
     pub fn prepare(
         &self,
         source: &ConfigSource,
@@ -223,15 +212,6 @@ impl Judge {
         }
     }
 
-    /// Identifies the judge, so that a resumed replay uses the same one.
-    pub fn identity(&self) -> String {
-        match self {
-            Judge::Plain(judge) => format!("{judge:?}").to_lowercase(),
-            Judge::Recorded(answers) => format!("recorded {}", answers.fingerprint),
-            Judge::Model(model) => format!("{} {}", model.llm.model(), model.parameters),
-        }
-    }
-
     /// Counts the calls that a model would get for all policies, prints what they cost, and asks for confirmation.
     pub fn agree(
         &mut self,
@@ -305,7 +285,7 @@ impl PreparedModel {
         let dry = Arc::new(dry);
         for policy in policies {
             let replay = Replay::new(policy, *settings)?.judged_by(dry.clone()).on_threads(1);
-            replay.run(channels, 0, None, &mut |_, channel, _| {
+            replay.run(channels, None, &mut |_, channel, _| {
                 progress(channel.rows.len() as u64);
                 Ok(())
             })?;

@@ -1,35 +1,26 @@
 //! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
-use std::cell::Cell;
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, IsTerminal, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use crate::cli::against::{ComparisonTarget, PresentReplay};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print, strip_control_characters, tell};
-use crate::config::minds::ResolvedMinds;
-use crate::config::model_sources::ModelSources;
+use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
-use crate::replay::checkpoint::Checkpoint;
-use crate::replay::companion_score::CompanionScore;
 use crate::replay::history::ChannelSource;
 use crate::replay::input::database::LabelsByChannel;
 use crate::replay::input::{PrivateChannels, Recording};
 use crate::replay::score::ReplayScore;
-use crate::replay::table::{companion_table, table};
+use crate::replay::table::table;
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
@@ -50,10 +41,6 @@ pub struct ReplayArgs {
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// List what would be decided differently by another version of Aizuchi (the path of its executable), or with other settings (a config that
-    /// ends in .yaml, or a part of one).
-    #[arg(long, value_name = "OTHER", conflicts_with_all = ["events", "resume", "report", "internals", "anonymous"])]
-    against: Option<ComparisonTarget>,
     #[command(flatten)]
     judge: JudgeArgs,
     /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
@@ -62,20 +49,9 @@ pub struct ReplayArgs {
     /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Replay with N companions in each channel, each with its own bot, and count the moments at which exactly one of
-    /// them spoke. They know each other, unless the settings name other companions.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..=8),
-          conflicts_with_all = ["against", "events", "resume", "report", "internals", "anonymous"])]
-    companions: Option<u64>,
     /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues at the
-    /// beginning of the channel that was in progress, and ends with the same result. A replay of a single channel
-    /// therefore starts over. For a report, the file also contains what would have been said and why, with names, even
-    /// with --anonymous.
-    #[arg(long, value_name = "FILE")]
-    resume: Option<PathBuf>,
     #[command(flatten)]
     report: ReplayReportArgs,
     /// Print JSON.
@@ -110,28 +86,9 @@ impl ReplayArgs {
         if policies.is_empty() {
             policies.push(self.report.default_policy());
         }
-        if let Some(other) = &self.against {
-            anyhow::ensure!(
-                policies.len() == 1,
-                "--against compares with one --policy: pass the other settings to --against"
-            );
-            policies.extend(other.policy(&self.judge.name())?);
-        }
-        anyhow::ensure!(
-            self.resume.is_none() || !policies.iter().any(Policy::learns),
-            "--resume cannot be used with response.learned_gate: what was learned in the first channels would be lost"
-        );
-        anyhow::ensure!(
-            self.companions.is_none() || !policies.iter().any(Policy::learns),
-            "--companions cannot be used with response.learned_gate: each companion would learn a gate of its own"
-        );
         self.report.add_default_limits(&mut policies);
         let labels = self.welcome_labels(source, &policies)?;
         let mut judge = self.judge.prepare(source, selection)?;
-        anyhow::ensure!(
-            self.companions.is_none() || judge.kind() != ReplayJudge::Model,
-            "--companions cannot be used with a model that judges: it would be asked once for each companion"
-        );
         if judge.kind() == ReplayJudge::Model && policies.iter().any(has_own_judge) {
             tell(
                 "one model judges all channels of a replay; a channel's own model judges on the console's page Try other \
@@ -144,32 +101,7 @@ impl ReplayArgs {
         let recording = self.recording.open(source, policies[0].config.language.own())?;
         let settings =
             ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
-        if let Some(other) = &self.against {
-            judge.agree(&recording, &policies, &settings, &|_| {})?;
-            let present = PresentReplay {
-                recording: &recording,
-                policy: &policies[0],
-                policy_file: files.first().map(PathBuf::as_path),
-                changed: policies.get(1),
-                judge: &judge,
-                judge_name: self.judge.name(),
-                settings,
-            };
-            present.compare(other)?.print(self.json)?;
-            judge.report();
-            return Ok(self.exit_code(&recording));
-        }
         let bar = progress_bar(recording.messages() * policies.len() as u64);
-        if let Some(count) = self.companions {
-            let scores = policies.iter().map(|policy| {
-                let replay = judge.replay(policy, settings)?.knowing(&labels);
-                replay.score_companions(&recording, count as usize, &|messages| bar.inc(messages))
-            });
-            let scores = scores.collect::<anyhow::Result<Vec<_>>>()?;
-            bar.finish_and_clear();
-            self.print_companions(&recording, &judge, &scores)?;
-            return Ok(self.exit_code(&recording));
-        }
         bar.set_message("counting");
         judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
@@ -179,7 +111,6 @@ impl ReplayArgs {
             labels: &labels,
             settings,
             bar: &bar,
-            is_cut_short: Cell::new(false),
         };
         let mut builder = self.report.builder(&policies, judge.kind(), judge.model(), self.latency);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
@@ -220,11 +151,7 @@ impl ReplayArgs {
         if !policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
             return Ok(LabelsByChannel::new());
         }
-        // Another version cannot be given the labels, so the results would not be comparable.
-        let labels = match self.against {
-            None => self.recording.welcome_labels(source)?,
-            Some(_) => None,
-        };
+        let labels = self.recording.welcome_labels(source)?;
         match &labels {
             Some(labels) => print_thresholds(policies, labels),
             None => tell(
@@ -247,35 +174,21 @@ impl ReplayArgs {
         policies: &[Policy],
         mut report: Option<&mut ReportBuilder>,
     ) -> anyhow::Result<Vec<ReplayScore>> {
-        let mut checkpoint = match &self.resume {
+        let mut events = match &self.events {
             Some(path) => {
-                let identity = self.identity(run, policies, report.is_some())?;
-                Some(Checkpoint::open(path, &identity)?)
+                let shown = || format!("cannot write {}", path.display());
+                let file = File::create(path).with_context(shown)?;
+                Some(Box::new(BufWriter::new(file)) as EventOutput)
             }
             None => None,
         };
-        let begin = checkpoint.as_ref().map_or(0, Checkpoint::events_bytes);
-        let (mut events, written) = match &self.events {
-            Some(path) => {
-                let output = EventFile::open(path, begin)?;
-                let written = output.written.clone();
-                (Some(Box::new(output) as EventOutput), written)
-            }
-            None => (None, Arc::default()),
-        };
         let mut scores = Vec::new();
-        for (number, policy) in policies.iter().enumerate() {
+        for policy in policies {
             run.bar.set_message(policy.name.clone());
             if let Some(report) = &mut report {
                 report.begin_replay(policy);
             }
-            let outputs = Outputs {
-                events,
-                written: &written,
-                checkpoint: checkpoint.as_mut(),
-                report: report.as_deref_mut(),
-            };
-            let (score, output) = run.replay(number, policy, outputs)?;
+            let (score, output) = run.replay(policy, events, report.as_deref_mut())?;
             events = output;
             scores.push(score);
         }
@@ -283,70 +196,6 @@ impl ReplayArgs {
             events.flush().context("cannot write the events")?;
         }
         Ok(scores)
-    }
-
-    /// Identifies the replay by the settings in force and the prompts, so that only the same replay is resumed.
-    fn identity(
-        &self,
-        run: &PolicyRun<'_>,
-        policies: &[Policy],
-        is_reported: bool,
-    ) -> anyhow::Result<Value> {
-        let policies: Vec<_> = policies
-            .iter()
-            .map(|policy| {
-                // The source of the settings and the rest of the environment have no effect.
-                let settings = Config {
-                    model_sources: ModelSources::default(),
-                    minds: ResolvedMinds::default(),
-                    folder: PathBuf::new(),
-                    ..policy.config.clone()
-                };
-                let settings = fingerprint(format!("{settings:?}").as_bytes());
-                let prompts = policy.config.prompts_dir().as_deref().map(prompts_fingerprint);
-                anyhow::Ok(json!({ "settings": settings, "prompts": prompts.transpose()? }))
-            })
-            .collect::<Result<_, _>>()?;
-        let mut identity = json!({
-            "aizuchi": env!("CARGO_PKG_VERSION"),
-            "input": run.recording.fingerprint()?,
-            "policies": policies,
-            "judge": run.judge.identity(),
-            "latency": self.latency,
-            "seed": self.seed,
-            "events": self.events.is_some(),
-            "report": is_reported,
-        });
-        if !run.labels.is_empty() {
-            identity["welcome"] = json!(fingerprint(format!("{:?}", run.labels).as_bytes()));
-        }
-        Ok(identity)
-    }
-
-    fn print_companions(
-        &self,
-        recording: &Recording,
-        judge: &Judge,
-        scores: &[CompanionScore],
-    ) -> anyhow::Result<()> {
-        if !self.json {
-            return print(&companion_table(scores));
-        }
-        let policies: Vec<_> = scores
-            .iter()
-            .map(|score| {
-                let mut figures = json!(score);
-                figures["share_exactly_one"] = json!(score.share_exactly_one());
-                figures
-            })
-            .collect();
-        let printed = json!({
-            "bad_lines": recording.bad_records(),
-            "input": input_to_json(recording),
-            "judge": judge.to_json(),
-            "companions": policies,
-        });
-        print(&serde_json::to_string_pretty(&printed)?)
     }
 
     fn print(
@@ -408,103 +257,29 @@ struct PolicyRun<'a> {
     labels: &'a LabelsByChannel,
     settings: ReplaySettings,
     bar: &'a ProgressBar,
-    /// Set when a model has not answered everything. What follows is then not saved for a resumed replay.
-    is_cut_short: Cell<bool>,
-}
-
-/// The outputs of a policy's replay.
-struct Outputs<'a> {
-    events: Option<EventOutput>,
-    /// The length of the events file.
-    written: &'a AtomicU64,
-    checkpoint: Option<&'a mut Checkpoint>,
-    report: Option<&'a mut ReportBuilder>,
 }
 
 impl PolicyRun<'_> {
-    /// Replays the channels of a policy that are not done yet.
     fn replay(
         &self,
-        number: usize,
         policy: &Policy,
-        outputs: Outputs<'_>,
+        events: Option<EventOutput>,
+        mut report: Option<&mut ReportBuilder>,
     ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
-        let Outputs { events, written, mut checkpoint, mut report } = outputs;
-        let (mut score, first) = match &checkpoint {
-            Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy)),
-            None => (ReplayScore::new(policy), 0),
-        };
-        self.bar.inc(score.messages as u64);
-        if let (Some(checkpoint), Some(report)) = (&checkpoint, &mut report) {
-            checkpoint.each_moments(number, |channel, moments| {
-                report.add(&*self.recording.channel(channel)?, &moments)
-            })?;
-        }
+        let mut score = ReplayScore::new(policy);
         let mut replay = self.judge.replay(policy, self.settings)?.knowing(self.labels);
         if report.is_some() {
             replay = replay.observed();
         }
-        let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
-            let mut part = ReplayScore::new(policy);
-            part.add(channel, record);
-            // A channel that was cut short by the cap, and every channel after it, is replayed again by a resumed run.
-            if part.failed > 0 && matches!(self.judge, Judge::Model(_)) {
-                self.is_cut_short.set(true);
-            }
+        let events = replay.run(self.recording, events, &mut |_, channel, record| {
+            score.add(channel, record);
             if let (Some(report), Some(moments)) = (&mut report, &record.moments) {
                 report.add(channel, moments)?;
             }
-            if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !self.is_cut_short.get()) {
-                if let Some(output) = &mut record.output {
-                    output.flush().context("cannot write the events")?;
-                }
-                let written = written.load(Ordering::Relaxed);
-                checkpoint.add((number, index), written, &part, channel, record)?;
-            }
-            score.merge(part);
             self.bar.inc(channel.rows.len() as u64);
             Ok(())
         })?;
         Ok((score, events))
-    }
-}
-
-/// The file of events, which tracks its length.
-struct EventFile {
-    file: BufWriter<File>,
-    written: Arc<AtomicU64>,
-}
-
-impl EventFile {
-    /// Opens the file and keeps its first `kept` bytes, which an earlier run has written.
-    fn open(path: &Path, kept: u64) -> anyhow::Result<Self> {
-        let cannot_write = || format!("cannot write {}", path.display());
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(kept == 0);
-        let mut file = options.open(path).with_context(cannot_write)?;
-        if kept > 0 {
-            let length = file.metadata().with_context(cannot_write)?.len();
-            anyhow::ensure!(
-                length >= kept,
-                "{} is shorter than when the replay was stopped; remove the file of --resume to begin again",
-                path.display()
-            );
-            file.set_len(kept).with_context(cannot_write)?;
-            file.seek(SeekFrom::End(0)).with_context(cannot_write)?;
-        }
-        Ok(Self { file: BufWriter::new(file), written: Arc::new(AtomicU64::new(kept)) })
-    }
-}
-
-impl Write for EventFile {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let length = self.file.write(bytes)?;
-        self.written.fetch_add(length as u64, Ordering::Relaxed);
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
     }
 }
 
@@ -549,28 +324,6 @@ fn left_out(recording: &Recording) -> LeftOut {
             withheld: left_out.withheld as usize,
         }),
     }
-}
-
-/// The fingerprint of the operator's own prompts.
-fn prompts_fingerprint(folder: &Path) -> anyhow::Result<String> {
-    let shown = || format!("cannot read {}", folder.display());
-    let entries = std::fs::read_dir(folder).with_context(shown)?;
-    let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
-    let mut files = entries.with_context(shown)?;
-    files.retain(|file| file.is_file());
-    files.sort();
-    let mut all = Vec::new();
-    for file in files {
-        all.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
-        all.extend(
-            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
-        );
-    }
-    Ok(fingerprint(&all))
-}
-
-fn fingerprint(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn input_to_json(recording: &Recording) -> Value {

@@ -192,11 +192,6 @@ impl Recording {
     pub fn named_bad_records(&self) -> impl Iterator<Item = String> {
         self.spool.named_bad_records()
     }
-
-    /// Computes a fingerprint, which is equal for equal messages in equal channels.
-    pub fn fingerprint(&self) -> anyhow::Result<String> {
-        self.spool.fingerprint()
-    }
 }
 
 impl ChannelSource for Recording {

@@ -9,9 +9,6 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::replay::by_conversation::{ByConversation, ConversationSet};
-use crate::replay::column::Column;
-use crate::replay::column::fixed::Fixed;
-use crate::replay::history::RecordedChannel;
 use crate::replay::moments::Moments;
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
@@ -94,60 +91,6 @@ pub struct PostRecord {
 /// The maximum number of calls that a channel makes between a call and its result.
 const MAX_CALLS_SINCE: usize = 1 << 16;
 
-const SUPERSEDED: u8 = 1;
-const SECOND_LOOK: u8 = 1 << 1;
-const HAS_NEWEST: u8 = 1 << 2;
-
-/// The time and the thread, and the number of heard rows and the flags.
-type PostParts = ((Timestamp, IdHash), (u64, u8));
-/// The parts of a post, the newest message, and the lengths of the prompt and of its shared prefix.
-type CallParts = (PostParts, (IdHash, (u64, u64)));
-
-impl Fixed for JudgeCall {
-    const BYTES: usize = CallParts::BYTES;
-
-    fn write(self, bytes: &mut [u8]) {
-        let flag = |flag: u8, is_set: bool| if is_set { flag } else { 0 };
-        let flags = flag(SUPERSEDED, self.is_superseded)
-            | flag(SECOND_LOOK, self.is_second_look)
-            | flag(HAS_NEWEST, self.newest.is_some());
-        let when = ((self.at, self.thread), (self.heard_rows as u64, flags));
-        let newest = self.newest.unwrap_or(IdHash(0));
-        let prompt = (self.prompt_bytes as u64, self.prefix_bytes as u64);
-        (when, (newest, prompt)).write(bytes);
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let (when, (newest, (prompt_bytes, prefix_bytes))) = CallParts::read(bytes);
-        let ((at, thread), (heard_rows, flags)) = when;
-        Self {
-            at,
-            thread,
-            heard_rows: heard_rows as usize,
-            newest: (flags & HAS_NEWEST != 0).then_some(newest),
-            is_superseded: flags & SUPERSEDED != 0,
-            is_second_look: flags & SECOND_LOOK != 0,
-            prompt_bytes: prompt_bytes as usize,
-            prefix_bytes: prefix_bytes as usize,
-        }
-    }
-}
-
-impl Fixed for PostRecord {
-    const BYTES: usize = PostParts::BYTES;
-
-    fn write(self, bytes: &mut [u8]) {
-        let flags = if self.is_second_look { SECOND_LOOK } else { 0 };
-        ((self.at, self.thread), (self.heard_rows as u64, flags)).write(bytes);
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let ((at, thread), (heard_rows, flags)) = PostParts::read(bytes);
-        let (heard_rows, is_second_look) = (heard_rows as usize, flags & SECOND_LOOK != 0);
-        Self { at, thread, heard_rows, is_second_look }
-    }
-}
-
 /// Writes the events and collects the figures of one channel.
 pub struct Recorder(Mutex<Record>);
 
@@ -157,11 +100,11 @@ pub struct Record {
     pub now: Timestamp,
     /// The number of rows of the channel that have been heard.
     pub heard_rows: usize,
-    pub calls: Column<JudgeCall>,
+    pub calls: Vec<JudgeCall>,
     pub gated: usize,
-    pub all_posts: Column<PostRecord>,
+    pub all_posts: Vec<PostRecord>,
     /// Posts that answered no mention or direct message.
-    pub unsolicited_posts: Column<UnsolicitedPost>,
+    pub unsolicited_posts: Vec<UnsolicitedPost>,
     pub reacted: usize,
     /// Decisions that ended as failed.
     pub failed: usize,
@@ -197,21 +140,10 @@ impl Recorder {
 }
 
 impl Record {
-    /// Returns the index of the newest judge call of a thread, or of the top level.
-    pub fn newest_call(&self, thread: IdHash) -> Option<usize> {
+    /// Returns the newest judge call of a thread, or of the top level.
+    pub fn newest_call(&mut self, thread: IdHash) -> Option<&mut JudgeCall> {
         // The result of a call comes soon after the call.
-        let first = self.calls.len().saturating_sub(MAX_CALLS_SINCE);
-        let newest = self.calls.part(first, self.calls.len());
-        newest.iter().rposition(|call| call.thread == thread).map(|place| first + place)
-    }
-
-    /// Fails if anything in the record or its channel, or in the columns derived from them for figures, could not be
-    /// read back from a temporary file.
-    pub fn check(&self, channel: &RecordedChannel) -> anyhow::Result<()> {
-        self.calls.check()?;
-        self.all_posts.check()?;
-        self.unsolicited_posts.check()?;
-        channel.rows.check()
+        self.calls.iter_mut().rev().take(MAX_CALLS_SINCE).find(|call| call.thread == thread)
     }
 
     /// Creates an event at the current time. The caller fills in the optional fields.

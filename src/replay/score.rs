@@ -9,8 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::replay::Policy;
-use crate::replay::column::fixed::Fixed;
-use crate::replay::column::{Column, ColumnPart};
 use crate::replay::history::RecordedChannel;
 use crate::replay::record::{JudgeCall, PostRecord, Record};
 use crate::replay::rows::{IdHash, MessageRow, RowList};
@@ -132,20 +130,20 @@ impl ReplayScore {
         &mut self,
         humans: RowList<'_>,
         open: &HashSet<IdHash>,
-        calls: ColumnPart<'_, JudgeCall>,
-        posts: ColumnPart<'_, PostRecord>,
+        calls: &[JudgeCall],
+        posts: &[PostRecord],
     ) {
         if humans.is_empty() {
             return;
         }
-        for call in calls.records() {
+        for call in calls {
             let spoken = call.at + ASSUMED_POST_DELAY;
             let heard = humans.among_first(call.heard_rows);
             let is_in = lands_in_exchange(call.at, heard, spoken, humans);
             self.calls_in_exchange += usize::from(is_in);
             self.calls_followed += usize::from(is_followed(humans, call.at));
         }
-        for post in posts.records() {
+        for post in posts {
             let heard = humans.among_first(post.heard_rows);
             let is_in = lands_in_exchange(post.at, heard, post.at, humans);
             self.posts_in_exchange += usize::from(is_in);
@@ -158,74 +156,19 @@ impl ReplayScore {
             }
             let asked = question.at();
             self.open_questions += 1;
-            let is_judged = |call: JudgeCall| {
+            let is_judged = |call: &JudgeCall| {
                 let heard = humans.among_first(call.heard_rows);
                 !call.is_superseded && reaches(call.at, heard, index, asked)
             };
             let judged = within(calls, asked, REACH_WINDOW, |call| call.at);
             self.reached_questions += usize::from(judged.iter().any(is_judged));
-            let is_answered = |post: PostRecord| {
+            let is_answered = |post: &PostRecord| {
                 let heard = humans.among_first(post.heard_rows);
                 reaches(post.at, heard, index, asked)
             };
             let answered = within(posts, asked, REACH_WINDOW, |post| post.at);
             self.answered_questions += usize::from(answered.iter().any(is_answered));
         }
-    }
-
-    /// Adds the sums of other channels, which come after these.
-    pub fn merge(&mut self, other: Self) {
-        let Self {
-            policy: _,
-            messages,
-            human_messages,
-            judge_calls,
-            superseded_calls,
-            second_looks,
-            gated,
-            is_annotated,
-            open_questions,
-            reached_questions,
-            answered_questions,
-            calls_in_exchange,
-            calls_followed,
-            spoken_posts,
-            second_look_posts,
-            timing,
-            posts_in_exchange,
-            posts_colliding,
-            messages_colliding,
-            failed,
-            prompt_bytes,
-            prefix_bytes,
-            same_day_prompt_bytes,
-            same_day_prefix_bytes,
-            elapsed_seconds,
-        } = other;
-        self.messages += messages;
-        self.human_messages += human_messages;
-        self.judge_calls += judge_calls;
-        self.superseded_calls += superseded_calls;
-        self.second_looks += second_looks;
-        self.gated += gated;
-        self.is_annotated |= is_annotated;
-        self.open_questions += open_questions;
-        self.reached_questions += reached_questions;
-        self.answered_questions += answered_questions;
-        self.calls_in_exchange += calls_in_exchange;
-        self.calls_followed += calls_followed;
-        self.spoken_posts += spoken_posts;
-        self.second_look_posts += second_look_posts;
-        self.timing.merge(timing);
-        self.posts_in_exchange += posts_in_exchange;
-        self.posts_colliding += posts_colliding;
-        self.messages_colliding += messages_colliding;
-        self.failed += failed;
-        self.prompt_bytes += prompt_bytes;
-        self.prefix_bytes += prefix_bytes;
-        self.same_day_prompt_bytes += same_day_prompt_bytes;
-        self.same_day_prefix_bytes += same_day_prefix_bytes;
-        self.elapsed_seconds += elapsed_seconds;
     }
 
     // An unknown figure is `None`, so that it is not taken for zero.
@@ -298,32 +241,29 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     rows.human_messages().filter(is_open).map(|row| row.id).collect()
 }
 
-/// Sorts records by thread, and those of a thread by time. The top level counts as a thread. If the records cannot be
-/// read, [`Column::check`] of `happened` fails.
-pub fn by_thread<T: Fixed>(happened: &Column<T>, thread: impl Fn(&T) -> IdHash) -> Column<T> {
-    happened.clone().sorted_by_key(thread)
+/// Sorts records by thread, and those of a thread by time. The top level counts as a thread.
+pub fn by_thread<T: Clone>(happened: &[T], thread: impl Fn(&T) -> IdHash) -> Vec<T> {
+    let mut sorted = happened.to_vec();
+    sorted.sort_by_key(thread);
+    sorted
 }
 
 /// Returns the records of a thread, or of the top level.
-pub fn in_thread<T: Fixed>(
-    by_thread: &Column<T>,
-    id: IdHash,
-    thread: impl Fn(&T) -> IdHash,
-) -> ColumnPart<'_, T> {
+pub fn in_thread<T>(by_thread: &[T], id: IdHash, thread: impl Fn(&T) -> IdHash) -> &[T] {
     let first = by_thread.partition_point(|one| thread(one) < id);
     let end = by_thread.partition_point(|one| thread(one) <= id);
-    by_thread.part(first, end)
+    &by_thread[first..end]
 }
 
 /// Returns the records from a time on, until `window` after it.
-pub fn within<T: Fixed>(
-    happened: ColumnPart<'_, T>,
+pub fn within<T>(
+    happened: &[T],
     from: Timestamp,
     window: SignedDuration,
     at: impl Fn(&T) -> Timestamp,
-) -> ColumnPart<'_, T> {
-    let later = happened.part(happened.partition_point(|one| at(one) < from), happened.len());
-    later.part(0, later.partition_point(|one| at(one) <= from + window))
+) -> &[T] {
+    let later = &happened[happened.partition_point(|one| at(one) < from)..];
+    &later[..later.partition_point(|one| at(one) <= from + window)]
 }
 
 /// Whether a question is reached at a time. `index` is its position among the human messages of its conversation.

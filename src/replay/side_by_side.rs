@@ -35,14 +35,13 @@ pub fn run(
     replay: &Replay<'_>,
     threads: usize,
     channels: &dyn ChannelSource,
-    first: usize,
     mut events: Option<EventOutput>,
     take: ChannelVisitor<'_>,
 ) -> anyhow::Result<Option<EventOutput>> {
     let queue = ChannelQueue {
-        next: AtomicUsize::new(first),
+        next: AtomicUsize::new(0),
         is_stopped: AtomicBool::new(false),
-        taken: Mutex::new(first),
+        taken: Mutex::new(0),
         changed: Condvar::new(),
     };
     let has_events = events.is_some();
@@ -57,7 +56,7 @@ pub fn run(
         let _stop = StopGuard(&queue);
         let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
         let mut stopwatch = Stopwatch::start();
-        for index in first..channels.channel_count() {
+        for index in 0..channels.channel_count() {
             let result = loop {
                 match waiting.remove(&index) {
                     Some(result) => break result,
@@ -74,7 +73,6 @@ pub fn run(
             record.output = events.take();
             record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
-            record.check(&channel)?;
             events = record.output;
             queue.advance(index + 1);
         }

@@ -15,11 +15,10 @@ use futures_util::task::LocalSpawnExt;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::replay::companions::Companions;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{Recorder, ReplayEventKind};
-use crate::replay::simulation::instance::{CompanionSlot, Instance, build_instance};
+use crate::replay::simulation::instance::build_instance;
 use crate::replay::simulation::recorded_users::RecordedUsers;
 use crate::replay::{Policy, ReplaySettings};
 use aizuchi_core::chat::{
@@ -27,7 +26,7 @@ use aizuchi_core::chat::{
     Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
-use aizuchi_core::inbox::Delivery;
+use aizuchi_core::inbox::{Delivery, Inbox};
 use aizuchi_core::llm::Llm;
 use aizuchi_core::prompt::builder::PromptBuilder;
 
@@ -48,41 +47,25 @@ pub fn run(
     setup: &SimulationSetup<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
-    let companions = Arc::new(Companions::single());
-    run_companions(channel, setup, std::slice::from_ref(recorder), &companions)
-}
-
-/// Like [`run`], but with several companions that hear each other's posts, each with its own recorder.
-pub fn run_companions(
-    channel: &RecordedChannel,
-    setup: &SimulationSetup<'_>,
-    recorders: &[Arc<Recorder>],
-    companions: &Arc<Companions>,
-) -> anyhow::Result<()> {
     let Some(first) = channel.rows.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
     setup.learning.begin(&workspace);
     let pool = LocalPool::new();
     let stop = CancellationToken::new();
-    let mut instances = Vec::new();
-    for (number, recorder) in recorders.iter().enumerate() {
-        let seat = CompanionSlot { number, workspace: &workspace, clock: &clock, companions };
-        let (inbox, runner) = build_instance(setup, &seat, recorder)?;
-        let (stopped, error_recorder) = (stop.clone(), recorder.clone());
-        pool.spawner().spawn_local(async move {
-            if let Err(error) = runner.run(stopped).await {
-                let error = error.context("the runner ended");
-                error_recorder.lock().first_error.get_or_insert(error);
-            }
-        })?;
-        instances.push(Instance { inbox, recorder });
-    }
+    let (inbox, runner) = build_instance(setup, &workspace, &clock, recorder)?;
+    let (stopped, error_recorder) = (stop.clone(), recorder.clone());
+    pool.spawner().spawn_local(async move {
+        if let Err(error) = runner.run(stopped).await {
+            let error = error.context("the runner ended");
+            error_recorder.lock().first_error.get_or_insert(error);
+        }
+    })?;
     let mut simulation = Simulation {
         pool,
         clock,
-        instances,
-        companions,
+        inbox,
+        recorder,
         heard_users: HashSet::new(),
         users: RecordedUsers::new(channel),
         // Annotated replies are what the conversation structure has to find out.
@@ -92,8 +75,7 @@ pub fn run_companions(
     let persona = &setup.policy.config.persona.name.0;
     let mut reader = channel.reader();
     for row in channel.rows.all() {
-        let is_stopped = || recorders.iter().any(|recorder| recorder.lock().stop.is_cancelled());
-        anyhow::ensure!(!is_stopped(), "the replay was stopped");
+        anyhow::ensure!(!recorder.lock().stop.is_cancelled(), "the replay was stopped");
         simulation.advance_to(row.at());
         simulation.hear_recorded(&workspace, &reader.read(&row)?, persona);
     }
@@ -106,8 +88,8 @@ pub fn run_companions(
 struct Simulation<'a> {
     pool: LocalPool,
     clock: Clock,
-    instances: Vec<Instance<'a>>,
-    companions: &'a Companions,
+    inbox: Inbox,
+    recorder: &'a Recorder,
     /// The ids of the authors so far, shared by their messages.
     heard_users: HashSet<Arc<str>>,
     users: RecordedUsers,
@@ -123,36 +105,19 @@ impl Simulation<'_> {
             name: workspace.0.clone(),
             visibility: Visibility::Public,
         };
-        self.hear(&Heard::Channel(channel));
+        self.hear(Heard::Channel(channel).into());
     }
 
     /// Runs everything that falls due by `until`, in chronological order. At equal times, due steps run before the next
     /// message is heard.
     fn advance_to(&mut self, until: Timestamp) {
         self.pool.run_until_stalled();
-        while let Some(next) = self.next_due().filter(|next| *next <= until) {
+        while let Some(next) = self.clock.next_wake_at().filter(|next| *next <= until) {
             self.clock.advance_to(next);
             self.pool.run_until_stalled();
-            self.deliver_posts(next);
         }
         if until < Timestamp::MAX {
             self.clock.advance_to(until);
-        }
-    }
-
-    fn next_due(&self) -> Option<Timestamp> {
-        let wake = self.clock.next_wake_at();
-        wake.into_iter().chain(self.companions.next_delivery()).min()
-    }
-
-    /// Delivers a companion's posts to the others.
-    fn deliver_posts(&mut self, now: Timestamp) {
-        for (number, message) in self.companions.take_delivered(now) {
-            for other in (0..self.instances.len()).filter(|other| *other != number) {
-                let heard = Heard::Message(message.clone(), Arrival::Live);
-                self.deliver(other, heard.into());
-            }
-            self.pool.run_until_stalled();
         }
     }
 
@@ -174,7 +139,7 @@ impl Simulation<'_> {
         }
         if let Some(name) = recorded.name.as_deref().filter(|_| is_new) {
             let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
-            self.hear(&Heard::User(User { workspace, id, name: name.into(), kind, role }));
+            self.hear(Heard::User(User { workspace, id, name: name.into(), kind, role }).into());
         }
         let conversation = ConversationId {
             workspace: workspace.clone(),
@@ -193,16 +158,13 @@ impl Simulation<'_> {
         };
         let reply_to = recorded.reply_to.first().filter(|_| self.gives_replies);
         let reply_to = reply_to.map(|parent| MessageId::new(parent.as_str()));
-        for number in 0..self.instances.len() {
-            self.record_heard(number, &message);
-            let heard = Heard::Message(message.clone(), Arrival::Live);
-            self.deliver(number, Delivery { reply_to: reply_to.clone(), ..heard.into() });
-        }
+        self.record_heard(&message);
+        self.hear(Delivery { reply_to, ..Heard::Message(message, Arrival::Live).into() });
         self.pool.run_until_stalled();
     }
 
-    fn record_heard(&self, number: usize, message: &Message) {
-        let mut record = self.instances[number].recorder.lock();
+    fn record_heard(&self, message: &Message) {
+        let mut record = self.recorder.lock();
         record.now = message.at;
         record.heard_rows += 1;
         if record.output.is_some() {
@@ -213,18 +175,11 @@ impl Simulation<'_> {
         }
     }
 
-    fn hear(&mut self, heard: &Heard) {
-        for number in 0..self.instances.len() {
-            self.deliver(number, heard.clone().into());
-        }
-    }
-
-    fn deliver(&mut self, number: usize, delivery: Delivery) {
-        let Instance { inbox, recorder } = &self.instances[number];
-        if let Err(error) = self.pool.run_until(inbox.deliver(delivery)) {
+    fn hear(&mut self, delivery: Delivery) {
+        if let Err(error) = self.pool.run_until(self.inbox.deliver(delivery)) {
             let error =
                 anyhow::Error::new(error).context("cannot store a message of the recording");
-            recorder.lock().first_error.get_or_insert(error);
+            self.recorder.lock().first_error.get_or_insert(error);
         }
     }
 }

@@ -3,7 +3,6 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::replay::companion_score::CompanionScore;
 use crate::replay::score::ReplayScore;
 use crate::replay::timing::Waits;
 
@@ -57,29 +56,6 @@ pub fn table(scores: &[ReplayScore]) -> String {
         format_share(score.prefix_share())
     });
     row("replayed messages per second", &|score| format!("{:.0}", score.messages_per_second()));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
-}
-
-/// Builds the table for several companions.
-pub fn companion_table(scores: &[CompanionScore]) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    let names = scores.iter().map(|score| score.policy.clone());
-    table.set_header(std::iter::once(String::new()).chain(names));
-    let mut row = |name: &str, value: &dyn Fn(&CompanionScore) -> String| {
-        let values = scores.iter().map(value);
-        table.add_row(std::iter::once(name.to_owned()).chain(values));
-    };
-    row("companions", &|score| score.companions.to_string());
-    row("moments at which exactly one spoke", &|score| score.exactly_one.to_string());
-    row("… more than one", &|score| score.more_than_one.to_string());
-    row("… one wanted to, and none did", &|score| score.none.to_string());
-    row("exactly one, of those at which any spoke", &|score| {
-        format_share(score.share_exactly_one())
-    });
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::replay::column::Column;
-use crate::replay::column::fixed::Fixed;
 use crate::replay::history::RecordedChannel;
 use crate::replay::rows::IdHash;
 
@@ -23,24 +21,6 @@ pub struct UnsolicitedPost {
     pub thread: IdHash,
     /// The message that it answers.
     pub about: Option<IdHash>,
-}
-
-/// The time, the thread, and the answered message with a flag for its presence.
-type UnsolicitedParts = (Timestamp, (IdHash, (IdHash, u8)));
-
-impl Fixed for UnsolicitedPost {
-    const BYTES: usize = UnsolicitedParts::BYTES;
-
-    fn write(self, bytes: &mut [u8]) {
-        let Self { at, thread, about } = self;
-        let about = (about.unwrap_or(IdHash(0)), u8::from(about.is_some()));
-        (at, (thread, about)).write(bytes);
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let (at, (thread, (about, has_about))) = UnsolicitedParts::read(bytes);
-        Self { at, thread, about: (has_about != 0).then_some(about) }
-    }
 }
 
 /// Sums over all channels.
@@ -67,19 +47,8 @@ pub struct Waits {
 }
 
 impl TimingScore {
-    /// Adds the sums of other channels.
-    pub fn merge(&mut self, other: Self) {
-        self.posts += other.posts;
-        self.preempting_posts += other.preempting_posts;
-        self.human_messages += other.human_messages;
-        self.preempting_messages += other.preempting_messages;
-        for (seconds, count) in other.waits {
-            *self.waits.entry(seconds).or_default() += count;
-        }
-    }
-
-    /// Adds a channel. If `posts` or the rows of the channel fail, the result means nothing.
-    pub fn add(&mut self, channel: &RecordedChannel, posts: &Column<UnsolicitedPost>) {
+    /// Adds a channel.
+    pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
         let rows = &channel.rows;
         for thread in rows.threads() {
             let messages = rows.human_messages_in(thread);
@@ -88,7 +57,7 @@ impl TimingScore {
             let soon = others.filter(|(one, next)| next.ts - one.ts <= UNSEEN_SECONDS);
             self.preempting_messages += soon.count();
         }
-        for post in posts.iter() {
+        for post in posts {
             let messages = rows.human_messages_at(post.thread);
             let next = messages.partition_point(|row| row.at() <= post.at);
             let next = messages.get(next).map(|next| next.at().duration_since(post.at));
@@ -152,12 +121,11 @@ mod tests {
             about: Some(IdHash::new(about)),
         };
         let mut timing = TimingScore::default();
-        let posts: Column<UnsolicitedPost> =
+        let posts: Vec<UnsolicitedPost> =
             [post(50, "2"), post(103, "3"), post(103, "7")].into_iter().collect();
         timing.add(&RecordedChannel::from_messages("r".to_owned(), messages), &posts);
         assert_eq!((timing.posts, timing.preempting_posts), (3, 2));
         assert_eq!((timing.human_messages, timing.preempting_messages), (5, 2));
-        timing.merge(timing.clone());
         assert_eq!(timing.waits(), Some(Waits { median: 3, p90: 49, worst: 49 }));
         assert_eq!(TimingScore::default().waits(), None);
     }

@@ -182,7 +182,7 @@ impl<'a> ChannelIndex<'a> {
         let all = self.rows.between(from, to);
         let in_thread = |thread: IdHash| {
             let thread = self.rows.thread(thread);
-            all.records().filter(move |row| Some(row.thread) == thread)
+            all.iter().copied().filter(move |row| Some(row.thread) == thread)
         };
         let thread_id = IdHash::from_thread(thread);
         let root = thread.and_then(|root| self.message(root));

@@ -1,15 +1,13 @@
 //! The figures of a replay for each day that a setting can change.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::replay::history::{ChannelSource, RecordedChannel};
-use crate::replay::judge::recorded::{RecordedAnswers, UnknownMessages};
+use crate::replay::history::RecordedChannel;
 use crate::replay::record::{PostRecord, Record};
-use crate::replay::rows::{IdHash, MessageRow, RowList};
+use crate::replay::rows::{IdHash, MessageRow};
 use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questions, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
@@ -95,7 +93,7 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
             continue;
         }
         let here = in_thread(&posts, rows.thread_id(thread), |post| post.thread);
-        for post in here.records() {
+        for post in here {
             let figures = on_day(days, post.at);
             figures.posts += 1;
             let heard = messages.among_first(post.heard_rows);
@@ -110,7 +108,7 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
                 let (asked, window) = (message.at(), REACHED_WITHIN);
                 let below = within(below, asked, window, |post| post.at);
                 let beside = within(here, asked, window, |post| post.at);
-                let is_in_sight = |post: PostRecord| {
+                let is_in_sight = |post: &PostRecord| {
                     let heard = messages.among_first(post.heard_rows);
                     heard > index && heard - index <= REACHED_MESSAGES
                 };
@@ -126,58 +124,6 @@ fn on_day(days: &mut BTreeMap<UtcDay, TuneFigures>, at: Timestamp) -> &mut TuneF
     let figures = days.entry(day_of(at)).or_default();
     figures.days = 1;
     figures
-}
-
-/// Creates a judge with hindsight, which says yes while a question that nobody answered is open. In an annotated
-/// recording, it knows only what is annotated.
-pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers> {
-    let (mut open, mut unknown) = (HashMap::new(), UnknownMessages::new());
-    for index in 0..channels.channel_count() {
-        let channel = channels.channel(index)?;
-        let questions = unanswered_questions(&channel);
-        let known = known_times(&channel);
-        let is_unknown =
-            |message: MessageRow| known.as_ref().is_none_or(|known| !known.contains(&message.at()));
-        let is_open = |message: &MessageRow| questions.contains(&message.id);
-        let mut reader = channel.reader();
-        for thread in channel.rows.threads() {
-            let messages = channel.rows.human_messages_in(thread);
-            for (place, newest) in messages.iter().enumerate() {
-                if in_sight(messages, place).any(is_unknown) {
-                    unknown.entry(channel.name.clone()).or_default().insert(newest.id);
-                } else if let Some(asked) = in_sight(messages, place).find(is_open) {
-                    let key = (channel.name.clone(), reader.read(&newest)?.id);
-                    open.insert(key, reader.read(&asked)?.id);
-                }
-            }
-        }
-        channel.rows.check()?;
-    }
-    Ok(RecordedAnswers::from_questions(open, unknown))
-}
-
-/// Returns the messages that a post just after the one at `place` would reach, including that one, newest first.
-fn in_sight(messages: RowList<'_>, place: usize) -> impl Iterator<Item = MessageRow> {
-    let newest = messages.get(place).map(|row| row.at());
-    let seen = messages.until(place + 1);
-    let seen = seen.from((place + 1).saturating_sub(REACHED_MESSAGES));
-    let is_recent = move |message: &MessageRow| {
-        newest.is_some_and(|newest| newest.duration_since(message.at()) <= REACHED_WITHIN)
-    };
-    seen.iter().rev().filter(is_recent)
-}
-
-/// Returns the times for which the recording says what answers a channel's messages: all times or, if it is annotated,
-/// those from the first annotated message to the last. `None` if no message is annotated.
-fn known_times(channel: &RecordedChannel) -> Option<RangeInclusive<Timestamp>> {
-    if !channel.is_annotated {
-        return Some(Timestamp::MIN..=Timestamp::MAX);
-    }
-    let is_annotated = |row: &MessageRow| row.is_opener() || row.is_reply();
-    let mut annotated = channel.rows.human_messages().filter(is_annotated).map(|row| row.at());
-    let first = annotated.next()?;
-    let last = annotated.last().unwrap_or(first);
-    Some(first..=last)
 }
 
 /// Questions that nobody answered, as the recording says or, if it does not, because no other user wrote soon after
@@ -211,6 +157,3 @@ fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     }
     questions
 }
-
-#[cfg(test)]
-mod tests;

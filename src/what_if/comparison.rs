@@ -4,10 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use crate::replay::difference::MessageOutcome;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::what_if::material::Material;
 use aizuchi_core::chat::MessageId;
+
+/// The outcome of a replay for a message. If a message was considered more than once, the greatest outcome counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MessageOutcome {
+    KeptSilent,
+    /// A judge would have been asked, and its answer is unknown.
+    Unknown,
+    Reacted,
+    SpokenTo,
+}
 
 /// The outcome for a message, and the reason for it.
 #[derive(Clone, Debug, PartialEq)]

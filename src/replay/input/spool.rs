@@ -11,9 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use sha2::{Digest, Sha256};
 
-use crate::replay::column::Column;
 use crate::replay::history::{
     ChannelSource, DUPLICATE_PROBLEM, ReadPiece, RecordedChannel, RecordedMessage,
 };
@@ -250,23 +248,6 @@ impl Spool {
         })
     }
 
-    /// Computes a fingerprint, which is equal for equal messages in equal channels.
-    pub fn fingerprint(&self) -> anyhow::Result<String> {
-        let mut hasher = Sha256::new();
-        for (index, channel) in self.channels.iter().enumerate() {
-            hasher.update((channel.name.len() as u64).to_le_bytes());
-            hasher.update(channel.name.as_bytes());
-            // The hashes are left out, because another version of the compiler may compute them differently.
-            self.each_record(index, &mut |_, header, record| {
-                hasher.update(header.length.to_le_bytes());
-                hasher.update(record);
-                Ok(())
-            })?;
-        }
-        let digest = hasher.finalize();
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-
     /// Passes on the records of a channel in the order of the input, as they are on disk, each with its place.
     fn each_record(&self, index: usize, take: RecordTaker<'_>) -> anyhow::Result<()> {
         let mut bytes = Vec::new();
@@ -297,8 +278,8 @@ impl Spool {
     }
 
     /// Returns the hashes of the ids of a channel's messages.
-    fn id_hashes(&self, index: usize) -> anyhow::Result<Column<u64>> {
-        let mut hashes = Column::default();
+    fn id_hashes(&self, index: usize) -> anyhow::Result<Vec<u64>> {
+        let mut hashes = Vec::new();
         self.each_record(index, &mut |_, header, _| {
             hashes.extend((header.kind == RecordKind::Message).then_some(header.hash));
             Ok(())
@@ -329,13 +310,11 @@ impl Spool {
     fn find_duplicates(
         &self,
         index: usize,
-        hashes: Column<u64>,
+        mut hashes: Vec<u64>,
     ) -> anyhow::Result<Vec<RecordNumber>> {
-        let hashes = hashes.sorted_by_key(|hash| *hash);
-        let mut last = None;
-        let mut suspects: Vec<u64> =
-            hashes.iter().filter(|hash| last.replace(*hash) == Some(*hash)).collect();
-        hashes.check()?;
+        hashes.sort_unstable();
+        let pairs = hashes.windows(2).filter(|pair| pair[0] == pair[1]);
+        let mut suspects: Vec<u64> = pairs.map(|pair| pair[0]).collect();
         suspects.dedup();
         let mut duplicates = Vec::new();
         if suspects.is_empty() {

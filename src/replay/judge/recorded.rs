@@ -1,7 +1,7 @@
 //! Answers that were recorded elsewhere: JSON Lines, each identified by the hash of its prompt, or by the message that
 //! it is about.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -14,7 +14,6 @@ use sha2::{Digest as _, Sha256};
 use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
-use crate::replay::rows::IdHash;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::{Judgment, Usage};
 use aizuchi_core::llm::scripted::ScriptedMind;
@@ -26,26 +25,10 @@ pub struct RecordedAnswers {
     by_prompt: HashMap<String, String>,
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
-    missing: MissingAnswer,
     pub bad_lines: Vec<(u64, String)>,
-    /// A fingerprint, which is equal for equal files.
-    pub fingerprint: String,
     bystander: ScriptedMind,
     counts: Mutex<RecordedCounts>,
 }
-
-/// The judgment where no answer is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum MissingAnswer {
-    Unknown,
-    /// A no, except where one of these is the newest message by a user: there, it is unknown.
-    No {
-        unknown: UnknownMessages,
-    },
-}
-
-/// Messages by users, by channel, after which the right judgment is unknown.
-pub type UnknownMessages = HashMap<String, HashSet<IdHash>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecordedCounts {
@@ -102,47 +85,13 @@ impl RecordedAnswers {
         .with_context(|| format!("cannot read {shown}"))?;
         let is_empty = by_prompt.is_empty() && by_message.is_empty();
         anyhow::ensure!(!is_empty, "{shown} holds no answers");
-        let hash = Sha256::digest(&bytes);
         Ok(Self {
             by_prompt,
             by_message,
-            missing: MissingAnswer::Unknown,
             bad_lines,
-            fingerprint: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
             bystander: bystander(),
             counts: Mutex::default(),
         })
-    }
-
-    /// Creates answers that say yes where one of `questions` is open, by the channel and the newest message that was
-    /// judged, and no elsewhere, except for what is `unknown`.
-    pub fn from_questions(
-        questions: HashMap<(String, String), String>,
-        unknown: UnknownMessages,
-    ) -> Self {
-        let judgment = |((channel, message), about): ((String, String), String)| {
-            let judgment = RecordedJudgment {
-                channel: channel.clone(),
-                message: message.clone(),
-                should_respond: true,
-                confidence: None,
-                delay_seconds: None,
-                about: Some(about),
-                reason: String::new(),
-                reaction: None,
-                look_again_seconds: None,
-            };
-            ((channel, message), judgment)
-        };
-        Self {
-            by_prompt: HashMap::new(),
-            by_message: questions.into_iter().map(judgment).collect(),
-            missing: MissingAnswer::No { unknown },
-            bad_lines: Vec::new(),
-            fingerprint: String::new(),
-            bystander: bystander(),
-            counts: Mutex::default(),
-        }
     }
 
     /// Creates answers from the verdicts of a ledger, by the newest message that each was about. All other judgments
@@ -155,9 +104,7 @@ impl RecordedAnswers {
         Self {
             by_prompt: HashMap::new(),
             by_message: verdicts.into_iter().map(verdict).collect(),
-            missing: MissingAnswer::Unknown,
             bad_lines: Vec::new(),
-            fingerprint: String::new(),
             bystander: bystander(),
             counts: Mutex::default(),
         }
@@ -165,16 +112,6 @@ impl RecordedAnswers {
 
     pub fn counts(&self) -> RecordedCounts {
         *self.counts.lock()
-    }
-
-    /// Whether there may be an answer where this is the newest message by a user.
-    pub fn may_know(&self, channel: &str, message: IdHash) -> bool {
-        match &self.missing {
-            MissingAnswer::Unknown => true,
-            MissingAnswer::No { unknown } => {
-                !unknown.get(channel).is_some_and(|messages| messages.contains(&message))
-            }
-        }
     }
 
     pub(super) fn find(&self, prompt: &Prompt) -> Option<String> {
@@ -188,18 +125,6 @@ impl RecordedAnswers {
         let human = prompt.context.newest_human_message().map(|message| &message.id);
         let find = |id: &MessageId| self.by_message.get(&(channel.to_owned(), id.to_string()));
         newest.into_iter().chain(human).find_map(find).map(|found| found.answer(prompt))
-    }
-
-    /// Whether a judgment that was not found counts as a no.
-    fn is_no(&self, prompt: &Prompt) -> bool {
-        match self.missing {
-            MissingAnswer::Unknown => false,
-            MissingAnswer::No { .. } => {
-                let channel = prompt.context.conversation.channel.as_str();
-                let human = prompt.context.newest_human_message();
-                human.is_none_or(|human| self.may_know(channel, IdHash::new(human.id.as_str())))
-            }
-        }
     }
 }
 
@@ -273,7 +198,6 @@ impl Llm for RecordedAnswers {
                 let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
                 Ok(LlmResponse::new(answer, usage))
             }
-            None if self.is_no(prompt) => self.bystander.ask(prompt).await,
             None => {
                 self.counts.lock().unknown += 1;
                 Err(LlmError::Refused("no answer is known".to_owned()))

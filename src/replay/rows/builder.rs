@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::replay::column::Column;
 use crate::replay::rows::{
     ASKS, BOT, ChannelRows, IdHash, MIN_TELLING_CHARS, MessageRow, NAMES, OPENER, QUESTION_MARK,
     REPLY, RecordedAuthor, SHORT, epoch_seconds,
@@ -54,24 +53,23 @@ struct FoundAuthor {
 
 /// Builds the rows of a channel from its messages, in the order of the input.
 pub struct RowsBuilder {
-    rows: Column<MessageRow>,
+    rows: Vec<MessageRow>,
     authors: Vec<FoundAuthor>,
     author_numbers: HashMap<Arc<str>, u32>,
-    threads: Column<IdHash>,
+    threads: Vec<IdHash>,
     thread_numbers: HashMap<IdHash, u32>,
-    replies: Column<(IdHash, IdHash)>,
+    replies: Vec<(IdHash, IdHash)>,
 }
 
 impl Default for RowsBuilder {
     fn default() -> Self {
-        let rows: Column<MessageRow> = Column::default();
         Self {
             authors: Vec::new(),
             author_numbers: HashMap::new(),
-            threads: rows.derive([IdHash::TOP_LEVEL]),
+            threads: vec![IdHash::TOP_LEVEL],
             thread_numbers: HashMap::from([(IdHash::TOP_LEVEL, 0)]),
-            replies: rows.derive([]),
-            rows,
+            replies: Vec::new(),
+            rows: Vec::new(),
         }
     }
 }
@@ -133,15 +131,8 @@ impl RowsBuilder {
         for (new, old) in order.iter().enumerate() {
             numbers[*old] = new as u32;
         }
-        let is_renumbered = numbers.iter().zip(0..).any(|(number, old)| *number != old);
-        if is_renumbered {
-            let renumbered =
-                |row: MessageRow| MessageRow { author: numbers[row.author as usize], ..row };
-            rows = rows.derive(rows.iter().map(renumbered));
-        }
-        if !rows.iter().is_sorted_by_key(|row| row.at()) {
-            rows = rows.sorted_by_key(MessageRow::at);
-        }
+        rows.iter_mut().for_each(|row| row.author = numbers[row.author as usize]);
+        rows.sort_by_key(MessageRow::at);
         let mut named: Vec<(First, u32, Arc<str>)> = Vec::new();
         for (author, number) in authors.iter().zip(&numbers) {
             named.extend(author.names.iter().map(|(name, first)| (*first, *number, name.clone())));
@@ -157,8 +148,8 @@ impl RowsBuilder {
                 author.name = Some(name.clone());
             }
         }
-        let threads_by_id: Column<(IdHash, u32)> = threads.derive(threads.iter().zip(0..));
-        let threads_by_id = threads_by_id.sorted_by_key(|thread| *thread);
+        let mut threads_by_id: Vec<(IdHash, u32)> = threads.iter().copied().zip(0..).collect();
+        threads_by_id.sort_unstable();
         let names = named.into_iter().map(|(_, number, name)| (number, name)).collect();
         let mut built = ChannelRows {
             rows,
@@ -168,13 +159,11 @@ impl RowsBuilder {
             threads_by_id,
             ..ChannelRows::default()
         };
-        let pairs = replies
-            .iter()
-            .filter_map(|(reply, asked)| Some((built.place_of(reply)?, built.place_of(asked)?)));
-        let pairs = replies.derive(pairs).sorted_by_key(|pair| *pair);
-        let mut last = None;
-        let is_new = |pair: &(u32, u32)| last.replace(*pair) != Some(*pair);
-        built.replies = pairs.derive(pairs.iter().filter(is_new));
+        let places = |(reply, asked)| Some((built.place_of(reply)?, built.place_of(asked)?));
+        let mut pairs: Vec<(u32, u32)> = replies.into_iter().filter_map(places).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        built.replies = pairs;
         built
     }
 }

@@ -1,4 +1,4 @@
-//! One companion of a replay: an inbox and a runner like those of the program, with its own store.
+//! The companion of a replay: an inbox and a runner like those of the program, with its own store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,13 +6,12 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use crate::config::budget::ModelCosts;
-use crate::replay::companions::Companions;
+use crate::replay::ReplayJudge;
 use crate::replay::record::Recorder;
 use crate::replay::simulation::SimulationSetup;
 use crate::replay::simulation::recording_mind::RecordingMind;
 use crate::replay::simulation::recording_store::RecordingStore;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
-use crate::replay::{ReplayJudge, ReplaySettings};
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
@@ -32,26 +31,15 @@ use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::volatile::VolatileStore;
 
-/// The number of a companion, and what it shares with the others.
-pub(super) struct CompanionSlot<'a> {
-    /// From 0.
-    pub(super) number: usize,
-    pub(super) workspace: &'a WorkspaceId,
-    pub(super) clock: &'a Clock,
-    pub(super) companions: &'a Arc<Companions>,
-}
-
-/// Builds the inbox and the runner of one companion, with its own store.
+/// Builds the inbox and the runner, with their own store.
 pub(super) fn build_instance(
     setup: &SimulationSetup<'_>,
-    seat: &CompanionSlot<'_>,
+    workspace: &WorkspaceId,
+    clock: &Clock,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<(Inbox, Runner)> {
-    let SimulationSetup { policy, prompts, learning, .. } = setup;
-    let CompanionSlot { number, workspace, clock, companions } = *seat;
-    // Each installation has its own random numbers.
-    let seed = setup.settings.seed.wrapping_add(number as u64);
-    let settings = ReplaySettings { seed, ..setup.settings };
+    let SimulationSetup { policy, prompts, learning, settings, .. } = setup;
+    let settings = *settings;
     let volatile = Arc::new(VolatileStore::keeping_newest(setup.kept_messages));
     let talks = Arc::new(StructureCache::new());
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
@@ -60,8 +48,6 @@ pub(super) fn build_instance(
         learning: Arc::clone(learning),
         clock: clock.clone(),
         talks: talks.clone(),
-        companions: companions.clone(),
-        number,
     });
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
@@ -70,7 +56,11 @@ pub(super) fn build_instance(
         ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
-    let rulebook = companions.add_to(policy.config.rulebook_with(costs));
+    let mut rulebook = policy.config.rulebook_with(costs);
+    // Recorded bots do not hear its posts, so they are no companions.
+    rulebook.change_all(|rules| {
+        rules.companions.get_or_insert_default();
+    });
     let rulebook = Reloadable::from(rulebook);
     let readings = talks.readings.clone();
     let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
@@ -97,8 +87,7 @@ pub(super) fn build_instance(
         clock: clock.clone(),
         settings,
     };
-    let platform: Arc<dyn Platform> =
-        Arc::new(ReplayPlatform { clock: clock.clone(), companions: companions.clone(), number });
+    let platform: Arc<dyn Platform> = Arc::new(ReplayPlatform { clock: clock.clone() });
     let persona = policy.config.persona();
     let answers = CommandReplies {
         store: volatile.clone(),
@@ -147,10 +136,4 @@ pub(super) fn build_instance(
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     Ok((inbox, runner))
-}
-
-/// The parts of one companion that hear messages.
-pub(super) struct Instance<'a> {
-    pub(super) inbox: Inbox,
-    pub(super) recorder: &'a Recorder,
 }

@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use crate::replay::companions::Companions;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
@@ -37,9 +36,6 @@ pub(super) struct RecordingStore {
     pub(super) learning: Arc<ReplayLearning>,
     pub(super) clock: Clock,
     pub(super) talks: Arc<StructureCache>,
-    pub(super) companions: Arc<Companions>,
-    /// The number of the companion.
-    pub(super) number: usize,
 }
 
 #[async_trait]
@@ -94,8 +90,7 @@ impl Store for RecordingStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         self.record(claim, &outcome);
-        self.companions.record(self.number, claim, &outcome, self.clock.now());
-        self.learning.record(claim, &outcome, now);
+        self.learning.record(claim, &outcome);
         self.inner.complete(claim, outcome, now).await
     }
 
@@ -220,11 +215,8 @@ impl RecordingStore {
                 && attempt.result == AttemptResult::Superseded
         };
         if outcome.attempts.iter().any(is_superseded_judgment) {
-            let place = record.newest_call(thread);
-            if let Some((place, call)) =
-                place.and_then(|place| Some((place, record.calls.get(place)?)))
-            {
-                record.calls.set(place, JudgeCall { is_superseded: true, ..call });
+            if let Some(call) = record.newest_call(thread) {
+                call.is_superseded = true;
             }
         }
         record.failed += usize::from(is_failure(&outcome.result));

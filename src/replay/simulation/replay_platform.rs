@@ -1,12 +1,9 @@
 //! The chat platform of a replay.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use crate::replay::companions::Companions;
-use aizuchi_core::chat::UserId;
+use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::{Platform, PlatformError, local};
@@ -14,20 +11,14 @@ use aizuchi_core::platform::{Platform, PlatformError, local};
 /// The recorded channel accepts every post.
 pub(super) struct ReplayPlatform {
     pub(super) clock: Clock,
-    pub(super) companions: Arc<Companions>,
-    /// The number of the companion.
-    pub(super) number: usize,
 }
 
 #[async_trait]
 impl Platform for ReplayPlatform {
     async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        let author = self.companions.user(self.number);
-        let id = self.companions.post_id(self.number, item);
+        let id = MessageId::new(format!("own-{}", item.id));
         let thread = item.conversation.thread.clone();
-        let posted = PostedMessage { id, thread, at: self.clock.now(), author };
-        self.companions.post(self.number, item, &posted);
-        Ok(posted)
+        Ok(PostedMessage { id, thread, at: self.clock.now(), author: UserId::new("persona") })
     }
 
     async fn find_posted(
@@ -42,7 +33,7 @@ impl Platform for ReplayPlatform {
     }
 
     fn own_user(&self) -> Option<UserId> {
-        Some(self.companions.user(self.number))
+        Some(UserId::new("persona"))
     }
 
     fn max_post_length(&self) -> usize {

@@ -2,13 +2,12 @@
 
 use jiff::tz::TimeZone;
 
-use crate::replay::difference::MessageOutcome;
 use crate::replay::moments::Reason;
 use crate::report::format::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::web::console::quote::QuotedMessage;
-use crate::what_if::comparison::{ChangedMessage, Seen, Tally, WhatIfComparison};
+use crate::what_if::comparison::{ChangedMessage, MessageOutcome, Seen, Tally, WhatIfComparison};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::persona::Language;
