@@ -66,7 +66,7 @@ async fn whoever_waits_for_a_word_gets_it_soon() {
     assert_snapshot!(waits, @"
     asked: 61 of 65, median 94 s, worst 125 s
     told: 24 of 25, median 97 s, worst 97 s
-    others write on: 81 of 90, median 136 s, worst 422 s
+    others write on: 82 of 90, median 136 s, worst 499 s
     ");
 }
 

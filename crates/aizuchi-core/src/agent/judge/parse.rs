@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::agent::answer_object::{AnswerObject, find_object};
 use crate::chat::{Message, to_single_line};
