@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
-use crate::llm::{Llm, LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse, ask};
 use crate::prompt::Prompt;
 
 /// How long the fallback is asked first after a failure. A longer `Retry-After` of the primary is not waited for: a
@@ -85,7 +85,7 @@ impl Models {
         while let Some(next) = tries.next_try() {
             clock.sleep_until(clock.now() + next.wait).await;
             let left = deadline.duration_since(clock.now());
-            let asked = clock.timeout(left, next.llm.ask(prompt)).await;
+            let asked = clock.timeout(left, ask(&*next.llm, prompt)).await;
             let result = asked.unwrap_or_else(|_timed_out| {
                 Err(LlmError::TimedOut(format!("no answer within {limit:#}")))
             });

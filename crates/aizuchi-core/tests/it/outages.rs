@@ -164,6 +164,41 @@ async fn the_fallback_answers_while_the_model_asks_for_a_long_wait() {
     ");
 }
 
+/// A model that has lost itself says nothing: its answer is a failure like any other.
+#[tokio::test]
+async fn an_answer_of_markup_or_of_repetition_is_no_answer() {
+    let markup = "<|im_end|><think>".repeat(30);
+    let repetition = format!("Let me see. {}", "I see, ".repeat(60));
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        let script = &harness.mind.script;
+        script.push(PromptVerb::Reply, Ok(&markup));
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        harness.pass(10).await;
+        for answer in [&repetition, &markup, &repetition, &markup] {
+            script.push(PromptVerb::Reply, Ok(answer));
+        }
+        harness.says("alice", "@Aizuchi and where?").await;
+        harness.pass(100).await;
+        for answer in [&markup, &repetition, &markup] {
+            script.push(PromptVerb::Judge, Ok(answer));
+        }
+        harness.says("bob", "the roses look ill").await;
+        harness.pass(1000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi when does it rain?
+       1s (persona): Here I am.
+      10s alice: @Aizuchi and where?
+      51s (persona): Sorry, I can’t think of an answer right now. Please try again later.
+     110s bob: the roses look ill
+    [m000] spoke: alice asked me (reply failed, reply kept)
+    [m001] failed: I couldn’t think of an answer (reply failed, reply failed, reply failed, reply failed)
+    [m002] failed: something went wrong (judge failed, judge failed, judge failed)
+    ");
+}
+
 /// Nothing is decided or posted while a platform is disconnected, however long that takes, and waiting uses up no
 /// attempt (invariant 13).
 #[tokio::test]
