@@ -36,6 +36,7 @@ use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_core::rules::place::Place;
 
 /// The default median of a simulated model call, in milliseconds.
@@ -563,7 +564,8 @@ fn prompts_fingerprint(folder: &Path) -> anyhow::Result<String> {
     for file in files {
         all.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
         all.extend(
-            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
+            input_file::read(&file, MAX_WRITTEN_BYTES)
+                .with_context(|| format!("cannot read {}", file.display()))?,
         );
     }
     Ok(fingerprint(&all))

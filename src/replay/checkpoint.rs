@@ -14,6 +14,7 @@ use crate::replay::history::RecordedChannel;
 use crate::replay::moments::Moments;
 use crate::replay::record::Record;
 use crate::replay::score::ReplayScore;
+use aizuchi_core::input_file;
 
 /// A file with one line that identifies the replay, and one for each finished channel.
 pub struct Checkpoint {
@@ -61,6 +62,7 @@ impl Checkpoint {
         let mut options = OpenOptions::new();
         // The file reveals what was said, and by whom.
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        input_file::ensure_regular(path).with_context(|| format!("cannot read {shown}"))?;
         let mut file = options.open(path).with_context(|| format!("cannot write {shown}"))?;
         let mut input = BufReader::new(file.try_clone()?);
         let mut first = String::new();
