@@ -92,6 +92,7 @@ use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::config::vision::VisionConfig;
 use crate::config::zone::ZoneName;
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::rules::LanguageRule;
@@ -224,7 +225,7 @@ impl Config {
             return Ok(LoadedConfig { config, warnings, fingerprints });
         };
         let file_name = file.display().to_string();
-        let text = std::fs::read(file)
+        let text = input_file::read(file, MAX_WRITTEN_BYTES)
             .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {file_name} is not UTF-8 text"))?;

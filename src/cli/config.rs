@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::print;
 use crate::config;
 use crate::config::environment::Environment;
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_import::kotonoha::{self, VariableSource};
 
 #[derive(Debug, Args)]
@@ -53,6 +54,7 @@ fn load_variables(file: Option<&Path>) -> anyhow::Result<(Environment, VariableS
         return Ok((Environment::from_process(Path::new(""))?, VariableSource::Process));
     };
     let file_name = file.display().to_string();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file_name}"))?;
+    let text = input_file::read_text(file, MAX_WRITTEN_BYTES)
+        .with_context(|| format!("cannot read {file_name}"))?;
     Ok((Environment::new([], &text, &file_name)?, VariableSource::File))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::config::environment::Environment;
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 
 /// A variable to set, or to remove if the value is `None`.
 pub type VariableChange = (&'static str, Option<String>);
@@ -19,7 +20,7 @@ const MODE: u32 = 0o600;
 pub fn change(file: &Path, changes: &[VariableChange]) -> anyhow::Result<()> {
     // Write through a symbolic link instead of replacing it.
     let file = fs::canonicalize(file).unwrap_or(file.to_owned());
-    let before = match fs::read_to_string(&file) {
+    let before = match input_file::read_text(&file, MAX_WRITTEN_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).context("cannot read it"),

@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::config::environment::value_file::ValueFile;
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 
 /// The suffix of a variable that names the file with the value. The rest of its name is the variable that the value is
 /// for.
@@ -34,7 +35,7 @@ impl Environment {
     /// that folder.
     pub fn from_process(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(".env");
-        let text = match std::fs::read_to_string(&file) {
+        let text = match input_file::read_text(&file, MAX_WRITTEN_BYTES) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
                 String::new()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::secret::is_secret_key;
 use crate::config::tree::{ConfigNode, ConfigValue};
+use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_core::store::database::location::DatabaseLocation;
 
 /// The permission bits that let users other than the owner read a file or list a folder.
@@ -68,7 +69,9 @@ fn is_readable_by_others(file: &Path) -> bool {
 
 /// Whether a config contains a secret itself instead of referring to a variable.
 fn has_secrets(config: &Path) -> bool {
-    let tree = std::fs::read_to_string(config).ok().and_then(|text| ConfigNode::parse(&text).ok());
+    let tree = input_file::read_text(config, MAX_WRITTEN_BYTES)
+        .ok()
+        .and_then(|text| ConfigNode::parse(&text).ok());
     tree.is_some_and(|tree| holds_secret(&tree, Named::Anything))
 }
 

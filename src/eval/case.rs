@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::input_file::{self, MAX_KEPT_BYTES};
 use aizuchi_core::persona::Language;
 
 /// The number of bad lines that an error lists.
@@ -86,7 +87,8 @@ pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
 }
 
 pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
-    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+    input_file::read(file, MAX_KEPT_BYTES)
+        .with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// Reads cases from the contents of files, each with the name of its file.

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -17,6 +15,7 @@ use crate::replay::export_lines::LineKind;
 use crate::replay::json_lines::read_lines;
 use crate::replay::rows::builder::{RowSource, RowsBuilder};
 use crate::replay::rows::{ChannelRows, MessageRow, epoch_seconds};
+use aizuchi_core::input_file;
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -261,13 +260,7 @@ impl RecordedChannel {
 
 /// Opens a text file, plain or gzipped.
 pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
-    let failure = || format!("cannot read {}", path.display());
-    let mut input = BufReader::new(File::open(path).with_context(failure)?);
-    let is_gzip = input.fill_buf().with_context(failure)?.starts_with(&[0x1f, 0x8b]);
-    Ok(match is_gzip {
-        true => Box::new(BufReader::new(MultiGzDecoder::new(input))),
-        false => Box::new(input),
-    })
+    input_file::open_stream(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Why a message is left out if its channel already has one with its id.

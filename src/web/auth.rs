@@ -359,7 +359,16 @@ fn is_foreign(request: &Request) -> bool {
     let is_cross = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
     let is_navigation =
         headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && is_page(request);
-    is_of_other_origin || is_cross && !is_navigation
+    let is_unclear = [header::HOST, header::ORIGIN].iter().any(|name| is_unclear(headers, name));
+    is_unclear || is_of_other_origin || is_cross && !is_navigation
+}
+
+/// Whether a header that has one value is sent twice, as a list or unreadably. A proxy may go by another value than
+/// this server.
+fn is_unclear(headers: &HeaderMap, name: &header::HeaderName) -> bool {
+    let is_clear = |value: &HeaderValue| value.to_str().is_ok_and(|value| !value.contains(','));
+    let mut values = headers.get_all(name).into_iter();
+    values.next().is_some_and(|value| !is_clear(value)) || values.next().is_some()
 }
 
 /// Whether a request comes from this machine, and not through a proxy on it.
@@ -616,6 +625,24 @@ mod tests {
             ("/", vec![("host", "a.example"), ("origin", "https://a.example")], false),
             ("/", vec![("host", "a.example"), ("origin", "https://b.example")], true),
             ("/", vec![("host", "a.example"), ("origin", "null")], true),
+            ("/", vec![("host", "a.example"), ("host", "a.example")], true),
+            ("/", vec![("host", "localhost"), ("host", "b.example")], true),
+            ("/", vec![("host", "localhost, b.example")], true),
+            ("/", vec![("host", "a.example"), ("origin", "https://é.example")], true),
+            (
+                "/",
+                vec![
+                    ("host", "a.example"),
+                    ("origin", "https://a.example"),
+                    ("origin", "https://b.example"),
+                ],
+                true,
+            ),
+            (
+                "/",
+                vec![("host", "a.example"), ("origin", "https://a.example, https://b.example")],
+                true,
+            ),
         ] {
             let mut request = axum::http::Request::builder().uri(path);
             for (name, value) in &headers {

@@ -1,12 +1,17 @@
 //! The supported chat formats as input for a replay: one fictional conversation in each format.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use aizuchi::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
+use aizuchi::config::{Config, ModelSelection};
+use aizuchi::eval::case;
+use aizuchi::eval::decide::item;
+use aizuchi::replay::history::{ChannelSource, History, RecordedChannel, RecordedMessage};
 use aizuchi::replay::input::{
     InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
 };
+use aizuchi::replay::judge::recorded::RecordedAnswers;
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
     MessageId, UserId, Visibility, WorkspaceId,
@@ -16,6 +21,8 @@ use aizuchi_core::event::{Debounce, Disposition, OnNewMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_harness::test_store::TestStore;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use zip::write::SimpleFileOptions;
@@ -352,6 +359,39 @@ fn zips_that_attack_are_refused() {
     );
     let bomb = zip(&["channels.json", "users.json"], 160 << 20);
     assert!(bomb.contains("unpacks to more than 256 MB"), "{bomb}");
+}
+
+/// Reading such a file does not end, or fills the memory.
+#[test]
+fn files_without_an_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link.jsonl");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    let bomb = folder.path().join("bomb.jsonl.gz");
+    let mut encoder = GzEncoder::new(File::create(&bomb).unwrap(), Compression::best());
+    let spaces = vec![b' '; 1 << 20];
+    (0..260).for_each(|_| encoder.write_all(&spaces).unwrap());
+    encoder.finish().unwrap();
+    for (file, why) in [
+        (&link, "it is not a regular file"),
+        (&bomb, "it is refused, because it unpacks to more than 256 MB"),
+    ] {
+        let readers = [
+            Recording::open(file, &DEFAULT, &|_| {}).err(),
+            History::open(file).err(),
+            RecordedAnswers::open(file).err(),
+            case::open(std::slice::from_ref(file)).err(),
+            item::open(std::slice::from_ref(file)).err(),
+        ];
+        for refused in readers {
+            let refused = format!("{:#}", refused.unwrap());
+            let named = format!("cannot read {}", file.display());
+            assert!(refused.starts_with(&named) && refused.ends_with(why), "{refused}");
+        }
+    }
+    // Such links do no harm as settings either.
+    let config = Config::load(Some(&link), ModelSelection::NoModel).err().unwrap();
+    assert!(format!("{config:#}").ends_with("cannot be read: it is not a regular file"));
 }
 
 fn message_in(channel: &str, id: &str, text: &str) -> Message {

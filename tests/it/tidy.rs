@@ -70,9 +70,9 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "flate2",
         &[
+            "aizuchi-core/input_file",
             "aizuchi-core/web_access",
             "aizuchi/replay",
-            "aizuchi/eval",
             "aizuchi/web",
             "aizuchi-fakes",
         ],

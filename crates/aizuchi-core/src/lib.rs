@@ -25,9 +25,10 @@ pub mod event;
 pub mod texts;
 pub mod outgoing;
 
-// Time and randomness, metrics, and the store.
+// Time and randomness, metrics, files that an operator names, and the store.
 pub mod clock;
 pub mod metrics;
+pub mod input_file;
 pub mod store;
 pub mod spoken_language;
 

@@ -1,5 +1,6 @@
 //! The port to models, and its implementations. A mind answers prompts; it makes no decisions of its own.
 
+pub mod markup;
 pub mod builtin;
 pub mod fallback;
 pub mod model;
@@ -97,6 +98,16 @@ impl LlmResponse {
         let calls = self.tool_calls.iter().map(|call| format!("→ {}", call.to_line()));
         text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Asks a model, and takes no answer that says nothing: another call may give a better one.
+pub async fn ask(llm: &dyn Llm, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+    let response = llm.ask(prompt).await?;
+    // What is heard in a recording may repeat itself.
+    let why = markup::degeneracy(&response.text).filter(|_| prompt.recording.is_none());
+    let Some(why) = why else { return Ok(response) };
+    let why = format!("{}: {why}", llm.model());
+    Err(LlmError::Busy { why, retry_after: None, usage: response.usage })
 }
 
 /// The tracing target for model input and output. Such events go only to traces that an operator asks for, never to

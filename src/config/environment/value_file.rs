@@ -1,10 +1,11 @@
 //! A file that holds the value of a variable, such as a mounted secret.
 
-use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// The maximum size of a value. No key or address is longer. It also bounds the read of a file that never ends.
+use aizuchi_core::input_file;
+
+/// The maximum size of a value. No key or address is longer.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// A value file. It is read once, when the value is first requested.
@@ -34,19 +35,8 @@ impl ValueFile {
 
     fn read(&self) -> Result<String, String> {
         let (variable, path) = (&self.variable, self.path.display());
-        let mut text = String::new();
-        // Opening a pipe without a writer would block forever.
-        let metadata = std::fs::metadata(&self.path);
-        if metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            return Err(format!("{variable} names {path}, which is not a file"));
-        }
-        let file = std::fs::File::open(&self.path);
-        file.and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+        let text = input_file::read_text(&self.path, MAX_BYTES)
             .map_err(|error| format!("{variable} names {path}, which cannot be read: {error}"))?;
-        if text.len() as u64 > MAX_BYTES {
-            let most = MAX_BYTES / 1024;
-            return Err(format!("{variable} names {path}, which is longer than {most} KiB"));
-        }
         let value = text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
         if value.is_empty() {
             return Err(format!("{variable} names {path}, which is empty"));

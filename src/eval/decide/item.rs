@@ -1,17 +1,13 @@
 //! Labeled decisions in files: JSON lines, plain or gzipped, with one item each.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
-use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::eval::case::{FileLocation, ensure_no_problems, numbered};
+use crate::eval::case::{FileLocation, ensure_no_problems, numbered, read_file};
 use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
@@ -141,19 +137,6 @@ pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<DecisionItem>> {
     ensure_no_problems(&problems)?;
     anyhow::ensure!(!items.is_empty(), "there are no items to decide on");
     Ok(items)
-}
-
-fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let cannot_read = || format!("cannot read {}", file.display());
-    let mut input = BufReader::new(File::open(file).with_context(cannot_read)?);
-    let is_gzip = input.fill_buf().with_context(cannot_read)?.starts_with(&[0x1f, 0x8b]);
-    let mut text = Vec::new();
-    match is_gzip {
-        true => MultiGzDecoder::new(input).read_to_end(&mut text),
-        false => input.read_to_end(&mut text),
-    }
-    .with_context(cannot_read)?;
-    Ok(text)
 }
 
 fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {

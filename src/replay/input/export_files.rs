@@ -1,26 +1,19 @@
 //! The files of an export, in a folder or in a zip. Nothing is unpacked to disk.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
-/// The size to which any compressed input may grow …
-const MIN_UNPACKED_BYTES: u64 = 256 << 20;
-/// … and otherwise, the factor by which it may grow. Chat compresses to a tenth of its size; data that compresses to
-/// less than a hundredth is not chat.
-const MAX_GROWTH: u64 = 100;
+use aizuchi_core::input_file::{self, ByteAllowance, MAX_STREAMED_BYTES};
+
 /// An export with more files is refused.
 const MAX_FILES: usize = 1_000_000;
 /// The maximum depth of the folders that hold an export's files.
 const MAX_DEPTH: usize = 4;
-/// The number of bytes of a file that are inspected to detect its format.
-pub const SNIFFED_BYTES: usize = 64 << 10;
 
 /// The files of an export, by their paths relative to its root.
 pub struct ExportFiles {
@@ -29,7 +22,7 @@ pub struct ExportFiles {
     names: Vec<String>,
     /// The folder inside a zip that contains everything, with a trailing slash. Empty if there is none.
     root: String,
-    allowance: UnpackAllowance,
+    allowance: ByteAllowance,
 }
 
 enum ExportContainer {
@@ -37,30 +30,24 @@ enum ExportContainer {
     Zip(Box<ZipArchive<BufReader<File>>>),
 }
 
-/// The number of bytes that may still be unpacked.
-#[derive(Clone)]
-struct UnpackAllowance {
-    left: Rc<Cell<u64>>,
-    limit: u64,
-}
-
 impl ExportFiles {
     pub fn folder(path: &Path) -> anyhow::Result<Self> {
         let mut names = Vec::new();
         list_folder(path, "", 1, &mut names)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        Self::new(ExportContainer::Folder(path.to_owned()), names, UnpackAllowance::new(u64::MAX))
+        let allowance = ByteAllowance::new(MAX_STREAMED_BYTES);
+        Self::new(ExportContainer::Folder(path.to_owned()), names, allowance)
     }
 
     pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
-        let archive = ZipArchive::new(BufReader::new(File::open(path)?));
+        let archive = ZipArchive::new(BufReader::new(input_file::open(path)?));
         let archive = archive
             .map_err(|error| anyhow::anyhow!("the zip file is incomplete or damaged: {error}"))?;
-        let allowance = UnpackAllowance::for_size(size);
+        let allowance = ByteAllowance::for_packed(size);
         if let Some(unpacked) = archive.decompressed_size()
-            && unpacked > u128::from(allowance.limit)
+            && unpacked > u128::from(allowance.max_bytes)
         {
-            return Err(allowance.refusal());
+            return Err(allowance.refusal().into());
         }
         let names: Result<Vec<String>, _> =
             archive.file_names().map(|name| name.map(String::from)).collect();
@@ -78,7 +65,7 @@ impl ExportFiles {
     fn new(
         container: ExportContainer,
         names: Vec<String>,
-        allowance: UnpackAllowance,
+        allowance: ByteAllowance,
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(names.len() <= MAX_FILES, "it has more than {MAX_FILES} files");
         let mut names: Vec<String> = names.into_iter().filter(|name| !is_hidden(name)).collect();
@@ -103,7 +90,8 @@ impl ExportFiles {
         let path = format!("{}{name}", self.root);
         let opened: Box<dyn Read + '_> = match &mut self.container {
             ExportContainer::Folder(folder) => Box::new(
-                File::open(folder.join(&path)).with_context(|| format!("cannot read {name}"))?,
+                input_file::open(&folder.join(&path))
+                    .with_context(|| format!("cannot read {name}"))?,
             ),
             ExportContainer::Zip(archive) => Box::new(
                 archive
@@ -111,56 +99,19 @@ impl ExportFiles {
                     .map_err(|error| anyhow::anyhow!("cannot read {name}: {error}"))?,
             ),
         };
-        let limited = LimitedRead { inner: opened, allowance: self.allowance.clone() };
-        Ok(Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited)))
+        Ok(Box::new(self.allowance.limit(opened)))
     }
 
     /// Opens and decompresses a file that is itself compressed.
     pub fn open_compressed(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
-        let size = self.allowance.left.get() / MAX_GROWTH;
-        Ok(gunzip(self.open(name)?, size))
+        let path = format!("{}{name}", self.root);
+        let size_bytes = match &mut self.container {
+            ExportContainer::Folder(folder) => folder.join(path).metadata()?.len(),
+            ExportContainer::Zip(archive) => archive.by_name(&path)?.size(),
+        };
+        let allowance = ByteAllowance::for_packed(size_bytes);
+        Ok(Box::new(allowance.limit(MultiGzDecoder::new(self.open(name)?))))
     }
-}
-
-impl UnpackAllowance {
-    fn new(limit: u64) -> Self {
-        Self { left: Rc::new(Cell::new(limit)), limit }
-    }
-
-    fn for_size(size: u64) -> Self {
-        Self::new(size.saturating_mul(MAX_GROWTH).max(MIN_UNPACKED_BYTES))
-    }
-
-    fn refusal(&self) -> anyhow::Error {
-        anyhow::anyhow!(
-            "it is refused, because it unpacks to more than {} MB, a hundred times its size",
-            self.limit >> 20
-        )
-    }
-}
-
-/// A reader that fails once more has been read than is allowed.
-struct LimitedRead<R> {
-    inner: R,
-    allowance: UnpackAllowance,
-}
-
-impl<R: Read> Read for LimitedRead<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let length = self.inner.read(buffer)?;
-        match self.allowance.left.get().checked_sub(length as u64) {
-            Some(left) => self.allowance.left.set(left),
-            None => return Err(std::io::Error::other(self.allowance.refusal())),
-        }
-        Ok(length)
-    }
-}
-
-/// Decompresses a file of `size` bytes.
-pub fn gunzip<'a>(input: impl BufRead + 'a, size: u64) -> Box<dyn BufRead + 'a> {
-    let inner = MultiGzDecoder::new(input);
-    let limited = LimitedRead { inner, allowance: UnpackAllowance::for_size(size) };
-    Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited))
 }
 
 /// Lists the files below a folder, without following symbolic links.

@@ -1,16 +1,16 @@
 //! Detects the format of an input, and reads it with the reader of that format.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::Value;
 
 use crate::replay::export_lines::LineKind;
-use crate::replay::input::export_files::{ExportFiles, SNIFFED_BYTES, gunzip};
+use crate::replay::input::export_files::ExportFiles;
 use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
 use crate::replay::json_lines::read_lines;
+use aizuchi_core::input_file;
 
 /// The kind of a file, detected from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<
         return read_all(&mut ExportFiles::folder(path)?, &shown.to_string(), writer)
             .with_context(|| format!("cannot read {shown}"));
     }
-    let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut input = BufReader::with_capacity(SNIFFED_BYTES, file);
+    let input = input_file::open_stream(path);
+    let mut input = input.with_context(|| format!("cannot read {shown}"))?;
     let beginning = input.fill_buf().with_context(|| format!("cannot read {shown}"))?;
     if beginning.starts_with(b"PK\x03\x04") || beginning.starts_with(b"PK\x05\x06") {
         let files = ExportFiles::zip(path, metadata.len());
@@ -41,11 +41,6 @@ pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<
         return read_all(&mut files, &shown.to_string(), writer)
             .with_context(|| format!("cannot read {shown}"));
     }
-    let is_gzip = beginning.starts_with(&[0x1f, 0x8b]);
-    let mut input: Box<dyn BufRead> = match is_gzip {
-        true => gunzip(input, metadata.len()),
-        false => Box::new(input),
-    };
     read_alone(&mut *input, &shown.to_string(), writer)
         .with_context(|| format!("cannot read {shown}"))
 }

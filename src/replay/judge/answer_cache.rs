@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::replay::json_lines::read_lines;
 use aizuchi_core::decision::Usage;
+use aizuchi_core::input_file;
 use aizuchi_core::prompt::Prompt;
 
 /// The answers, in memory and, if they are to be kept, in a file with one answer per line. They may quote chat, so only
@@ -62,6 +63,7 @@ impl AnswerCache {
         }
         let options =
             || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        input_file::ensure_regular(path).with_context(|| format!("cannot read {shown}"))?;
         let mut file = options().with_context(|| format!("cannot write {shown}"))?;
         let mut answers = HashMap::new();
         let mut is_whole = true;

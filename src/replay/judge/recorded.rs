@@ -16,6 +16,7 @@ use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::{Judgment, Usage};
+use aizuchi_core::input_file::{self, MAX_KEPT_BYTES};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -66,7 +67,8 @@ struct RecordedJudgment {
 impl RecordedAnswers {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+        let bytes = input_file::read(path, MAX_KEPT_BYTES)
+            .with_context(|| format!("cannot read {shown}"))?;
         let (mut by_prompt, mut by_message) = (HashMap::new(), HashMap::new());
         let mut bad_lines = Vec::new();
         read_lines(&mut &bytes[..], &mut |number, line| {

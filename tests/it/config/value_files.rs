@@ -79,7 +79,9 @@ fn what_cannot_be_read_is_named_without_what_it_holds() {
         )
     );
     let device = read_with("/dev/zero");
-    assert_eq!(device, "OPENAI_API_KEY_FILE names /dev/zero, which is not a file");
+    let expected =
+        "OPENAI_API_KEY_FILE names /dev/zero, which cannot be read: it is not a regular file";
+    assert_eq!(device, expected);
     assert!(read_with(".").ends_with("which cannot be read: Is a directory (os error 21)"));
     assert_eq!(
         read_with("empty"),
@@ -87,7 +89,10 @@ fn what_cannot_be_read_is_named_without_what_it_holds() {
     );
     assert_eq!(
         read_with("long"),
-        format!("OPENAI_API_KEY_FILE names {}, which is longer than 64 KiB", path("long"))
+        format!(
+            "OPENAI_API_KEY_FILE names {}, which cannot be read: it is refused, because it is longer than 64 KB",
+            path("long")
+        )
     );
 }
 

@@ -74,7 +74,7 @@ async fn a_long_answer_is_split_into_posts_that_fit() {
     let program = harness.start().await;
     let code = format!("```rust\n{}```", "let tea = Tea::new();\n".repeat(60));
     let text = format!(
-        "{}\n\n{code}\n\n{}",
+        "{}\n\n{code}\n\n{}That is all.",
         "京都はよいところです。".repeat(150),
         "All of it. ".repeat(150)
     );

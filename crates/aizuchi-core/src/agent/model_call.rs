@@ -12,7 +12,7 @@ use tracing::{debug, info, info_span};
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
 use crate::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
-use crate::llm::{Llm, LlmError, LlmResponse, MODEL_CONTENT_TARGET};
+use crate::llm::{Llm, LlmError, LlmResponse, MODEL_CONTENT_TARGET, ask};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
@@ -98,7 +98,7 @@ impl Agent {
             unfinished: Some(unfinished.clone()),
         };
         let limit = deadline.duration_since(began);
-        let response = self.clock.timeout(limit, llm.ask(prompt));
+        let response = self.clock.timeout(limit, ask(llm, prompt));
         let outcome = unless_superseded(calls.superseded, response).await;
         let outcome = outcome.map(|in_time| {
             let why = || LlmError::TimedOut(format!("no answer within {limit:#}"));

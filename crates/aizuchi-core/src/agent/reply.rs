@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::draft::{to_posts, with_due, with_reason, with_settled};
@@ -168,7 +169,9 @@ impl Agent {
                 let refused = self.refuse_by_gate(claim, gate, Some(limit), &context).await?;
                 self.report_ended_calls(refused, &ended, &context)?
             }
-            Err(StepError::Retryable { problem, .. }) if claim.is_owed && is_last => {
+            Err(StepError::Retryable { problem, retry_after, .. })
+                if claim.is_owed && (is_last || self.is_too_long_for_asker(retry_after)) =>
+            {
                 self.report_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
             }
             Err(StepError::Permanent { problem, .. }) if claim.is_owed => {
@@ -177,6 +180,12 @@ impl Agent {
             Err(error) => return Err(error),
         };
         Ok(with_settled(result, settled))
+    }
+
+    /// Whether a model asks for a longer wait than for an answer of it. The user gets an apology instead, and the next
+    /// message finds out whether the model answers again.
+    fn is_too_long_for_asker(&self, retry_after: Option<SignedDuration>) -> bool {
+        retry_after.is_some_and(|wait| wait > self.settings.model_timeout)
     }
 
     /// Checks the gates again: what was allowed at the judgment may no longer be.

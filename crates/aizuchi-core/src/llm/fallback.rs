@@ -12,13 +12,12 @@ use tracing::{info, warn};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
-use crate::llm::{Llm, LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse, ask};
 use crate::prompt::Prompt;
 
-/// The minimum time after a failure for which the fallback is asked first.
-const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
-/// The maximum of that time, even if the primary asks for a longer one.
-const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
+/// How long the fallback is asked first after a failure. A longer `Retry-After` of the primary is not waited for: a
+/// failed call before the fallback's costs little, and the primary may answer long before.
+const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// A model and an optional fallback. A prompt keeps the models that it started with.
 pub struct Models(RwLock<Arc<ModelPair>>);
@@ -86,7 +85,7 @@ impl Models {
         while let Some(next) = tries.next_try() {
             clock.sleep_until(clock.now() + next.wait).await;
             let left = deadline.duration_since(clock.now());
-            let asked = clock.timeout(left, next.llm.ask(prompt)).await;
+            let asked = clock.timeout(left, ask(&*next.llm, prompt)).await;
             let result = asked.unwrap_or_else(|_timed_out| {
                 Err(LlmError::TimedOut(format!("no answer within {limit:#}")))
             });
@@ -115,11 +114,7 @@ impl ModelPair {
 
     fn record_failure(&self, error: &LlmError, now: Timestamp) {
         match error {
-            LlmError::Busy { retry_after, .. } => {
-                let backoff = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
-                *self.down_until() = Some(now + backoff);
-            }
-            LlmError::TimedOut(_) => *self.down_until() = Some(now + MIN_BACKOFF),
+            LlmError::Busy { .. } | LlmError::TimedOut(_) => *self.down_until() = Some(now + PAUSE),
             // Only this prompt may be refused, and a refusal costs no time.
             LlmError::Refused(_) | LlmError::Unusable { .. } => {}
         }

@@ -125,6 +125,8 @@ pub struct ProviderMind {
     without_tools_until_ms: AtomicI64,
     /// Whether the missing usage reports have been logged.
     has_warned_of_usage: AtomicBool,
+    /// Whether reports of more tokens than possible have been logged.
+    has_warned_of_excess: AtomicBool,
     /// Why the last call failed, if it failed.
     problem: Mutex<Option<ModelProblem>>,
 }
@@ -174,6 +176,7 @@ impl ProviderMind {
             shape_failures: AtomicUsize::new(0),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
             has_warned_of_usage: AtomicBool::new(false),
+            has_warned_of_excess: AtomicBool::new(false),
             problem: Mutex::default(),
         })
     }

@@ -14,6 +14,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 use tracing::{error, warn};
 
+use crate::input_file::{self, MAX_WRITTEN_BYTES};
 use crate::persona::Language;
 use crate::prompt::PromptVerb;
 use crate::prompt::view::PromptView;
@@ -123,7 +124,7 @@ impl CustomTemplates {
                 path.display(),
                 nearest_name(&name)
             );
-            let text = std::fs::read_to_string(&path)
+            let text = input_file::read_text(&path, MAX_WRITTEN_BYTES)
                 .with_context(|| format!("the prompt {} cannot be read", path.display()))?;
             files.insert(name, text);
         }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
+use crate::input_file;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
 use crate::store::database::files::DatabaseFiles;
@@ -188,7 +189,7 @@ pub async fn copy_and_migrate(from: &Path, to: &Path) -> Result<(), StoreError> 
             from.display()
         )));
     }
-    let copied = File::open(from).and_then(|mut from| {
+    let copied = input_file::open(from).and_then(|mut from| {
         let mut options = File::options();
         let mut to = options.create(true).truncate(true).write(true).mode(FILE_MODE).open(to)?;
         std::io::copy(&mut from, &mut to)

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::decision::DecisionResult;
+use aizuchi_core::decision::{DecisionResult, Usage};
 use aizuchi_core::llm::LlmError;
+use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
@@ -96,6 +97,105 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
       10s (persona): Sorry, I can’t think of an answer right now. Please try again later.
     [m000] spoke: alice asked me (reply kept)
     [m001 m002] failed: I couldn’t think of an answer (reply failed)
+    ");
+}
+
+/// A provider may ask for a wait of hours after one call. Users who wait for an answer get an apology at once, and the
+/// next mention asks the provider again.
+#[tokio::test]
+async fn a_longer_retry_after_than_a_user_waits_is_apologized_for() {
+    let busy = |seconds| {
+        let why = "it asks to be called less often (429)".to_owned();
+        let retry_after = Some(SignedDuration::from_secs(seconds));
+        Err(LlmError::Busy { why, retry_after, usage: Usage::default() })
+    };
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.mind.script.push(PromptVerb::Reply, busy(3600));
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        harness.pass(10).await;
+        harness.says("bob", "@Aizuchi and where?").await;
+        harness.pass(10).await;
+        // This one is worth the wait.
+        harness.mind.script.push(PromptVerb::Reply, busy(50));
+        harness.says("carol", "@Aizuchi and why?").await;
+        harness.pass(60).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi when does it rain?
+       0s (persona): Sorry, I can’t think of an answer right now. Please try again later.
+      10s bob: @Aizuchi and where?
+      10s (persona): Here I am.
+      20s carol: @Aizuchi and why?
+      70s (persona): Here I am.
+    [m000] failed: I couldn’t think of an answer (reply failed)
+    [m001] spoke: bob asked me (reply kept)
+    [m002] spoke: carol asked me (reply failed, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn the_fallback_answers_while_the_model_asks_for_a_long_wait() {
+    let transcript = on_every_store(async |store| {
+        let fallback = Arc::new(ScriptedMind::default());
+        fallback.set_default(PromptVerb::Reply, "From the fallback.");
+        let options = HarnessOptions { fallback: Some(fallback), ..HarnessOptions::default() };
+        let harness = Harness::new(store).await.with_options(options);
+        let (why, retry_after) = ("429".to_owned(), Some(SignedDuration::from_hours(1)));
+        let busy = LlmError::Busy { why, retry_after, usage: Usage::default() };
+        harness.mind.script.push(PromptVerb::Reply, Err(busy));
+        for asker in ["alice", "bob", "carol"] {
+            harness.says(asker, "@Aizuchi when does it rain?").await;
+            harness.pass(45).await;
+        }
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi when does it rain?
+       0s (persona): From the fallback.
+      45s bob: @Aizuchi when does it rain?
+      45s (persona): From the fallback.
+      90s carol: @Aizuchi when does it rain?
+      90s (persona): Here I am.
+    [m000] spoke: alice asked me (reply failed, reply kept)
+    [m001] spoke: bob asked me (reply kept)
+    [m002] spoke: carol asked me (reply kept)
+    ");
+}
+
+/// A model that has lost itself says nothing: its answer is a failure like any other.
+#[tokio::test]
+async fn an_answer_of_markup_or_of_repetition_is_no_answer() {
+    let markup = "<|im_end|><think>".repeat(30);
+    let repetition = format!("Let me see. {}", "I see, ".repeat(60));
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        let script = &harness.mind.script;
+        script.push(PromptVerb::Reply, Ok(&markup));
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        harness.pass(10).await;
+        for answer in [&repetition, &markup, &repetition, &markup] {
+            script.push(PromptVerb::Reply, Ok(answer));
+        }
+        harness.says("alice", "@Aizuchi and where?").await;
+        harness.pass(100).await;
+        for answer in [&markup, &repetition, &markup] {
+            script.push(PromptVerb::Judge, Ok(answer));
+        }
+        harness.says("bob", "the roses look ill").await;
+        harness.pass(1000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi when does it rain?
+       1s (persona): Here I am.
+      10s alice: @Aizuchi and where?
+      51s (persona): Sorry, I can’t think of an answer right now. Please try again later.
+     110s bob: the roses look ill
+    [m000] spoke: alice asked me (reply failed, reply kept)
+    [m001] failed: I couldn’t think of an answer (reply failed, reply failed, reply failed, reply failed)
+    [m002] failed: something went wrong (judge failed, judge failed, judge failed)
     ");
 }
 

@@ -226,7 +226,8 @@ async fn no_secret_is_posted_or_kept_as_a_reason() {
 async fn an_answer_takes_at_most_five_posts() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let long = "A sentence that goes on and on. ".repeat(2_000);
+        let long: String =
+            (0..2_000).map(|number| format!("Sentence {number} goes on and on. ")).collect();
         harness.mind.script.push(PromptVerb::Reply, Ok(&long));
         harness.says("alice", "@Aizuchi tell me everything").await;
         harness.pass(60).await;

@@ -83,6 +83,34 @@ async fn usage_is_read_or_estimated_but_never_nothing() {
     }
 }
 
+/// One absurd figure would use up everybody's budget for the day.
+#[tokio::test]
+async fn a_report_of_more_than_a_request_can_use_is_bounded() {
+    let prompt_tokens = prompt(PromptVerb::Reply).total_tokens();
+    let most = |expected: u64| 4 * expected + 16_000;
+    for usage in [
+        json!({ "prompt_tokens": 1_u64 << 31, "completion_tokens": 1_u64 << 31 }),
+        json!({ "prompt_tokens": 1e300, "completion_tokens": u64::MAX,
+            "prompt_tokens_details": { "cached_tokens": 1e12 } }),
+        json!({ "input_tokens": 120, "cache_read_input_tokens": 1_u64 << 31,
+            "output_tokens": 1_u64 << 31 }),
+    ] {
+        let response = completion(says("hello there"), "stop", usage.clone());
+        let used = answer(Provider::OpenAi, vec![response]).await.unwrap().usage;
+        assert_eq!(used.input_tokens, most(prompt_tokens), "{usage}");
+        assert_eq!(used.output_tokens, most(99), "{usage}");
+        assert!(used.cached_tokens <= used.input_tokens && used.is_estimated, "{usage}");
+        // An empty answer is charged, too.
+        let response = completion(says(""), "stop", usage.clone());
+        let error = answer(Provider::OpenAi, vec![response]).await.unwrap_err();
+        let LlmError::Busy { usage: charged, .. } = error else { panic!("{error}") };
+        assert_eq!(charged, used, "{usage}");
+    }
+    let negative = json!({ "prompt_tokens": -5, "completion_tokens": -(1_i64 << 31) });
+    let response = completion(says("hello there"), "stop", negative);
+    assert_eq!(answer(Provider::OpenAi, vec![response]).await.unwrap().usage, estimated(2));
+}
+
 /// The caller decides whether a charged request is followed by another.
 #[tokio::test]
 async fn an_empty_answer_is_charged_and_not_asked_for_again() {

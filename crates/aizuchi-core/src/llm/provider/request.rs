@@ -24,7 +24,7 @@ use crate::llm::provider::error::{
 };
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::ReportedResponse;
-use crate::llm::provider::usage::{complete_usage, reported_usage};
+use crate::llm::provider::usage::{bounded_usage, complete_usage, reported_usage};
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind, tools};
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
@@ -201,7 +201,9 @@ impl ProviderMind {
         let (result, transfer) = self.carry(request, &options, changes).await?;
         let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
         let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);
-        let reported = reported.unwrap_or_default();
+        let limit = options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+        let reported =
+            self.plausible(reported.unwrap_or_default(), model_request.tokens, limit.into());
         // An accepted request may be charged, whatever happened to the response.
         let usage = match transfer.is_accepted {
             true => complete_usage(reported, model_request.tokens, ""),
@@ -232,6 +234,24 @@ impl ProviderMind {
             );
         }
         Ok(ReportedResponse { response, reported })
+    }
+
+    /// Returns the reported usage within what the request can have used, and logs once if it was more.
+    fn plausible(&self, reported: Usage, prompt_tokens: u64, max_output: u64) -> Usage {
+        let Some(bounded) = bounded_usage(reported, prompt_tokens, max_output) else {
+            return reported;
+        };
+        if !self.has_warned_of_excess.swap(true, Ordering::Relaxed) {
+            warn!(
+                model = self.model,
+                input_tokens = reported.input_tokens,
+                output_tokens = reported.output_tokens,
+                most_input_tokens = bounded.input_tokens,
+                most_output_tokens = bounded.output_tokens,
+                "the model reports more tokens than its request can have used; no more than that is booked"
+            );
+        }
+        bounded
     }
 
     /// Makes one call through its own relay.

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
+use crate::llm::markup::{begins_with_thinking, is_only_markup};
 use crate::llm::provider::allowance::Allowance;
 use crate::llm::provider::error::{CallError, DECLINED};
 use crate::llm::provider::usage::{complete_usage, reported_thinking};
@@ -80,8 +81,7 @@ pub fn parse_response(
 
 /// Whether a truncated text is usable: the beginning of a text is, that of JSON is not.
 fn has_answer(text: &str, prompt: &Prompt) -> bool {
-    let is_thought = text.trim_start().starts_with("<think>") && !text.contains("</think>");
-    if text.trim().is_empty() || is_thought {
+    if is_only_markup(text) {
         return false;
     }
     let is_whole = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok();
@@ -98,8 +98,7 @@ fn has_thought(response: &ChatResponse) -> bool {
 
 /// Whether a text without an answer shows that the model has thought: it is empty, or starts with thinking.
 fn has_thought_aloud(text: &str) -> bool {
-    let text = text.trim_start();
-    text.is_empty() || text.starts_with("<think>")
+    text.trim().is_empty() || begins_with_thinking(text)
 }
 
 /// The model used up its tokens before it answered, and has thought. If it had no additional tokens for thinking,

@@ -15,7 +15,7 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_transfer, status_error};
 use crate::llm::provider::relay::TransferError;
-use crate::llm::provider::usage::reported_usage;
+use crate::llm::provider::usage::{bounded_usage, reported_usage};
 use crate::llm::provider::{ProviderSettings, api_base, http_client};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
@@ -24,8 +24,6 @@ use crate::prompt::recording::{AudioRecording, TOKENS_PER_SECOND};
 
 /// An error is a sentence and a code, so only its beginning matters.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
-/// The maximum length of a recording, a day, since a server could report any number.
-const MAX_SECONDS: f64 = 86_400.0;
 /// Where responses report the length of the recording: the spellings of OpenAI, Mistral and the verbose format.
 const SECONDS_PATHS: [&str; 3] = ["/usage/seconds", "/usage/prompt_audio_seconds", "/duration"];
 
@@ -186,14 +184,18 @@ impl Llm for TranscriptionMind {
 /// The usage: the duration if the model charges for it, otherwise the tokens, otherwise an estimate.
 fn usage_of(body: &Value, recording: &AudioRecording) -> Usage {
     let mut seconds = SECONDS_PATHS.iter().filter_map(|path| body.pointer(path)?.as_f64());
-    if let Some(seconds) = seconds.find(|seconds| *seconds > 0.0) {
-        let input_tokens = seconds.min(MAX_SECONDS).ceil() as u64 * TOKENS_PER_SECOND;
-        return Usage { input_tokens, ..Usage::default() };
+    let reported = match seconds.find(|seconds| *seconds > 0.0) {
+        Some(seconds) => {
+            let input_tokens = (seconds.ceil() as u64).saturating_mul(TOKENS_PER_SECOND);
+            Usage { input_tokens, ..Usage::default() }
+        }
+        None => reported_usage(body),
+    };
+    if reported.input_tokens == 0 {
+        return estimated_usage(recording);
     }
-    match reported_usage(body) {
-        Usage { input_tokens: 0, .. } => estimated_usage(recording),
-        reported => reported,
-    }
+    bounded_usage(reported, recording.tokens(), recording.max_transcript_tokens().into())
+        .unwrap_or(reported)
 }
 
 fn estimated_usage(recording: &AudioRecording) -> Usage {

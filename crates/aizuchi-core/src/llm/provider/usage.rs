@@ -74,6 +74,25 @@ pub fn reported_thinking(body: &Value) -> u64 {
     counts.map(to_count).max().unwrap_or(0)
 }
 
+/// Bounds figures that no request with such a prompt and such a limit causes: one absurd figure would use up
+/// everybody's budget for the day. Returns `None` if all are plausible.
+pub fn bounded_usage(reported: Usage, prompt_tokens: u64, max_output: u64) -> Option<Usage> {
+    // Generous: tokenizers differ, gateways add prompts of their own, and some servers do not limit thinking.
+    let most = |expected: u64| expected.saturating_mul(4).saturating_add(16_000);
+    let input_tokens = reported.input_tokens.min(most(prompt_tokens));
+    let output_tokens = reported.output_tokens.min(most(max_output));
+    let cached_tokens = reported.cached_tokens.min(input_tokens);
+    let cache_write_tokens = reported.cache_write_tokens.min(input_tokens - cached_tokens);
+    let bounded = Usage {
+        input_tokens,
+        cached_tokens,
+        cache_write_tokens,
+        output_tokens,
+        is_estimated: reported.is_estimated,
+    };
+    (bounded != reported).then_some(Usage { is_estimated: true, ..bounded })
+}
+
 /// Replaces missing figures with an estimate, since a budget that counts 0 never runs out.
 pub fn complete_usage(reported: Usage, prompt_tokens: u64, output: &str) -> Usage {
     let is_input_known = reported.input_tokens > 0;
@@ -81,7 +100,7 @@ pub fn complete_usage(reported: Usage, prompt_tokens: u64, output: &str) -> Usag
     Usage {
         input_tokens: if is_input_known { reported.input_tokens } else { prompt_tokens },
         output_tokens: if is_output_known { reported.output_tokens } else { estimate(output) },
-        is_estimated: !is_input_known || !is_output_known,
+        is_estimated: reported.is_estimated || !is_input_known || !is_output_known,
         ..reported
     }
 }
@@ -203,6 +222,26 @@ mod tests {
                 usage;
             let counts = [input_tokens, cached_tokens, cache_write_tokens, output_tokens];
             assert_eq!(counts, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn figures_beyond_what_a_request_can_use_are_bounded() {
+        let usage = |input_tokens,
+                     cached_tokens,
+                     cache_write_tokens,
+                     output_tokens,
+                     is_estimated| {
+            Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens, is_estimated }
+        };
+        for (reported, expected) in [
+            (usage(120, 64, 6, 7, false), None),
+            (usage(20_000, 0, 0, 16_400, false), None),
+            (usage(1 << 31, 0, 0, 7, false), Some(usage(20_000, 0, 0, 7, true))),
+            (usage(120, 0, 0, 1 << 31, false), Some(usage(120, 0, 0, 16_400, true))),
+            (usage(1 << 31, 1 << 31, 9, 7, false), Some(usage(20_000, 20_000, 0, 7, true))),
+        ] {
+            assert_eq!(bounded_usage(reported, 1000, 100), expected, "{reported:?}");
         }
     }
 

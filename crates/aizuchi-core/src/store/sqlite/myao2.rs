@@ -1,13 +1,13 @@
 //! Recognizes a database of myao2, a bot that many users migrate from, so that it is never written to. `aizuchi-import`
 //! reads its data.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
+use crate::input_file;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{driver_error, rows};
@@ -50,13 +50,13 @@ pub async fn refuse(path: &Path) -> Result<(), StoreError> {
 pub fn is_at(path: &Path) -> bool {
     const READ: u64 = 1 << 20;
     let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(READ).read_to_end(&mut beginning));
+    let read = input_file::open(path).and_then(|file| file.take(READ).read_to_end(&mut beginning));
     let has = |text: &[u8]| beginning.windows(text.len()).any(|part| part == text);
     read.is_ok() && beginning.starts_with(BEGINNING) && has(b"user_is_bot") && has(b"memories")
 }
 
 fn is_database(path: &Path) -> bool {
     let mut beginning = [0; BEGINNING.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    let read = input_file::open(path).and_then(|mut file| file.read_exact(&mut beginning));
     read.is_ok() && beginning == BEGINNING
 }

@@ -190,7 +190,7 @@ fn quoted(random: &mut Random, prompt: &Prompt) -> String {
 fn reply(random: &mut Random, prompt: &Prompt) -> String {
     match random.below(10) {
         0 => "The first thing is good soil, deep and loose, as you say yourself.\n\nThe second is water in the morning.".to_owned(),
-        1 => "a very long story ".repeat(60),
+        1 => (0..60).map(|part| format!("a very long story, part {part} ")).collect(),
         2 => "<!channel> @everyone see https://evil.example/x".to_owned(),
         3 | 4 => format!("You said {}.", quoted(random, prompt)),
         5 => "```\nlet x = 1;\n```".to_owned(),
