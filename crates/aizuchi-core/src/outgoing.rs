@@ -1,10 +1,12 @@
 //! Screens a text that a model wrote before users see it. A model may follow instructions that a user wrote into the
 //! chat, so these rules apply whatever it answers.
 
+pub mod fences;
 pub mod secrets;
 pub mod urls;
 
 use crate::chat::to_visible_text;
+use crate::outgoing::fences::normalize_fences;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls, rendered_text, screen_urls};
 use crate::persona::Language;
@@ -25,7 +27,7 @@ pub fn screen(
 ) -> String {
     let end = text.char_indices().nth(MAX_LENGTH).map_or(text.len(), |(end, _)| end);
     // Renderers use private-use characters as markers.
-    let mut text = to_visible_text(&text[..end])
+    let mut text = normalize_fences(&to_visible_text(&text[..end]))
         .replace(|character| matches!(character, '\u{e000}'..='\u{f8ff}'), "");
     for _ in 0..MAX_PASSES {
         let screened = screen_urls(&secrets.redact(&text, language), known, code);

@@ -19,14 +19,16 @@ use crate::identity::{direct_workspace, guild_workspace};
 use crate::json::{id_str, non_empty_str};
 use crate::post::{discord_channel, history_error, nonce, post_error};
 use crate::snowflake::id_timestamp;
-use crate::text::write::{MentionLookup, to_discord_markdown};
+use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::decision::proposal::ProposalId;
+use aizuchi_core::outgoing::urls::without_urls;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
+use aizuchi_core::platform::split::utf16_length;
 use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 
 /// Discord's numbers for components, for a button's style, and for the style of a multi-line field.
@@ -336,9 +338,12 @@ fn message(text: &str, buttons: &[Value]) -> Value {
 }
 
 fn question_text(question: &KeeperQuestion) -> String {
-    let [heading, draft, note] = [&question.heading, &question.draft, &question.note]
-        .map(|text| to_discord_markdown(text, &MentionLookup::empty()));
-    truncated(format!("{heading}\n\n{draft}\n\n{note}"))
+    let KeeperQuestion { heading, draft, note, .. } = question;
+    let text = format!("{heading}\n\n{draft}\n\n{note}");
+    // What was code may not be code in a part of the text.
+    let is_cut = utf16_length(&text) > MAX_MESSAGE_LENGTH;
+    let text = if is_cut { without_urls(&text) } else { text };
+    truncated(to_discord_markdown(&text, &MentionLookup::empty()))
 }
 
 fn question_buttons(question: &KeeperQuestion) -> Vec<Value> {

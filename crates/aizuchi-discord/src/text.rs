@@ -2,6 +2,7 @@
 
 pub mod fuzzy_match;
 pub mod emoji;
+pub mod code;
 pub mod escape;
 pub mod read;
 pub mod write;

@@ -14,9 +14,6 @@ use crate::decision::DecisionResult;
 use crate::decision::model_problem::ModelProblem;
 use crate::event::{Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult};
 use crate::memory::Lineage;
-use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
-use crate::platform::Platform;
-use crate::platform::split::{limit_posts, split};
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::request::{leads_up_to, points_back};
@@ -207,14 +204,4 @@ pub(super) fn with_settled(result: StepResult, settled: Vec<Owed>) -> StepResult
         }
         result => result,
     }
-}
-
-/// Splits a text into posts, at most as many as an answer may take.
-pub(super) fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -> Vec<String> {
-    let longest = platform.max_post_length();
-    let posts = split(text, longest).into_iter();
-    // What was code in the whole text may not be code in a part of it, so each part is screened.
-    let screen = |post: String| screen_urls(&post, known, CodeBlocks::KeepUrls);
-    // Screening may lengthen a part, so each is split once more.
-    limit_posts(posts.flat_map(|post| split(&screen(post), longest)).collect(), longest)
 }

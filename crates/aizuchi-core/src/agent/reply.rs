@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::draft::{to_posts, with_due, with_reason, with_settled};
+use crate::agent::draft::{with_due, with_reason, with_settled};
 use crate::agent::follow_up::EndedCalls;
 use crate::agent::generate::Generated;
 use crate::agent::reserve::Calls;
@@ -19,6 +19,7 @@ use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, StepResult};
 use crate::memory::Lineage;
 use crate::outgoing::urls::KnownUrls;
+use crate::platform::split::to_posts;
 use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts;
@@ -143,7 +144,7 @@ impl Agent {
                             Some(sources) => format!("{}\n\n{sources}", reply.text),
                             None => reply.text,
                         };
-                        let posts = to_posts(&text, &reply.known_urls, &**platform);
+                        let posts = to_posts(&text, &reply.known_urls, platform.max_post_length());
                         let content = DraftContent::Text(posts);
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
@@ -314,7 +315,7 @@ impl Agent {
             ends = metadata.ends;
         }
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
-        let posts = to_posts(&lines.join("\n"), &KnownUrls::default(), &**platform);
+        let posts = to_posts(&lines.join("\n"), &KnownUrls::default(), platform.max_post_length());
         let draft = self.draft(context, DraftContent::Text(posts), Lineage::default(), ends);
         Ok(with_reason(draft, reasons.join("; ")))
     }

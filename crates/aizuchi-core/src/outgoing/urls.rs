@@ -1,11 +1,12 @@
 //! URLs in a text that a model wrote. A URL is live only if its readers can see where it comes from: it occurs, byte
 //! for byte, in the conversation or in a tool's results. Otherwise its scheme is removed, so that no chat platform
-//! turns it into a link. A label never hides where a link leads.
+//! turns it into a link. A label never hides where a link leads. Code keeps its URLs; the adapter of a platform that may
+//! not show it as code uses [`without_urls`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::chat::{AuthorKind, Message, to_single_line};
 use crate::context::Context;
@@ -22,8 +23,8 @@ const MAX_URL_BYTES: usize = 2_000;
 const MAX_URLS_IN_ROW: usize = 16;
 /// How many times links are stripped before the remaining link syntax is escaped.
 const MAX_PASSES: usize = 6;
-/// The line that opens and closes a code block.
-const FENCE: &str = "```";
+/// Opens and closes code that keeps its URLs.
+const CODE_MARK: char = '`';
 
 /// URLs that may be live.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ pub struct KnownUrls {
     hosts: BTreeSet<String>,
 }
 
-/// Whether code blocks keep unknown URLs.
+/// Whether code keeps unknown URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeBlocks {
     /// For a post, where no platform turns them into links.
@@ -61,14 +62,20 @@ impl KnownUrls {
         self.hosts.extend(hosts.iter().cloned());
     }
 
-    /// Adds the URLs of a message. In code blocks, the persona may have written URLs that were not known.
+    /// Adds the URLs of a message. In code, the persona may have written URLs that were not known.
     pub fn add_message(&mut self, message: &Message) {
         match message.author.kind {
-            AuthorKind::Persona => {
-                message.text.split(FENCE).step_by(2).for_each(|text| self.add(text))
-            }
+            AuthorKind::Persona => self.add_outside_code(&message.text),
             AuthorKind::Human | AuthorKind::Bot => self.add(&message.text),
         }
+    }
+
+    /// Adds the URLs before and after all code of a text that was screened. Names that were filled in since may contain
+    /// a mark that opens or closes code, so between two marks anything may have been code.
+    pub fn add_outside_code(&mut self, text: &str) {
+        let before = text.split(CODE_MARK).next();
+        let after = text.rsplit(CODE_MARK).next().filter(|after| after.len() < text.len());
+        before.into_iter().chain(after).for_each(|text| self.add(text));
     }
 
     /// Adds the URLs of a memo, which were known where it was created.
@@ -161,9 +168,12 @@ pub fn screen_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
         text = screened;
     }
     // The text was crafted to defeat this, so all link syntax is escaped.
-    let bare = mark_known_urls(&text, &KnownUrls::default(), code);
-    let bare = bare.replace("](", "] (").replace("][", "] [").replace("]:", "] :");
-    bare.replace('<', "< ")
+    without_urls(&text).replace("][", "] [").replace("]:", "] :").replace('<', "< ")
+}
+
+/// Returns the text without any URL and without links whose label hides their target.
+pub fn without_urls(text: &str) -> String {
+    mark_prose(text, &KnownUrls::default())
 }
 
 /// Returns a text as readers see it, without its markup. Spoilers are markup on one platform.
@@ -268,58 +278,83 @@ fn markdown_options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 
-/// Turns known URLs into autolinks and removes the scheme of all others, except in code blocks that keep theirs.
+/// Turns known URLs into autolinks and removes the scheme of all others, except in code that keeps its URLs.
 fn mark_known_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
     let code = match code {
-        CodeBlocks::KeepUrls => code_blocks(text),
+        CodeBlocks::KeepUrls => code_ranges(text),
         CodeBlocks::LoseUrls => Vec::new(),
     };
     let mut marked = String::with_capacity(text.len());
     let mut from = 0;
-    for (separator, _) in text.match_indices("://") {
-        let in_code = code.iter().any(|block| block.contains(&separator));
-        if separator < from || in_code {
+    for code in code {
+        marked.push_str(&mark_prose(&text[from..code.start], known));
+        marked.push_str(&text[code.clone()]);
+        from = code.end;
+    }
+    marked + &mark_prose(&text[from..], known)
+}
+
+/// Turns known URLs into autolinks and removes the scheme of all others. What CommonMark does not read as a link, such
+/// as HTML, may be one for a platform.
+fn mark_prose(text: &str, known: &KnownUrls) -> String {
+    let text = &text.replace("](", "] (");
+    let mut marked = String::with_capacity(text.len());
+    let mut from = 0;
+    for (colon, _) in text.match_indices(':') {
+        if colon < from || !is_separator(text, colon) {
             continue;
         }
-        let start = scheme_start(text, separator).max(from);
+        let start = scheme_start(text, colon).max(from);
         let run = url_run(&text[start..]);
         let url = known.find_at_start(run);
-        let length = url.unwrap_or(run).len();
         marked.push_str(&text[from..start]);
-        from = start + length;
+        from = start + url.unwrap_or(run).len();
         if marked.ends_with('<') && text[from..].starts_with('>') {
             marked.pop();
             from += 1;
         }
-        if marked.ends_with("](") {
-            marked.pop();
-            marked.push_str(" (");
+        // An escaped bracket would become part of the URL.
+        if url.is_some() && marked.ends_with('\\') {
+            marked.push(' ');
         }
         match url {
             Some(url) => marked.push_str(&format!("<{url}>")),
-            None => marked.push_str(&without_schemes(run)),
+            None => marked.push_str(&without_schemes(&run[colon - start..])),
         }
     }
     marked + &text[from..]
 }
 
-/// Removes all schemes from a text. The result is never empty and never begins with a slash, so that it cannot form a
-/// URL with the text before it.
-fn without_schemes(run: &str) -> String {
-    let mut bare = run.to_owned();
-    while let Some(separator) = bare.find("://") {
-        let rest = bare[separator..].trim_start_matches([':', '/']);
-        bare = format!("{}{rest}", &bare[..scheme_start(&bare, separator)]);
+/// Whether the colon here is that of a `://` or of what a browser reads like one: a single slash or a backslash behind
+/// the scheme of a web address or in angle brackets.
+fn is_separator(text: &str, colon: usize) -> bool {
+    let start = scheme_start(text, colon);
+    let is_web = WEB_SCHEMES.iter().any(|web| text[start..colon].eq_ignore_ascii_case(web));
+    let may_be_short = is_web || text[..start].ends_with('<');
+    let rest = &text[colon + 1..];
+    rest.starts_with("//") || (may_be_short && rest.starts_with(['/', '\\']))
+}
+
+/// Removes all schemes from what follows one. The result is never empty and never begins with a slash, so that it cannot
+/// form a URL with the text before it.
+fn without_schemes(rest: &str) -> String {
+    const SEPARATOR: [char; 3] = [':', '/', '\\'];
+    let mut bare = rest.trim_start_matches(SEPARATOR).to_owned();
+    while let Some((colon, _)) =
+        bare.match_indices(':').find(|(colon, _)| is_separator(&bare, *colon))
+    {
+        let rest = bare[colon..].trim_start_matches(SEPARATOR);
+        bare = format!("{}{rest}", &bare[..scheme_start(&bare, colon)]);
     }
     if bare.is_empty() { " ".to_owned() } else { bare }
 }
 
-/// Returns where the scheme before this `://` begins. A word may come directly before a web address.
-fn scheme_start(text: &str, separator: usize) -> usize {
-    let before = &text[..separator];
+/// Returns where the scheme before this colon begins. A word may come directly before a web address.
+fn scheme_start(text: &str, colon: usize) -> usize {
+    let before = &text[..colon];
     let word = before.trim_end_matches(|character: char| character.is_ascii_alphabetic()).len();
     let web = WEB_SCHEMES.iter().find_map(|web| {
-        let start = separator.checked_sub(web.len()).filter(|start| *start >= word)?;
+        let start = colon.checked_sub(web.len()).filter(|start| *start >= word)?;
         before[start..].eq_ignore_ascii_case(web).then_some(start)
     });
     web.unwrap_or(word)
@@ -346,7 +381,9 @@ fn is_safe(url: &str) -> bool {
     let (scheme, _) = url.split_once("://").unwrap_or_default();
     let is_web = WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web));
     let host = host(url);
-    is_web && !host.is_empty() && !host.contains(['@', '\\', '%'])
+    // A label before it would hide where the rest leads.
+    let is_link_end = url.contains("](");
+    is_web && !host.is_empty() && !host.contains(['@', '\\', '%']) && !is_link_end
 }
 
 /// Whether each closing parenthesis has an opening one.
@@ -368,32 +405,14 @@ fn without_marks(url: &str) -> &str {
     url.trim_end_matches(is_mark)
 }
 
-/// Returns the blocks that every reader treats as code: fences at the start of a line that come in pairs, in a text
-/// without any other mark that could be a fence. Elsewhere, one renderer may see a link where another one sees code.
-fn code_blocks(text: &str) -> Vec<Range<usize>> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let is_fence = |line: &&str| line.starts_with(FENCE);
-    let has_other = lines.iter().any(|line| {
-        line.contains("~~~")
-            || line.trim_start_matches('`').contains(FENCE)
-            || line.contains("````")
-    });
-    let has_indented = lines.iter().any(|line| line.contains(FENCE) && !line.starts_with(FENCE));
-    let fences: Vec<&str> = lines.iter().copied().filter(is_fence).collect();
-    let are_paired = fences.len().is_multiple_of(2)
-        && fences.iter().skip(1).step_by(2).all(|line| *line == FENCE);
-    if has_other || has_indented || !are_paired {
-        return Vec::new();
-    }
+/// Returns the code that has backticks around it as CommonMark reads it, in the order of the text.
+fn code_ranges(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(text, markdown_options()).into_offset_iter();
-    let blocks: Vec<Range<usize>> = events
-        .filter(|(event, _)| {
-            matches!(event, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))))
-        })
-        .map(|(_, range)| range)
-        .collect();
-    // CommonMark has to agree on all of them.
-    if blocks.len() == fences.len() / 2 { blocks } else { Vec::new() }
+    let code = events.filter(|(event, at)| {
+        let is_code = matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_)));
+        is_code && text[at.start..].starts_with(CODE_MARK)
+    });
+    code.map(|(_, at)| at).collect()
 }
 
 #[cfg(test)]

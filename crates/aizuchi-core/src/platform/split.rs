@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use unicode_segmentation::GraphemeCursor;
 
+use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls, without_urls};
+
 /// Characters that may follow the punctuation mark at the end of a sentence.
 const CLOSING_MARKS: [char; 14] =
     ['」', '』', '）', '】', '》', '〉', '”', '’', '。', '！', '？', ')', '"', '\''];
@@ -17,6 +19,25 @@ const MAX_URL_LENGTH: usize = 1_000;
 pub const MAX_POSTS: usize = 5;
 /// Appended to an answer that was cut.
 const ELLIPSIS: &str = "\n…";
+/// How many times posts are screened and split before they lose all URLs.
+const MAX_PASSES: usize = 6;
+
+/// Splits a screened text into posts of at most `longest`, at most as many as an answer may take. What was code in the
+/// whole text may not be code in a part of it, so each part is screened; and since that may lengthen a part, each is
+/// split once more.
+pub fn to_posts(text: &str, known: &KnownUrls, longest: usize) -> Vec<String> {
+    let mut posts = limit_posts(split(text, longest), longest);
+    for _ in 0..MAX_PASSES {
+        let screened = posts.iter().map(|post| screen_urls(post, known, CodeBlocks::KeepUrls));
+        let screened = screened.flat_map(|post| split(&post, longest)).collect();
+        let screened = limit_posts(screened, longest);
+        if screened == posts {
+            return posts;
+        }
+        posts = screened;
+    }
+    posts.iter().map(|post| without_urls(post)).collect()
+}
 
 /// Limits an answer to the first of these posts, each of at most `longest`.
 pub fn limit_posts(mut posts: Vec<String>, longest: usize) -> Vec<String> {

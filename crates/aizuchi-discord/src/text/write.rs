@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use crate::text::code::{CodePart, is_all_code};
 use crate::text::emoji::{GuildEmoji, expand_shortcodes};
 use crate::text::escape::{break_invitations, escape_mentions};
 use crate::text::is_id;
-use aizuchi_core::chat::{UserId, to_single_line};
+use aizuchi_core::chat::UserId;
+use aizuchi_core::outgoing::urls::without_urls;
 use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::split::utf16_length;
 use aizuchi_core::platform::table;
@@ -39,18 +41,32 @@ pub fn to_discord_markdown(markdown: &str, lookup: &MentionLookup<'_>) -> String
     let find_user = |name: &str| (lookup.find_user)(name).filter(|id| is_id(id.as_str()));
     let lookup = MentionLookup { find_user: &find_user, find_emoji: lookup.find_emoji };
     let replacements = find_replacements(&text);
+    let plain = without_code_urls(&text, &replacements);
     let fits = |rendered: &String| utf16_length(rendered) <= MAX_MESSAGE_LENGTH;
     Some(apply_replacements(&text, &replacements, &lookup))
         .filter(fits)
-        .or_else(|| Some(apply_replacements(&text, &[], &lookup)).filter(fits))
-        .unwrap_or_else(|| apply_replacements(&text, &[], &MentionLookup::empty()))
+        .or_else(|| Some(apply_replacements(&plain, &[], &lookup)).filter(fits))
+        .unwrap_or_else(|| apply_replacements(&plain, &[], &MentionLookup::empty()))
 }
 
 /// Renders the text without any mention or emoji, with and without the replacements.
 pub fn to_markdown_without_names(markdown: &str) -> [String; 2] {
     let text = normalize_text(markdown);
-    [&find_replacements(&text)[..], &[]]
-        .map(|replacements| apply_replacements(&text, replacements, &MentionLookup::empty()))
+    let replacements = find_replacements(&text);
+    let plain = without_code_urls(&text, &replacements);
+    [(&text, &*replacements), (&plain, &[])]
+        .map(|(text, replacements)| apply_replacements(text, replacements, &MentionLookup::empty()))
+}
+
+/// Returns the text without the URLs of its code, which is not told apart without the replacements.
+fn without_code_urls(text: &str, replacements: &[Replacement]) -> String {
+    let mut plain = text.to_owned();
+    for Replacement { range, content } in replacements.iter().rev() {
+        if matches!(content, ReplacementContent::Code(_)) {
+            plain.replace_range(range.clone(), &without_urls(&text[range.clone()]));
+        }
+    }
+    plain
 }
 
 /// A part of the text that Discord would not show as intended, and its replacement.
@@ -63,6 +79,8 @@ enum ReplacementContent {
     /// The part stays unchanged, without mentions.
     Original,
     Text(String),
+    /// Code, or what contains some. It loses its URLs if Discord may read it as something else.
+    Code(String),
 }
 
 fn apply_replacements(
@@ -70,28 +88,48 @@ fn apply_replacements(
     replacements: &[Replacement],
     lookup: &MentionLookup<'_>,
 ) -> String {
-    let mut writer = TextWriter { text: String::with_capacity(text.len()), mentioned: Vec::new() };
+    let mut writer = TextWriter::default();
     let mut at = 0;
     for replacement in replacements {
         writer.push_prose(&text[at..replacement.range.start], lookup);
-        writer.text.push_str(match &replacement.content {
-            ReplacementContent::Original => &text[replacement.range.clone()],
-            ReplacementContent::Text(text) => text,
-        });
+        match &replacement.content {
+            ReplacementContent::Original => writer.text.push_str(&text[replacement.range.clone()]),
+            ReplacementContent::Text(text) => writer.text.push_str(text),
+            ReplacementContent::Code(code) => writer.push_code(code),
+        }
         at = replacement.range.end;
     }
     writer.push_prose(&text[at..], lookup);
+    writer.screen_code();
     // Escaping comes last, because two adjacent parts may form a mention together.
     let is_intended = |id: &str| writer.mentioned.iter().any(|user| user.as_str() == id);
     break_invitations(&escape_mentions(&writer.text, &is_intended))
 }
 
+#[derive(Default)]
 struct TextWriter {
     text: String,
+    /// The code in the text, in order.
+    code: Vec<CodePart>,
     mentioned: Vec<UserId>,
 }
 
 impl TextWriter {
+    fn push_code(&mut self, code: &str) {
+        let range = self.text.len()..self.text.len() + code.trim_end().len();
+        self.text.push_str(code);
+        self.code.push(CodePart { range, bare: without_urls(code.trim_end()) });
+    }
+
+    /// Removes the URLs from all code unless Discord reads it as code, too.
+    fn screen_code(&mut self) {
+        if !is_all_code(&self.text, &self.code) {
+            for part in self.code.iter().rev() {
+                self.text.replace_range(part.range.clone(), &part.bare);
+            }
+        }
+    }
+
     fn push_prose(&mut self, text: &str, lookup: &MentionLookup<'_>) {
         for part in split_mentions(text, lookup.find_user) {
             match part {
@@ -112,14 +150,15 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     let mut replacements: Vec<Replacement> = Vec::new();
     let mut table = TableWriter::default();
-    for (event, at) in Parser::new_ext(text, options).into_offset_iter() {
+    let mut is_small_heading = false;
+    for (event, mut at) in Parser::new_ext(text, options).into_offset_iter() {
         let content = match event {
             Event::Start(Tag::Table(columns)) => {
                 table = TableWriter { columns, ..TableWriter::default() };
                 continue;
             }
             Event::End(TagEnd::Table) => {
-                ReplacementContent::Text(table.to_code_block(&text[at.clone()]))
+                ReplacementContent::Code(table.to_code_block(&text[at.clone()]))
             }
             Event::Start(Tag::TableHead | Tag::TableRow) => {
                 table.rows.push(Vec::new());
@@ -135,14 +174,34 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
             }
             Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => continue,
             _ if table.is_open() => continue,
-            Event::Code(_) | Event::Start(Tag::CodeBlock(_) | Tag::Link { .. }) => {
-                ReplacementContent::Original
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_))
+                if text[at.start..].starts_with('`') =>
+            {
+                ReplacementContent::Code(text[at.clone()].to_owned())
             }
+            Event::Start(Tag::CodeBlock(_) | Tag::Link { .. }) => ReplacementContent::Original,
             Event::Start(Tag::Image { title: _, .. }) => {
                 ReplacementContent::Text(image_alt_text(&text[at.clone()]).to_owned())
             }
             Event::Start(Tag::Heading { level, .. }) if level > HeadingLevel::H3 => {
-                ReplacementContent::Text(bold_heading(&text[at.clone()]))
+                is_small_heading = true;
+                let title = text[at.clone()].trim_start_matches(['#', ' ']);
+                at.end -= title.len();
+                ReplacementContent::Text("**".to_owned())
+            }
+            // All of a small heading is bold.
+            Event::Start(Tag::Strong) if is_small_heading => {
+                at.end = at.start + 2;
+                ReplacementContent::Text(String::new())
+            }
+            Event::End(TagEnd::Strong) if is_small_heading => {
+                at.start = at.end - 2;
+                ReplacementContent::Text(String::new())
+            }
+            Event::End(TagEnd::Heading(level)) if level > HeadingLevel::H3 => {
+                is_small_heading = false;
+                at.start += text[at.clone()].trim_end_matches(['#', ' ', '\n']).len();
+                ReplacementContent::Text("**\n".to_owned())
             }
             Event::Rule => ReplacementContent::Text(text[at.clone()].replace(['-', '*', '_'], "—")),
             Event::TaskListMarker(true) => ReplacementContent::Text("☑".to_owned()),
@@ -151,7 +210,7 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
         };
         // An outer element comes first, and its replacement covers those within it.
         let is_disjoint = replacements.last().is_none_or(|last| last.range.end <= at.start);
-        if matches!(content, ReplacementContent::Text(_)) && table.is_open() {
+        if table.is_open() {
             table = TableWriter::default();
         }
         if is_disjoint {
@@ -165,11 +224,6 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
 fn image_alt_text(image: &str) -> &str {
     let alt_text = image.strip_prefix("![").and_then(|rest| rest.split_once(']'));
     alt_text.map_or("", |(alt_text, _)| alt_text)
-}
-
-fn bold_heading(line: &str) -> String {
-    let title = to_single_line(line.trim_start_matches(['#', ' ']));
-    format!("**{}**\n", title.trim_end_matches(['#', ' ']).replace("**", ""))
 }
 
 #[derive(Default)]
@@ -201,6 +255,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::text::code::tests::reading::{Client, live_targets};
     use aizuchi_core::outgoing;
     use aizuchi_core::outgoing::secrets::SecretScanner;
     use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -315,10 +370,10 @@ mod tests {
             let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
             let answer = outgoing::screen(&answer, &known, code, &secrets, Language::En);
             let rendered = to_discord_markdown(&answer, &lookup());
-            // Discord does not create links in code blocks.
-            let outside: String = rendered.split("```").step_by(2).collect();
-            let rest = outside.replace("<https://known.example/a>", "");
-            prop_assert!(!rest.contains("://"), "{:?}", rendered);
+            let client = Client { has_lists: true, has_emoji: true };
+            for target in live_targets(&rendered, client) {
+                prop_assert_eq!(target, "https://known.example/a", "{:?}", rendered);
+            }
         }
 
         #[test]

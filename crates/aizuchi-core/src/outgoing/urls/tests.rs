@@ -23,6 +23,7 @@ fn only_known_urls_are_live() {
         ("**https://docs.example/a_(b)**", "**<https://docs.example/a_(b)>**"),
         ("https://ja.example/wiki/相槌です", "<https://ja.example/wiki/相槌>です"),
         ("https://docs.example/a_(b)をどうぞ", "<https://docs.example/a_(b)>をどうぞ"),
+        ("\\<https://docs.example/a_(b)>", "\\ <https://docs.example/a_(b)>"),
         // The label does not hide the target.
         ("[the docs](https://docs.example/a_(b))", "the docs (<https://docs.example/a_(b)>)"),
         (
@@ -59,9 +60,18 @@ fn only_known_urls_are_live() {
             "x (evil.example)\n\n[y]: https&#58;//evil.example",
         ),
         ("    [x](https://evil.example)", "    [x] (evil.example)"),
+        ("<!--\n[x](https:\\/\\/evil.example)\n-->", "<!--\n[x] (evil.example)\n-->"),
+        ("<pre>\n<https:/evil.example>\n</pre>", "<pre>\nevil.example\n</pre>"),
+        (
+            "<![CDATA[\n[x](https\\:\\/evil.example)\n]]>",
+            "<![CDATA[\n[x] (https\\:\\/evil.example)\n]]>",
+        ),
+        (
+            "<div>\nhttps:\\evil.example C:\\a :/ b:/c\n</div>",
+            "<div>\nevil.example C:\\a :/ b:/c\n</div>",
+        ),
         ("<div>\n[x](https://evil.example)\n</div>", "<div>\n[x] (evil.example)\n</div>"),
         ("<a href=\"https://evil.example\">x</a>", "<a href=\"evil.example\">x</a>"),
-        ("`https://evil.example`", "`evil.example`"),
         ("hxxps://evil.example ftp://a slack://b x://", "evil.example a b  "),
         (
             "http:https:////evil.example https://https://evil.example",
@@ -112,17 +122,20 @@ fn all_urls_of_an_allowed_host_are_live() {
 }
 
 #[test]
-fn code_blocks_keep_their_urls() {
+fn code_keeps_its_urls() {
     let none = KnownUrls::default();
-    let code = "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.";
-    assert_eq!(screen_urls(code, &none, CodeBlocks::KeepUrls), code);
+    for code in [
+        "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.",
+        "1. Try `curl https://api.example/v1`\n2. or\n   ```\n   [x](https://api.example/v2)\n   ```",
+    ] {
+        assert_eq!(screen_urls(code, &none, CodeBlocks::KeepUrls), code);
+    }
     for (text, expected) in [
-        // Not every renderer treats these as code.
-        ("```\nhttps://a.example", "```\na.example"),
-        ("  ```\nhttps://a.example\n  ```", "  ```\na.example\n  ```"),
         ("~~~\n```\n~~~\nhttps://a.example\n```\n```", "~~~\n```\n~~~\na.example\n```\n```"),
         ("<!--\n```\n-->\nhttps://a.example\n```\n```", "<!--\n```\n-->\na.example\n```\n```"),
         ("a ```\nhttps://a.example\n```", "a ```\na.example\n```"),
+        ("`a\n\nhttps://a.example`", "`a\n\na.example`"),
+        ("    https://a.example\n~~~\nhttps://b.example", "    a.example\n~~~\nb.example"),
     ] {
         assert_eq!(screen_urls(text, &none, CodeBlocks::KeepUrls), expected, "{text}");
     }
@@ -139,7 +152,8 @@ fn what_may_become_something_else_than_code_keeps_no_urls() {
 
 #[test]
 fn the_persona_makes_no_url_known_by_a_code_block() {
-    let post = |kind| Message {
+    let post = |kind| {
+        Message {
         conversation: ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c"),
@@ -148,16 +162,18 @@ fn the_persona_makes_no_url_known_by_a_code_block() {
         id: MessageId::new("1"),
         at: jiff::Timestamp::UNIX_EPOCH,
         author: Author { id: UserId::new("u"), kind },
-        text: "<https://a.example>\n```\nhttps://b.example\n```\nhttps://c.example".into(),
+        text: "<https://a.example>\n```\nhttps://b.example\n```\n`x` `https://d.example`, https://c.example"
+            .into(),
         mentions: Vec::new(),
         attachments: Vec::new(),
         edits: 0,
+    }
     };
-    let urls = ["https://a.example", "https://b.example", "https://c.example"];
+    let urls = ["https://a.example", "https://b.example", "https://c.example", "https://d.example"];
     for (kind, expected) in [
-        (AuthorKind::Persona, [true, false, true]),
-        (AuthorKind::Human, [true; 3]),
-        (AuthorKind::Bot, [true; 3]),
+        (AuthorKind::Persona, [true, false, true, false]),
+        (AuthorKind::Human, [true; 4]),
+        (AuthorKind::Bot, [true; 4]),
     ] {
         let mut known = KnownUrls::default();
         known.add_message(&post(kind));
@@ -205,7 +221,7 @@ proptest! {
             prop_assert!(is_autolink && target == "https://known.example/a", "{:?} in {:?}", target, text);
         }
         let mut outside = text.clone();
-        for block in code_blocks(&text).into_iter().rev() {
+        for block in code_ranges(&text).into_iter().rev() {
             outside.replace_range(block, "");
         }
         let outside = outside.replace("<https://known.example/a>", "");

@@ -10,6 +10,7 @@ use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
 use crate::decision::consent::{Consent, ConsentId, ConsentState};
 use crate::decision::proposal::{Proposal, ProposalId, ProposalState};
 use crate::decision::trust::{TrustOffer, TrustOfferId, TrustState};
+use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
 use crate::persona::Language;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord};
 use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, QuestionSubject};
@@ -247,7 +248,7 @@ impl Keepers {
         draft: &str,
     ) -> Result<KeeperQuestion, StoreError> {
         let language = self.language_in(workspace, &proposal.conversation.channel).await?;
-        let (shown, is_cut) = shorten(draft, MAX_SHOWN);
+        let (shown, is_cut) = shorten_draft(draft);
         let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
         let notes = [
             why.map(|why| texts::keeper::why(language, &why)),
@@ -327,6 +328,15 @@ impl Keepers {
             buttons: buttons.map(|button| (button, button.label(language))).into(),
         })
     }
+}
+
+/// Returns what is shown of a draft, and whether it was cut. What was code may not be code in a part of it, nor next to
+/// the draft's other posts.
+fn shorten_draft(draft: &str) -> (String, bool) {
+    let (shown, is_cut) = shorten(draft, MAX_SHOWN);
+    let mut known = KnownUrls::default();
+    known.add_outside_code(draft);
+    (screen_urls(&shown, &known, CodeBlocks::KeepUrls), is_cut)
 }
 
 /// Returns the beginning of a text, and whether it was cut.
