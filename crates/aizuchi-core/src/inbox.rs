@@ -12,6 +12,7 @@ pub mod in_flight;
 pub mod late_command;
 mod linking;
 mod forgetting;
+mod quoting;
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -173,7 +174,14 @@ impl Inbox {
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
-            self.hear_delivery(delivery).instrument(span).await
+            let hearing = async {
+                // First, so that a deletion that is delivered again finds what is left of them.
+                for carrier in self.carriers_of(&delivery.heard).await? {
+                    self.hear_delivery(Heard::Deletion(carrier).into()).await?;
+                }
+                self.hear_delivery(delivery).await
+            };
+            hearing.instrument(span).await
         })
     }
 
@@ -227,10 +235,12 @@ impl Inbox {
         if command.is_none() && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
+        let (heard, is_withheld) = self.withhold_quotes(heard).await?;
+        let is_withheld = is_withheld && matches!(heard, Heard::Message(..));
         // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
-            Some(_) => None,
-            None => self.find_links(&heard, reply_to.as_ref(), &names).await?,
+            None if !is_withheld => self.find_links(&heard, reply_to.as_ref(), &names).await?,
+            Some(_) | None => None,
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = match &heard {
@@ -248,6 +258,7 @@ impl Inbox {
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
+            None if is_withheld => Disposition::Settled(Gate::OptedOut),
             None => self.disposition(&heard, &names),
         };
         let heard = self.redact(heard, disposition);

@@ -95,6 +95,14 @@ pub trait Archive: Send + Sync {
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
 
+    /// The undeleted messages that carry the words of this one.
+    async fn carriers(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Vec<StoredMessage>, StoreError>;
+
     /// The newest messages of a channel that match a filter, oldest first.
     async fn filtered_messages(
         &self,

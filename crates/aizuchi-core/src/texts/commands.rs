@@ -80,6 +80,17 @@ texts! {
         "That is pinned, so only an admin can have me forget it. I still remember it."
         / "固定された記憶なので、消せるのは管理者だけです。まだ覚えています。";
 
+    forget_others_for_sure(name: &str, quote: &str):
+        "This is from what others said, too, so I still remember it:\n{quote}\nIf everybody here should lose it, quote it once more, with "
+        "`@{name} forget that, yes` below it."
+        / "これは、ほかの人の発言からも覚えたことなので、まだ覚えています。\n{quote}\nここの全員にとって消してよければ、もう一度引用して、その下に "
+          "`@{name} はい、それ忘れて` と書いてください。";
+    forgot_too_much(most: usize):
+        "This is from what others said, too. Each person can have me forget {most} such things an hour, and that was all of them. I still "
+        "remember this one."
+        / "これは、ほかの人の発言からも覚えたことです。そのような記憶を消せるのは 1 人 1 時間に {most} 件までで、もう使い切っています。"
+          "これはまだ覚えています。";
+
     /// See [`manner`]; `mode` is the word for commands.
     in_mode(manner: &str, mode: &str):
         "In this channel I {manner} (mode `{mode}`)."

@@ -82,6 +82,21 @@ impl Archive for DatabaseStore {
         row.as_ref().map(rows::stored_message_from_row).transpose()
     }
 
+    async fn carriers(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let quoted = json!((channel, id));
+        let rows = query(sql::messages::CARRIERS)
+            .bind(workspace.as_str())
+            .bind(format!("\"message\":{quoted}"))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(rows::stored_message_from_row).collect()
+    }
+
     async fn filtered_messages(
         &self,
         wanted: &FilteredMessages,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, MessageId, QuotedMessage, User, UserId, WorkspaceId,
+};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
@@ -84,6 +86,23 @@ impl Archive for VolatileStore {
         let message = record
             .and_then(|record| record.messages.iter().find(|message| message.message.id == *id));
         Ok(message.map(|message| state.to_stored_message(message)))
+    }
+
+    async fn carriers(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let state = self.lock();
+        let here = state.conversations.iter().filter(|(at, _)| at.workspace == *workspace);
+        let is_it = |quoted: &QuotedMessage| {
+            quoted.message.as_ref().is_some_and(|(within, it)| (within, it) == (channel, id))
+        };
+        let carries =
+            |record: &&MessageRecord| !record.is_deleted && record.message.quoted().any(is_it);
+        let carriers = here.flat_map(|(_, record)| record.messages.iter().filter(carries));
+        Ok(carriers.map(|record| state.to_stored_message(record)).collect())
     }
 
     async fn proposals(
