@@ -252,11 +252,6 @@ impl Message {
         std::iter::once(&self.author.id).chain(mentioned)
     }
 
-    /// Whether the platform notifies nobody of it.
-    pub fn mentions_nobody(&self) -> bool {
-        self.quoted().count() == self.mentions.len()
-    }
-
     /// Returns the messages whose words it carries.
     pub fn quoted(&self) -> impl Iterator<Item = &QuotedMessage> {
         self.mentions.iter().filter_map(|mention| match mention {

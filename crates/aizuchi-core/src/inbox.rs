@@ -174,14 +174,9 @@ impl Inbox {
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
-            let hearing = async {
-                // First, so that a deletion that is delivered again finds what is left of them.
-                for carrier in self.carriers_of(&delivery.heard).await? {
-                    self.hear_delivery(Heard::Deletion(carrier).into()).await?;
-                }
-                self.hear_delivery(delivery).await
-            };
-            hearing.instrument(span).await
+            // First, so that a deletion that is delivered again finds what is left of them.
+            self.delete_carriers(&delivery.heard).instrument(span.clone()).await?;
+            self.hear_delivery(delivery).instrument(span).await
         })
     }
 
@@ -219,7 +214,7 @@ impl Inbox {
         if command.is_some() && !outlasts_forgetting && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
-        let heard = self.address_if(heard, |_, text| is_call(text, &names));
+        let mut heard = self.address_if(heard, |_, text| is_call(text, &names));
         // Held until the message is stored, since its live event and the history may deliver it at the same time.
         let _command_turn = match &command {
             Some(_) => Some(self.channel_cache.lock_for_command().await),
@@ -235,8 +230,10 @@ impl Inbox {
         if command.is_none() && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
-        let (heard, is_withheld) = self.withhold_quotes(heard).await?;
-        let is_withheld = is_withheld && matches!(heard, Heard::Message(..));
+        let is_withheld = self.carries_withheld(&mut heard).await?;
+        if is_withheld && matches!(heard, Heard::Edit(_)) {
+            return Ok(self.unchanged_receipt());
+        }
         // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
             None if !is_withheld => self.find_links(&heard, reply_to.as_ref(), &names).await?,

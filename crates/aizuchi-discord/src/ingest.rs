@@ -540,8 +540,7 @@ impl DiscordPlatform {
         if is_addressed {
             mentions.push(Mention::Persona);
         }
-        let workspace = &location.conversation.workspace;
-        mentions.extend(self.forwarded_message(message, workspace).map(Mention::Quote));
+        mentions.extend(self.forwarded_message(message).map(Mention::Quote));
         Message {
             conversation: location.conversation.clone(),
             id: message.id.clone(),
@@ -555,20 +554,14 @@ impl DiscordPlatform {
     }
 
     /// Returns the message that this one forwards. Discord does not name its author.
-    fn forwarded_message(
-        &self,
-        message: &DiscordMessage,
-        workspace: &WorkspaceId,
-    ) -> Option<QuotedMessage> {
-        let reference = &message.raw["message_reference"];
+    fn forwarded_message(&self, message: &DiscordMessage) -> Option<QuotedMessage> {
         array_at(&message.raw, "message_snapshots").next()?;
+        let reference = &message.raw["message_reference"];
         let id = id_str(&reference["message_id"]);
         let channel = id_str(&reference["channel_id"]).map(ChannelId::new);
         // A message of a thread is stored in the thread's channel.
-        let channel = channel.map(|channel| match self.known_location(&channel) {
-            Some(there) if there.conversation.workspace == *workspace => there.conversation.channel,
-            Some(_) | None => channel,
-        });
+        let channel = channel
+            .map(|it| self.known_location(&it).map_or(it, |there| there.conversation.channel));
         let message = channel.zip(id.map(MessageId::new));
         Some(QuotedMessage { author: None, message, at: id.and_then(id_timestamp) })
     }

@@ -173,7 +173,7 @@ fn also_answered(context: &Context) -> Vec<MessageId> {
 /// Whether a message right behind a request of its author only adds to it: it is said to nobody else and tells no trouble.
 fn adds_to_request(message: &Message) -> bool {
     let cues = Cues::from_text(&message.text);
-    message.mentions_nobody() && !cues.intersects(Cues::TO_ALL | Cues::TROUBLE)
+    message.mentions.is_empty() && !cues.intersects(Cues::TO_ALL | Cues::TROUBLE)
 }
 
 /// Replaces a draft's reason.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::chat::{AuthorKind, ConversationId, Role};
+use crate::chat::{Author, AuthorKind, ConversationId, Role};
 use crate::command::CommandRequest;
 use crate::command::parse::is_confirmed;
 use crate::command::quoted::Quoted;
@@ -81,7 +81,8 @@ pub async fn meant(
     archive: &dyn Archive,
     request: &CommandRequest,
 ) -> Result<ForgetTargets, StoreError> {
-    let removals = removals(archive, request).await?;
+    let signature = signature(request);
+    let removals = removals(archive, request, |by| by == signature).await?;
     if !removals.is_empty() {
         let removed = removed_entries(archive, request, removals).await?;
         return Ok(ForgetTargets::Forgotten(once_each(&removed)));
@@ -135,10 +136,10 @@ pub async fn obstacle(
     if rulebook.keeper(&place) == Some(&request.user) {
         return Ok(None);
     }
-    let is_used_up = count_of_others(archive, request).await? >= MAX_OF_OTHERS;
-    let is_confirmed = is_confirmed(&request.text);
-    let missing = (!is_confirmed).then_some(Obstacle::Unconfirmed);
-    Ok(if is_used_up { Some(Obstacle::TooMany) } else { missing })
+    if count_of_others(archive, request).await? >= MAX_OF_OTHERS {
+        return Ok(Some(Obstacle::TooMany));
+    }
+    Ok((!is_confirmed(&request.text)).then_some(Obstacle::Unconfirmed))
 }
 
 /// Whether any of these items was made from words of others than the user and the persona, as far as the store knows.
@@ -147,6 +148,7 @@ async fn are_of_others(
     request: &CommandRequest,
     items: &[Item],
 ) -> Result<bool, StoreError> {
+    let workspace = &request.conversation.workspace;
     for item in items {
         let messages = match item {
             Item::Memo { memo, .. } if memo.said_by.as_ref() == Some(&request.user) => continue,
@@ -154,12 +156,10 @@ async fn are_of_others(
             Item::Memo { .. } | Item::Entry { .. } => return Ok(true),
         };
         for MessageRef(channel, id) in messages {
-            let source = archive.message(&request.conversation.workspace, channel, id).await?;
-            let is_own = source.is_some_and(|source| {
-                let author = &source.message.author;
-                author.id == request.user || author.kind == AuthorKind::Persona
-            });
-            if !is_own {
+            let source = archive.message(workspace, channel, id).await?;
+            let author = source.map(|source| source.message.author.clone());
+            let is_own = |it: &Author| it.id == request.user || it.kind == AuthorKind::Persona;
+            if !author.is_some_and(|author| is_own(&author)) {
                 return Ok(true);
             }
         }
@@ -172,25 +172,20 @@ async fn count_of_others(
     archive: &dyn Archive,
     request: &CommandRequest,
 ) -> Result<usize, StoreError> {
-    let workspace = &request.conversation.workspace;
-    let changes = archive.memory_journal(workspace, None, None, MAX_CHANGES).await?;
     let is_recent = |by: &str| {
-        let at = asker::signed_at(by);
-        at.is_some_and(|at| at < request.at && request.at.duration_since(at) < OTHERS_INTERVAL)
+        let age = asker::signed_at(by).map(|at| request.at.duration_since(at));
+        let is_recent = age.is_some_and(|age| age.is_positive() && age < OTHERS_INTERVAL);
+        is_recent && asker::signer(by) == Some(request.user.as_str())
     };
-    let mut of_others = BTreeSet::new();
-    for change in changes {
-        let by = change.by.clone();
-        let is_theirs = asker::signer(&by) == Some(request.user.as_str()) && is_recent(&by);
-        if change.kind != JournalKind::Removed || !is_theirs || of_others.contains(&by) {
-            continue;
-        }
-        let removed = removed_entries(archive, request, vec![change]).await?;
+    let mut commands = BTreeSet::new();
+    for removal in removals(archive, request, is_recent).await? {
+        let by = removal.by.clone();
+        let removed = removed_entries(archive, request, vec![removal]).await?;
         if removed.is_empty() || are_of_others(archive, request, &removed).await? {
-            of_others.insert(by);
+            commands.insert(by);
         }
     }
-    Ok(of_others.len())
+    Ok(commands.len())
 }
 
 /// Whether the user may have an item forgotten. Pinned items are reserved for admins.
@@ -342,14 +337,15 @@ async fn post_before(
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 
-/// Returns the removals that were made for the command.
+/// Returns the removals with such signatures.
 async fn removals(
     archive: &dyn Archive,
     request: &CommandRequest,
+    is_signed: impl Fn(&str) -> bool,
 ) -> Result<Vec<JournalEntry>, StoreError> {
-    let (workspace, signature) = (&request.conversation.workspace, signature(request));
+    let workspace = &request.conversation.workspace;
     let mut changes = archive.memory_journal(workspace, None, None, MAX_CHANGES).await?;
-    changes.retain(|change| change.kind == JournalKind::Removed && *change.by == *signature);
+    changes.retain(|change| change.kind == JournalKind::Removed && is_signed(&change.by));
     Ok(changes)
 }
 

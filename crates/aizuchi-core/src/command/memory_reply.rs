@@ -53,8 +53,7 @@ impl CommandReplies {
                     None => texts::commands::failed(language).to_owned(),
                     Some(Obstacle::Pinned) => texts::commands::pinned_memory(language).to_owned(),
                     Some(Obstacle::Unconfirmed) => {
-                        let quote = quote(&items[..1]);
-                        texts::commands::forget_others_for_sure(language, name, &quote)
+                        texts::commands::forget_others_for_sure(language, name, &quote(&items[..1]))
                     }
                     Some(Obstacle::TooMany) => {
                         texts::commands::forgot_too_much(language, MAX_OF_OTHERS)

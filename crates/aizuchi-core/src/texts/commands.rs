@@ -81,15 +81,11 @@ texts! {
         / "固定された記憶なので、消せるのは管理者だけです。まだ覚えています。";
 
     forget_others_for_sure(name: &str, quote: &str):
-        "This is from what others said, too, so I still remember it:\n{quote}\nIf everybody here should lose it, quote it once more, with "
-        "`@{name} forget that, yes` below it."
-        / "これは、ほかの人の発言からも覚えたことなので、まだ覚えています。\n{quote}\nここの全員にとって消してよければ、もう一度引用して、その下に "
-          "`@{name} はい、それ忘れて` と書いてください。";
+        "This is from what others said, too, so I still remember it:\n{quote}\nIf you’re sure, quote it again, with `@{name} forget that, yes` below."
+        / "これは、ほかの人の発言からも覚えたことなので、まだ覚えています。\n{quote}\nよければ、もう一度引用して、その下に `@{name} はい、それ忘れて` と書いてください。";
     forgot_too_much(most: usize):
-        "This is from what others said, too. Each person can have me forget {most} such things an hour, and that was all of them. I still "
-        "remember this one."
-        / "これは、ほかの人の発言からも覚えたことです。そのような記憶を消せるのは 1 人 1 時間に {most} 件までで、もう使い切っています。"
-          "これはまだ覚えています。";
+        "This is from what others said, too. I forget {most} such things an hour for one person, and you’ve had yours. I still remember this one."
+        / "これは、ほかの人の発言からも覚えたことです。そのような記憶を消せるのは 1 人 1 時間に {most} 件までなので、まだ覚えています。";
 
     /// See [`manner`]; `mode` is the word for commands.
     in_mode(manner: &str, mode: &str):

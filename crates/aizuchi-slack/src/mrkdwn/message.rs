@@ -26,11 +26,8 @@ fn quoted_message(attachment: &Value) -> Option<QuotedMessage> {
     let channel = parse_id(&attachment["channel_id"]).map(ChannelId::new);
     let message = channel.zip(parse_id(&attachment["ts"]).map(MessageId::new));
     let is_shared = ["is_share", "is_msg_unfurl"].iter().any(|key| attachment[*key] == true);
-    (is_shared || author.is_some()).then(|| QuotedMessage {
-        author,
-        message,
-        at: parse_ts(&attachment["ts"]),
-    })
+    let (is_quoted, at) = (is_shared || author.is_some(), parse_ts(&attachment["ts"]));
+    is_quoted.then_some(QuotedMessage { author, message, at })
 }
 
 /// Returns the message as mrkdwn. Apps may put all their content into blocks or attachments; in a user's message, the

@@ -159,7 +159,7 @@ fn find_lone_call(prompt: &Prompt) -> Option<&Message> {
             && relation.since.replied < REPLIES;
         message.is_human()
             && !message.is_addressed()
-            && message.mentions_nobody()
+            && message.mentions.is_empty()
             && !relation.is_addressed
             && (appeals || calls)
             && relation.directed <= DIRECTED

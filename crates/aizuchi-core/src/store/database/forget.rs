@@ -195,11 +195,8 @@ pub async fn claim_carriers(
     user: &UserId,
 ) -> Result<(), StoreError> {
     let quoted = format!("\"author\":{}", json!(user));
-    for statement in [flow_sql::orders::CLAIM_OWED_OF_CARRIERS, flow_sql::orders::CLAIM_CARRIERS] {
-        let claim = query(statement).bind(workspace.as_str()).bind(user.as_str()).bind(&*quoted);
-        claim.execute(&mut *connection).await?;
-    }
-    Ok(())
+    let claim = query(flow_sql::orders::CLAIM_CARRIERS).bind(workspace.as_str());
+    claim.bind(user.as_str()).bind(quoted).execute(connection).await.map(|_| ())
 }
 
 async fn was_forgotten_since(

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, MessageId, QuotedMessage, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
 };
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
@@ -88,19 +88,11 @@ impl Archive for VolatileStore {
         Ok(message.map(|message| state.to_stored_message(message)))
     }
 
-    async fn carriers(
-        &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        id: &MessageId,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
-        let state = self.lock();
+    async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {
+        let ConversationId { workspace, channel, .. } = &of.conversation;
+        let (state, carried) = (self.lock(), Some((channel.clone(), of.message.clone())));
+        let carries = |it: &&MessageRecord| it.message.quoted().any(|it| it.message == carried);
         let here = state.conversations.iter().filter(|(at, _)| at.workspace == *workspace);
-        let is_it = |quoted: &QuotedMessage| {
-            quoted.message.as_ref().is_some_and(|(within, it)| (within, it) == (channel, id))
-        };
-        let carries =
-            |record: &&MessageRecord| !record.is_deleted && record.message.quoted().any(is_it);
         let carriers = here.flat_map(|(_, record)| record.messages.iter().filter(carries));
         Ok(carriers.map(|record| state.to_stored_message(record)).collect())
     }

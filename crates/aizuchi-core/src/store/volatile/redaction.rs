@@ -15,15 +15,10 @@ impl VolatileState {
     /// others.
     pub(super) fn claim_carriers(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let here = self.conversations.iter_mut().filter(|(id, _)| id.workspace == *workspace);
-        let carries = |carrier: &&mut MessageRecord| {
-            carrier.message.quoted().any(|quoted| quoted.author.as_ref() == Some(user))
-        };
-        for (_, record) in here {
-            for carrier in record.messages.iter_mut().filter(carries) {
-                let message = Arc::make_mut(&mut carrier.message);
-                message.author.id = user.clone();
-                let owed = record.pending.owed.iter_mut();
-                owed.filter(|it| it.to == message.id).for_each(|it| it.asker = user.clone());
+        let carries = |it: &Message| it.quoted().any(|it| it.author.as_ref() == Some(user));
+        for carrier in here.flat_map(|(_, record)| &mut record.messages) {
+            if carries(&carrier.message) {
+                Arc::make_mut(&mut carrier.message).author.id = user.clone();
             }
         }
     }

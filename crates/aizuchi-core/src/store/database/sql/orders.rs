@@ -127,11 +127,7 @@ statements! {
     ALL_MODES = "SELECT workspace, channel, mode FROM modes";
     OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
-    // ?3 is how `mentions` names the author of quoted words.
-    CLAIM_OWED_OF_CARRIERS = "
-        UPDATE owed SET asker = ?2 WHERE workspace = ?1 AND closed_ms IS NULL AND (channel, message) IN
-            (SELECT channel, id FROM messages INDEXED BY messages_quoting
-             WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?3) > 0)";
+    /// ?3 is how `mentions` names the author of quoted words.
     CLAIM_CARRIERS = "
         UPDATE messages INDEXED BY messages_quoting SET author = ?2
         WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?3) > 0";
