@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::chat::{Author, AuthorKind, ConversationId, Role};
+use crate::chat::{AuthorKind, ConversationId, Message, Role, to_single_line};
 use crate::command::CommandRequest;
 use crate::command::parse::is_confirmed;
 use crate::command::quoted::Quoted;
@@ -149,19 +149,27 @@ async fn are_of_others(
     items: &[Item],
 ) -> Result<bool, StoreError> {
     let workspace = &request.conversation.workspace;
-    for item in items {
-        let messages = match item {
+    'items: for item in items {
+        let entry = match item {
             Item::Memo { memo, .. } if memo.said_by.as_ref() == Some(&request.user) => continue,
-            Item::Entry { entry, .. } if !entry.messages.is_empty() => &entry.messages,
+            Item::Entry { entry, .. } if !entry.messages.is_empty() => entry,
             Item::Memo { .. } | Item::Entry { .. } => return Ok(true),
         };
-        for MessageRef(channel, id) in messages {
+        let mut is_own = true;
+        for MessageRef(channel, id) in &entry.messages {
             let source = archive.message(workspace, channel, id).await?;
-            let author = source.map(|source| source.message.author.clone());
-            let is_own = |it: &Author| it.id == request.user || it.kind == AuthorKind::Persona;
-            if !author.is_some_and(|author| is_own(&author)) {
-                return Ok(true);
+            let Some(source) = source else { return Ok(true) };
+            let Message { author, text, .. } = &*source.message;
+            let name = entry.text.strip_suffix(&*to_single_line(text));
+            let name = name.and_then(|name| name.split_once(": "));
+            // An entry may quote one message and yet be traced to all of that time.
+            if author.id == request.user && name.is_some_and(|(_, more)| more.is_empty()) {
+                continue 'items;
             }
+            is_own &= author.id == request.user || author.kind == AuthorKind::Persona;
+        }
+        if !is_own {
+            return Ok(true);
         }
     }
     Ok(false)

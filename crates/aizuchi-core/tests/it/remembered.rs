@@ -424,7 +424,7 @@ async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
         assert!(!holding(&harness, "glazier").await.is_empty());
         // Her own words are hers.
         told.push(forgets("dora", "I bring the ladder", "forget that").await);
-        assert_eq!(holding(&harness, "ladder").await, [""; 0]);
+        assert_eq!(holding(&harness, "ladder").await, [""; 0], "{told:?}");
         let by_others = forgets("eve", "the greenhouse gets", "forget that").await;
         assert!(by_others.starts_with("This is from what others said"), "{by_others}");
         harness.pass(3600).await;
