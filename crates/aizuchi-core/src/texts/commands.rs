@@ -84,7 +84,7 @@ texts! {
         "This is from what others said, too, so I still remember it:\n{quote}\nIf you’re sure, quote it again, with `@{name} forget that, yes` below."
         / "これは、ほかの人の発言からも覚えたことなので、まだ覚えています。\n{quote}\nよければ、もう一度引用して、その下に `@{name} はい、それ忘れて` と書いてください。";
     forgot_too_much(most: usize):
-        "This is from what others said, too. I forget {most} such things an hour for one person, and you’ve had yours. I still remember this one."
+        "This is from what others said, too. I forget at most {most} such things an hour for one person, so I still remember it."
         / "これは、ほかの人の発言からも覚えたことです。そのような記憶を消せるのは 1 人 1 時間に {most} 件までなので、まだ覚えています。";
 
     /// See [`manner`]; `mode` is the word for commands.

@@ -435,7 +435,22 @@ async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
         told
     })
     .await;
-    assert_snapshot!(told.join("\n\n----\n\n"), @"");
+    assert_snapshot!(told.join("\n\n----\n\n"), @"
+    This is from what others said, too, so I still remember it:
+    > 2027-01-15: bob: the oven repair costs ninety, Dan pays half
+    If you’re sure, quote it again, with `@Aizuchi forget that, yes` below.
+
+    ----
+
+    This is from what others said, too. I forget at most 3 such things an hour for one person, so
+    I still remember it.
+
+    ----
+
+    I’ve forgotten this:
+    > 2027-01-15: dora: I bring the ladder back on Tuesday
+    What was said so far won’t bring it back. The messages themselves stay where they are.
+    ");
 }
 
 #[tokio::test]
@@ -535,6 +550,12 @@ async fn forget_that_in_japanese() {
     })
     .await;
     assert_snapshot!(told.join("\n\n----\n\n"), @"
+    これは、ほかの人の発言からも覚えたことなので、まだ覚えています。
+    > 鍵: 物置の鍵はトムが持っている
+    よければ、もう一度引用して、その下に `@Aizuchi はい、それ忘れて` と書いてください。
+
+    ----
+
     次のメモを消しました：「物置の鍵はトムが持っている」。チャットの発言そのものは、書いた人が削除するまで残ります。
 
     ----
