@@ -27,7 +27,6 @@ use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_core::rules::place::Place;
 
 /// The default median of a simulated model call, in milliseconds.

@@ -211,7 +211,7 @@ impl ChannelRows {
             places
         });
         let first = by_id.partition_point(|(known, _)| *known < id);
-        by_id.get(first).filter(|(known, _)| *known == id).map(|(_, place)| place)
+        by_id.get(first).filter(|(known, _)| *known == id).map(|(_, place)| *place)
     }
 
     /// Returns the numbers of the top level and of all threads.
@@ -228,7 +228,7 @@ impl ChannelRows {
     pub fn thread(&self, id: IdHash) -> Option<u32> {
         let first = self.threads_by_id.partition_point(|(known, _)| *known < id);
         let found = self.threads_by_id.get(first);
-        found.filter(|(known, _)| *known == id).map(|(_, thread)| thread)
+        found.filter(|(known, _)| *known == id).map(|(_, thread)| *thread)
     }
 
     /// Returns the messages by human authors in a thread, or at the top level.

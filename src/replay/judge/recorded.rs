@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::replay::learning::ReplayLearning;
-use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
+use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::owed::Owed;
