@@ -156,7 +156,7 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
 #[tokio::test]
 async fn the_journal_names_who_had_something_forgotten_in_the_chat() {
     let (harness, program, workspace) = remembering().await;
-    let quoted = format!("forget that\n&gt; {KETTLE}");
+    let quoted = format!("forget that, yes\n&gt; {KETTLE}");
     harness.post_mention(&harness.tea, &harness.mio, &quoted);
     let removals = "SELECT count(DISTINCT kind) FROM memory_changes WHERE kind = 'removed'";
     harness.until_kept(removals, 1).await;

@@ -3,16 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use crate::chat::{AuthorKind, ConversationId};
+use jiff::SignedDuration;
+
+use crate::chat::{AuthorKind, ConversationId, Message, Role, to_single_line};
 use crate::command::CommandRequest;
+use crate::command::parse::is_confirmed;
 use crate::command::quoted::Quoted;
 use crate::command::remembered::{Item, known_in};
-use crate::memory::MemoryId;
 use crate::memory::asker::{self, Asker};
 use crate::memory::change::{JournalEntry, JournalKind, MemoryChange};
 use crate::memory::duplicates::NormalizedText;
+use crate::memory::{MemoryId, MessageRef};
 use crate::overlap::is_unspaced;
 use crate::recall::content_words::content_words;
+use crate::rules::Rulebook;
+use crate::rules::place::Place;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::query::{MessageQuery, MessageRange};
@@ -30,6 +35,9 @@ const MIN_PART: usize = 6;
 /// A post repeats an entry if it contains this share of the entry's words, and at least this many.
 const MIN_SHARE: f64 = 0.7;
 const MIN_WORDS: usize = 3;
+/// How many things that were made from words of others a member may have forgotten within this time.
+pub const MAX_OF_OTHERS: usize = 3;
+const OTHERS_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// The maximum number of different things to choose from; more are not looked for.
 pub const MAX_CHOICES: usize = 10;
 
@@ -73,7 +81,8 @@ pub async fn meant(
     archive: &dyn Archive,
     request: &CommandRequest,
 ) -> Result<ForgetTargets, StoreError> {
-    let removals = removals(archive, request).await?;
+    let signature = signature(request);
+    let removals = removals(archive, request, |by| by == signature).await?;
     if !removals.is_empty() {
         let removed = removed_entries(archive, request, removals).await?;
         return Ok(ForgetTargets::Forgotten(once_each(&removed)));
@@ -95,8 +104,100 @@ pub async fn doubles_of(
     Ok(known)
 }
 
+/// What keeps a user from having something forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It is pinned, and the user is no admin.
+    Pinned,
+    /// It is from what others said, too, and the user has not confirmed.
+    Unconfirmed,
+    /// The same, and the user has had [`MAX_OF_OTHERS`] such things forgotten within [`OTHERS_INTERVAL`].
+    TooMany,
+}
+
+/// Finds what keeps the user from having these items forgotten. What others said concerns them, too: only keepers and
+/// admins may have it forgotten without a question and a limit.
+pub async fn obstacle(
+    archive: &dyn Archive,
+    rulebook: &Rulebook,
+    request: &CommandRequest,
+    items: &[Item],
+) -> Result<Option<Obstacle>, StoreError> {
+    if !items.iter().all(|item| may_forget(request, item)) {
+        return Ok(Some(Obstacle::Pinned));
+    }
+    if request.role == Role::Admin || !are_of_others(archive, request, items).await? {
+        return Ok(None);
+    }
+    let channels = archive.channels(&request.conversation.workspace).await?;
+    let here = channels.iter().find(|channel| channel.id == request.conversation.channel);
+    let name = here.map_or("", |channel| &*channel.name);
+    let place = Place::of_conversation(&request.conversation, name, request.visibility);
+    if rulebook.keeper(&place) == Some(&request.user) {
+        return Ok(None);
+    }
+    if count_of_others(archive, request).await? >= MAX_OF_OTHERS {
+        return Ok(Some(Obstacle::TooMany));
+    }
+    Ok((!is_confirmed(&request.text)).then_some(Obstacle::Unconfirmed))
+}
+
+/// Whether any of these items was made from words of others than the user and the persona, as far as the store knows.
+async fn are_of_others(
+    archive: &dyn Archive,
+    request: &CommandRequest,
+    items: &[Item],
+) -> Result<bool, StoreError> {
+    let workspace = &request.conversation.workspace;
+    'items: for item in items {
+        let entry = match item {
+            Item::Memo { memo, .. } if memo.said_by.as_ref() == Some(&request.user) => continue,
+            Item::Entry { entry, .. } if !entry.messages.is_empty() => entry,
+            Item::Memo { .. } | Item::Entry { .. } => return Ok(true),
+        };
+        let mut is_own = true;
+        for MessageRef(channel, id) in &entry.messages {
+            let source = archive.message(workspace, channel, id).await?;
+            let Some(source) = source else { return Ok(true) };
+            let Message { author, text, .. } = &*source.message;
+            let name = entry.text.strip_suffix(&*to_single_line(text));
+            let name = name.and_then(|name| name.split_once(": "));
+            // An entry may quote one message and yet be traced to all of that time.
+            if author.id == request.user && name.is_some_and(|(_, more)| more.is_empty()) {
+                continue 'items;
+            }
+            is_own &= author.id == request.user || author.kind == AuthorKind::Persona;
+        }
+        if !is_own {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Counts the user's earlier commands within [`OTHERS_INTERVAL`] that removed what was made from words of others.
+async fn count_of_others(
+    archive: &dyn Archive,
+    request: &CommandRequest,
+) -> Result<usize, StoreError> {
+    let is_recent = |by: &str| {
+        let age = asker::signed_at(by).map(|at| request.at.duration_since(at));
+        let is_recent = age.is_some_and(|age| age.is_positive() && age < OTHERS_INTERVAL);
+        is_recent && asker::signer(by) == Some(request.user.as_str())
+    };
+    let mut commands = BTreeSet::new();
+    for removal in removals(archive, request, is_recent).await? {
+        let by = removal.by.clone();
+        let removed = removed_entries(archive, request, vec![removal]).await?;
+        if removed.is_empty() || are_of_others(archive, request, &removed).await? {
+            commands.insert(by);
+        }
+    }
+    Ok(commands.len())
+}
+
 /// Whether the user may have an item forgotten. Pinned items are reserved for admins.
-pub fn may_forget(request: &CommandRequest, item: &Item) -> bool {
+fn may_forget(request: &CommandRequest, item: &Item) -> bool {
     match item {
         Item::Entry { key, entry, .. } => asker(request).may_remove(key, entry),
         Item::Memo { .. } => true,
@@ -244,14 +345,15 @@ async fn post_before(
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 
-/// Returns the removals that were made for the command.
+/// Returns the removals with such signatures.
 async fn removals(
     archive: &dyn Archive,
     request: &CommandRequest,
+    is_signed: impl Fn(&str) -> bool,
 ) -> Result<Vec<JournalEntry>, StoreError> {
-    let (workspace, signature) = (&request.conversation.workspace, signature(request));
+    let workspace = &request.conversation.workspace;
     let mut changes = archive.memory_journal(workspace, None, None, MAX_CHANGES).await?;
-    changes.retain(|change| change.kind == JournalKind::Removed && *change.by == *signature);
+    changes.retain(|change| change.kind == JournalKind::Removed && is_signed(&change.by));
     Ok(changes)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::chat::Visibility;
 use crate::command::CommandRequest;
-use crate::command::forget_that::{self, ForgetTargets};
+use crate::command::forget_that::{self, ForgetTargets, MAX_OF_OTHERS, Obstacle};
 use crate::command::quoted::Quoted;
 use crate::command::remembered::{Item, Remembered, remembered_in, without_doubles};
 use crate::command::reply::{CommandReplies, screen_stored, truncate};
@@ -47,12 +47,19 @@ impl CommandReplies {
             ForgetTargets::Forgotten(items) => {
                 texts::commands::forgot_that(language, &quote(&items))
             }
-            ForgetTargets::One(items)
-                if items.iter().all(|it| forget_that::may_forget(request, it)) =>
-            {
-                texts::commands::failed(language).to_owned()
+            ForgetTargets::One(items) => {
+                let (archive, rulebook) = (&*self.archive, self.rulebook.read());
+                match forget_that::obstacle(archive, &rulebook, request, &items).await? {
+                    None => texts::commands::failed(language).to_owned(),
+                    Some(Obstacle::Pinned) => texts::commands::pinned_memory(language).to_owned(),
+                    Some(Obstacle::Unconfirmed) => {
+                        texts::commands::forget_others_for_sure(language, name, &quote(&items[..1]))
+                    }
+                    Some(Obstacle::TooMany) => {
+                        texts::commands::forgot_too_much(language, MAX_OF_OTHERS)
+                    }
+                }
             }
-            ForgetTargets::One(_) => texts::commands::pinned_memory(language).to_owned(),
         };
         Ok(screen_stored(&text, language))
     }

@@ -84,11 +84,13 @@ impl Command {
         }
         let order = addressed_order(&normalize(&rest), name);
         let order = order.trim_matches([' ', ':', '：']);
-        let is_meant = |form: &String| {
-            let form = form.trim_matches([' ', ':', '：']);
+        let is_meant = |form: &str| {
+            let form = form.trim_matches([' ', ':', '：', '…']);
             FORGET_THAT.contains(&form) || FORGET_QUOTED.contains(&form)
         };
-        !is_question(order) && candidate_forms(order).iter().any(is_meant)
+        let forms = candidate_forms(order);
+        !is_question(order)
+            && forms.iter().any(|form| is_meant(form) || confirmed(form).any(is_meant))
     }
 
     /// Parses a text that can only be a command.
@@ -177,9 +179,14 @@ fn parse_order(form: &str) -> Option<Command> {
         form if RESET.contains(&form) => Some(Command::Reset),
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
         form if FORGET_THAT.contains(&form) => Some(Command::ForgetThat),
+        form if confirmed(form).any(|form| FORGET_THAT.contains(&form)) => {
+            Some(Command::ForgetThat)
+        }
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
-        form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
+        form if confirmed(form).any(|form| FORGET_ME.contains(&form)) => {
+            Some(Command::ForgetMeForSure)
+        }
         form => parse_mode(form)
             .or_else(|| parse_mute(form))
             .or_else(|| parse_numbered(form))
@@ -187,15 +194,20 @@ fn parse_order(form: &str) -> Option<Command> {
     }
 }
 
-/// Whether the user confirms: `forget me, yes`, `はい、私のことを忘れて`.
-fn is_sure_to_be_forgotten(form: &str) -> bool {
-    let rest = |sure: &str| form.strip_suffix(sure).or_else(|| form.strip_prefix(sure));
-    let mut rests = SURE.iter().filter_map(|sure| rest(sure));
-    rests.any(|rest| {
+/// Returns what the user confirms: `forget me, yes`, `はい、私のことを忘れて`.
+fn confirmed(form: &str) -> impl Iterator<Item = &str> {
+    let rest = |sure: &&str| form.strip_suffix(*sure).or_else(|| form.strip_prefix(*sure));
+    SURE.iter().filter_map(rest).flat_map(|rest| {
         let rest = rest.trim_matches(END_MARKS);
-        let forms = POLITE_ENDINGS.iter().filter_map(|ending| rest.strip_suffix(ending));
-        forms.chain([rest]).any(|form| FORGET_ME.contains(&form.trim_matches(END_MARKS)))
+        let forms = POLITE_ENDINGS.iter().filter_map(move |ending| rest.strip_suffix(ending));
+        forms.chain([rest]).map(|form| form.trim_matches(END_MARKS))
     })
+}
+
+/// Whether a command in a message is confirmed: 「はい、「…」を忘れて」.
+pub fn is_confirmed(text: &str) -> bool {
+    let words = own_words(text, "");
+    words.split(|character: char| !character.is_alphanumeric()).any(|word| SURE.contains(&word))
 }
 
 /// Recognizes a short text that begins like a command and ends differently. Longer ones are conversation.
@@ -453,6 +465,11 @@ mod tests {
             ("@Aizuchi モードは off", mode(Mode::Off)),
             ("@Aizuchi mode default", Command::Mode(None)),
             ("@Aizuchi forget me", ForgetMe),
+            ("@Aizuchi forget that, yes", ForgetThat),
+            ("@Aizuchi はい、それ忘れて", ForgetThat),
+            ("@Aizuchi forget “the ladder”, yes", ForgetThat),
+            ("@Aizuchi はい、「はしご」を忘れて", ForgetThat),
+            ("> the ladder\n@Aizuchi yes, forget that please", ForgetThat),
             ("@Aizuchi 私のことを忘れてください", ForgetMe),
             ("@Aizuchi opt out", OptOut),
             ("@Aizuchi don’t listen to me", OptOut),
@@ -475,6 +492,20 @@ mod tests {
             ("> 豆が出た\n@Aizuchi これ忘れて", ForgetThat),
         ] {
             assert_eq!(Command::parse_message(text, "Aizuchi"), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_yes_is_the_users_own() {
+        for (text, expected) in [
+            ("@Aizuchi forget that, yes", true),
+            ("@Aizuchi はい、「はしご」を忘れて", true),
+            ("@Aizuchi 「はしご」を忘れて、本当に", true),
+            ("@Aizuchi I’m sure, forget that", true),
+            ("> yes, I bring it\n@Aizuchi forget that", false),
+            ("@Aizuchi forget “yes”", false),
+        ] {
+            assert_eq!(is_confirmed(text), expected, "{text}");
         }
     }
 

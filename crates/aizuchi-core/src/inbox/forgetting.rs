@@ -23,7 +23,8 @@ impl Inbox {
         if left.is_empty() {
             left = forget_that::doubles_of(store, archive, request, &wanted).await?;
         }
-        if !left.iter().all(|item| forget_that::may_forget(request, item)) {
+        let rulebook = self.channel_cache.rulebook();
+        if forget_that::obstacle(archive, &rulebook, request, &left).await?.is_some() {
             return Ok(());
         }
         for _ in 0..MAX_REMOVALS {

@@ -80,6 +80,13 @@ texts! {
         "That is pinned, so only an admin can have me forget it. I still remember it."
         / "固定された記憶なので、消せるのは管理者だけです。まだ覚えています。";
 
+    forget_others_for_sure(name: &str, quote: &str):
+        "This is from what others said, too, so I still remember it:\n{quote}\nIf you’re sure, quote it again, with `@{name} forget that, yes` below."
+        / "これは、ほかの人の発言からも覚えたことなので、まだ覚えています。\n{quote}\nよければ、もう一度引用して、その下に `@{name} はい、それ忘れて` と書いてください。";
+    forgot_too_much(most: usize):
+        "This is from what others said, too. I forget at most {most} such things an hour for one person, so I still remember it."
+        / "これは、ほかの人の発言からも覚えたことです。そのような記憶を消せるのは 1 人 1 時間に {most} 件までなので、まだ覚えています。";
+
     /// See [`manner`]; `mode` is the word for commands.
     in_mode(manner: &str, mode: &str):
         "In this channel I {manner} (mode `{mode}`)."

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Heard, Role, User, Visibility,
+    Arrival, Channel, ChannelId, ConversationId, Heard, Role, User, UserId, Visibility,
 };
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::llm::builtin::BuiltinMind;
@@ -13,6 +13,7 @@ use aizuchi_core::memory::change::{JournalKind, MemoryChange};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::Rulebook;
 use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -234,7 +235,7 @@ async fn what_is_quoted_is_forgotten_for_good() {
         let harness = harness(store, Language::En).await;
         talk(&harness, ENGLISH).await;
         assert!(holding(&harness, "glazier").await.len() >= 3);
-        let quoted = "> the greenhouse gets new glass on Friday\n@Aizuchi forget that";
+        let quoted = "> the greenhouse gets new glass on Friday\n@Aizuchi forget that, yes";
         let told = answer(&harness, &top_level("kitchen"), "dora", quoted).await;
         assert_eq!(holding(&harness, "glazier").await, [""; 0]);
         let removed = removals(&harness).await;
@@ -321,7 +322,7 @@ async fn of_several_one_has_to_be_quoted() {
         for text in [
             "@Aizuchi memory",
             "@Aizuchi forget that",
-            "@Aizuchi forget “Tom has the keys”",
+            "@Aizuchi forget “Tom has the keys”, yes",
             "@Aizuchi forget \"the colour of the barn\"",
         ] {
             told.push(answer(&harness, &garden, "dora", text).await);
@@ -379,7 +380,7 @@ async fn what_cannot_be_seen_is_neither_told_nor_forgotten() {
         let before = holding(&harness, "barn").await;
         assert!(!before.is_empty());
         let (kitchen, attic) = (top_level("kitchen"), top_level("attic"));
-        let quoted = "> the surprise party for Carol\n@Aizuchi forget that";
+        let quoted = "> the surprise party for Carol\n@Aizuchi yes, forget that";
         for told in [
             answer(&harness, &kitchen, "dora", quoted).await,
             answer_to_admin(&harness, &kitchen, quoted).await,
@@ -394,6 +395,62 @@ async fn what_cannot_be_seen_is_neither_told_nor_forgotten() {
         assert!(told.starts_with("I don’t remember anything like that here."), "{told}");
     })
     .await;
+}
+
+/// What others said concerns them, too.
+#[tokio::test]
+async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
+    let told = on_every_database(async |store| {
+        let rulebook = Rulebook { keeper: Some(UserId::new("u-ren")), ..Rulebook::default() };
+        let options = HarnessOptions::from_rulebook(rulebook);
+        let options = HarnessOptions { memory: Some(Arc::new(BuiltinMind)), ..options };
+        let harness = Harness::new(store).await.with_options(options);
+        let kitchen = top_level("kitchen");
+        harness.order(memo("keys", "Tom has the keys of the shed")).await;
+        harness.says_in(kitchen.clone(), "dora", "I bring the ladder back on Tuesday").await;
+        harness.says_in(kitchen.clone(), "eve", "the well runs dry every July").await;
+        talk(&harness, ENGLISH).await;
+        let forgets = async |name: &str, quoted: &str, order: &str| {
+            let text = format!("> {quoted}\n@Aizuchi {order}");
+            answer(&harness, &kitchen, name, &text).await
+        };
+        let mut told = vec![forgets("dora", "the oven repair costs", "forget that").await];
+        assert!(!holding(&harness, "oven").await.is_empty());
+        for quoted in ["the oven repair costs", "Tom has the keys of", "I water the seedlings"] {
+            let told = forgets("dora", quoted, "forget that, yes").await;
+            assert!(told.starts_with("I’ve "), "{quoted}: {told}");
+        }
+        told.push(forgets("dora", "the greenhouse gets new", "forget that, yes").await);
+        assert!(!holding(&harness, "glazier").await.is_empty());
+        // Her own words are hers.
+        told.push(forgets("dora", "I bring the ladder", "forget that").await);
+        assert_eq!(holding(&harness, "ladder").await, [""; 0], "{told:?}");
+        let by_others = forgets("eve", "the greenhouse gets", "forget that").await;
+        assert!(by_others.starts_with("This is from what others said"), "{by_others}");
+        harness.pass(3600).await;
+        let again = forgets("dora", "the well runs dry", "forget that, yes").await;
+        assert!(again.starts_with("I’ve forgotten this"), "{again}");
+        let kept = forgets("ren", "the greenhouse gets new", "forget that").await;
+        assert!(kept.starts_with("I’ve forgotten this"), "{kept}");
+        told
+    })
+    .await;
+    assert_snapshot!(told.join("\n\n----\n\n"), @"
+    This is from what others said, too, so I still remember it:
+    > 2027-01-15: bob: the oven repair costs ninety, Dan pays half
+    If you’re sure, quote it again, with `@Aizuchi forget that, yes` below.
+
+    ----
+
+    This is from what others said, too. I forget at most 3 such things an hour for one person, so
+    I still remember it.
+
+    ----
+
+    I’ve forgotten this:
+    > 2027-01-15: dora: I bring the ladder back on Tuesday
+    What was said so far won’t bring it back. The messages themselves stay where they are.
+    ");
 }
 
 #[tokio::test]
@@ -480,7 +537,8 @@ async fn forget_that_in_japanese() {
         let mut told = Vec::new();
         for text in [
             "@Aizuchi 「物置の鍵はトムが持っている」を忘れて",
-            "> 金曜日に温室のガラスを新しくします\n@Aizuchi それ忘れて",
+            "@Aizuchi はい、「物置の鍵はトムが持っている」を忘れて",
+            "> 金曜日に温室のガラスを新しくします\n@Aizuchi はい、それ忘れて",
             "@Aizuchi 記憶",
             "@Aizuchi 今のは忘れてください",
             "> 納屋\n@Aizuchi これ忘れて",
@@ -492,6 +550,12 @@ async fn forget_that_in_japanese() {
     })
     .await;
     assert_snapshot!(told.join("\n\n----\n\n"), @"
+    これは、ほかの人の発言からも覚えたことなので、まだ覚えています。
+    > 鍵: 物置の鍵はトムが持っている
+    よければ、もう一度引用して、その下に `@Aizuchi はい、それ忘れて` と書いてください。
+
+    ----
+
     次のメモを消しました：「物置の鍵はトムが持っている」。チャットの発言そのものは、書いた人が削除するまで残ります。
 
     ----

@@ -336,7 +336,7 @@ pub const FORGET_ME: [&str; 12] = [
     "わたしのことを忘れて",
 ];
 
-/// Confirmations, before or after [`FORGET_ME`].
+/// Confirmations, before or after [`FORGET_ME`] and [`FORGET_THAT`].
 pub const SURE: [&str; 6] = ["yes", "i am sure", "i'm sure", "sure", "はい", "本当に"];
 
 pub const OPT_OUT: [&str; 9] = [
