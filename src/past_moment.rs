@@ -129,7 +129,7 @@ impl PastMoment {
             names.insert(message.author.id.clone(), author_name.clone());
             mentioned.extend(message.mentions.iter().filter_map(|mention| match mention {
                 Mention::User(user) => Some(user.clone()),
-                Mention::Persona => None,
+                Mention::Persona | Mention::Quote(_) => None,
             }));
         }
         mentioned.retain(|user| !names.contains_key(user));

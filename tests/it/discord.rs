@@ -36,6 +36,7 @@ mod deletions;
 mod deleted_channels;
 mod private_threads;
 mod content;
+mod forwards;
 mod deferred_responses;
 mod check;
 mod companions;

@@ -22,6 +22,7 @@ mod responses;
 mod roles;
 mod restored;
 mod links;
+mod shares;
 mod lost_answers;
 pub mod malformed;
 mod timeouts;

@@ -198,12 +198,27 @@ pub struct Author {
     pub kind: AuthorKind,
 }
 
-/// A mention of a user or the persona in a message that makes the platform notify them.
+/// Whom the text of a message concerns besides its author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mention {
+    /// The platform notifies the persona.
     Persona,
+    /// The platform notifies this user.
     User(UserId),
+    /// The text is that of another message, which was shared or forwarded.
+    Quote(QuotedMessage),
+}
+
+/// A message whose words another one carries. They stay its author's: opting out and forgetting apply to both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotedMessage {
+    /// `None` if neither the platform nor the store knows the author.
+    pub author: Option<UserId>,
+    /// The message and its channel, if the platform names them.
+    pub message: Option<(ChannelId, MessageId)>,
+    /// When it was written. `None` counts as before everything.
+    pub at: Option<Timestamp>,
 }
 
 /// A message in its current version.
@@ -232,9 +247,17 @@ impl Message {
     pub fn referenced_users(&self) -> impl Iterator<Item = &UserId> {
         let mentioned = self.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
-            Mention::Persona => None,
+            Mention::Persona | Mention::Quote(_) => None,
         });
         std::iter::once(&self.author.id).chain(mentioned)
+    }
+
+    /// Returns the messages whose words it carries.
+    pub fn quoted(&self) -> impl Iterator<Item = &QuotedMessage> {
+        self.mentions.iter().filter_map(|mention| match mention {
+            Mention::Quote(quoted) => Some(quoted),
+            Mention::Persona | Mention::User(_) => None,
+        })
     }
 
     /// Whether a human mentions the persona. Such a message is owed an answer (invariant 3).

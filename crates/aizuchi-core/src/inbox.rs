@@ -12,6 +12,7 @@ pub mod in_flight;
 pub mod late_command;
 mod linking;
 mod forgetting;
+mod quoting;
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -173,6 +174,8 @@ impl Inbox {
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
+            // First, so that a deletion that is delivered again finds what is left of them.
+            self.delete_carriers(&delivery.heard).instrument(span.clone()).await?;
             self.hear_delivery(delivery).instrument(span).await
         })
     }
@@ -211,7 +214,7 @@ impl Inbox {
         if command.is_some() && !outlasts_forgetting && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
-        let heard = self.address_if(heard, |_, text| is_call(text, &names));
+        let mut heard = self.address_if(heard, |_, text| is_call(text, &names));
         // Held until the message is stored, since its live event and the history may deliver it at the same time.
         let _command_turn = match &command {
             Some(_) => Some(self.channel_cache.lock_for_command().await),
@@ -227,10 +230,14 @@ impl Inbox {
         if command.is_none() && self.is_forgotten(&heard).await? {
             return Ok(self.unchanged_receipt());
         }
+        let is_withheld = self.carries_withheld(&mut heard).await?;
+        if is_withheld && matches!(heard, Heard::Edit(_)) {
+            return Ok(self.unchanged_receipt());
+        }
         // A command is not part of the conversation, so it replies to nothing.
         let mut links = match command {
-            Some(_) => None,
-            None => self.find_links(&heard, reply_to.as_ref(), &names).await?,
+            None if !is_withheld => self.find_links(&heard, reply_to.as_ref(), &names).await?,
+            Some(_) | None => None,
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = match &heard {
@@ -248,6 +255,7 @@ impl Inbox {
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
+            None if is_withheld => Disposition::Settled(Gate::OptedOut),
             None => self.disposition(&heard, &names),
         };
         let heard = self.redact(heard, disposition);

@@ -163,7 +163,7 @@ impl DiscordPlatform {
         }
     }
 
-    fn known_location(&self, channel: &ChannelId) -> Option<Location> {
+    pub(super) fn known_location(&self, channel: &ChannelId) -> Option<Location> {
         if let Some(thread) = self.cache.thread(channel) {
             let parent = self.cache.channel(&thread.parent)?;
             return Some(Location::from_thread(&thread, &self.identity.user, parent.kind));

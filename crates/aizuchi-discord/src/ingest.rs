@@ -16,13 +16,13 @@ use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter
 use crate::from_discord::user::{DiscordUser, parse_user};
 use crate::from_discord::{self, DiscordEvent, parse_event};
 use crate::identity::{direct_workspace, guild_workspace};
-use crate::json::non_empty_str;
+use crate::json::{array_at, id_str, non_empty_str};
 use crate::message_text::read_message_text;
 use crate::snowflake::id_timestamp;
 use crate::text::{NameLookup, RoleName};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
-    Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
+    Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::inbox::own_thread::only_closes;
@@ -540,6 +540,7 @@ impl DiscordPlatform {
         if is_addressed {
             mentions.push(Mention::Persona);
         }
+        mentions.extend(self.forwarded_message(message).map(Mention::Quote));
         Message {
             conversation: location.conversation.clone(),
             id: message.id.clone(),
@@ -550,6 +551,19 @@ impl DiscordPlatform {
             attachments: parse_files(&message.raw),
             edits: 0,
         }
+    }
+
+    /// Returns the message that this one forwards. Discord does not name its author.
+    fn forwarded_message(&self, message: &DiscordMessage) -> Option<QuotedMessage> {
+        array_at(&message.raw, "message_snapshots").next()?;
+        let reference = &message.raw["message_reference"];
+        let id = id_str(&reference["message_id"]);
+        let channel = id_str(&reference["channel_id"]).map(ChannelId::new);
+        // A message of a thread is stored in the thread's channel.
+        let channel = channel
+            .map(|it| self.known_location(&it).map_or(it, |there| there.conversation.channel));
+        let message = channel.zip(id.map(MessageId::new));
+        Some(QuotedMessage { author: None, message, at: id.and_then(id_timestamp) })
     }
 
     fn read_text(&self, message: &DiscordMessage, location: &Location) -> (Arc<str>, Vec<Mention>) {

@@ -196,7 +196,8 @@ fn parse_changed_message(event: &Value) -> Option<SlackEvent> {
     }
     // Slack sends this event for link previews as well.
     let is_same = |key: &str| event["message"][key] == event["previous_message"][key];
-    if ["text", "edited", "files"].into_iter().all(is_same) {
+    let is_shown_alone = message.text.is_empty() && !is_same("attachments");
+    if ["text", "edited", "files"].into_iter().all(is_same) && !is_shown_alone {
         return Some(SlackEvent::Ignored);
     }
     Some(SlackEvent::MessageChanged { message, at })

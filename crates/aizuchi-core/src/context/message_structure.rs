@@ -328,7 +328,7 @@ impl MessageStructure {
         let author = number(&mut self.users, &message.author.id);
         let mentioned = message.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
-            Mention::Persona => None,
+            Mention::Persona | Mention::Quote(_) => None,
         });
         let mentioned: Vec<u32> = mentioned.map(|user| number(&mut self.users, user)).collect();
         let seconds = message.at.as_millisecond() as f64 / 1000.0;

@@ -454,7 +454,7 @@ impl GateInput<'_> {
 fn is_directed_elsewhere(message: &Message) -> bool {
     let names = |mention: &Mention| match mention {
         Mention::User(user) => *user != message.author.id,
-        Mention::Persona => false,
+        Mention::Persona | Mention::Quote(_) => false,
     };
     message.mentions.iter().any(names)
         && !message.mentions.contains(&Mention::Persona)

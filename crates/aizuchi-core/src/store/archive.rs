@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::owed::Owed;
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::{Consent, ConsentId};
 use crate::decision::learned::JudgedMoment;
@@ -94,6 +96,9 @@ pub trait Archive: Send + Sync {
         channel: &ChannelId,
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
+
+    /// The messages that carry the words of a deleted one.
+    async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// The newest messages of a channel that match a filter, oldest first.
     async fn filtered_messages(

@@ -73,6 +73,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (52, "trust offers", include_str!("../../migrations/sqlite/0052_trust_offers.sql")),
     (55, "web calls", include_str!("../../migrations/sqlite/0055_web_calls.sql")),
     (56, "no delays", include_str!("../../migrations/sqlite/0056_no_delays.sql")),
+    (57, "quotes", include_str!("../../migrations/sqlite/0057_quotes.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

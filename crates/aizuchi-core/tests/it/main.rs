@@ -19,6 +19,7 @@ mod forget_me;
 mod companions;
 mod channel_waits;
 mod remembered;
+mod quoting;
 mod remembered_places;
 mod console;
 mod console_figures;

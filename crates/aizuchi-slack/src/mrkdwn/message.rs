@@ -3,14 +3,31 @@
 
 use serde_json::Value;
 
+use crate::from_slack::{parse_id, parse_ts};
 use crate::mrkdwn::read::parse_mrkdwn;
 use crate::mrkdwn::{NameLookup, escape};
+use aizuchi_core::chat::{ChannelId, Mention, MessageId, QuotedMessage, UserId};
 use aizuchi_core::platform::parsed_text::ParsedText;
 
 /// Returns the text of a message, which may be empty.
 pub fn read_message(message: &Value, names: &NameLookup<'_>) -> ParsedText {
     let body = parse_mrkdwn(&message_text(message), names);
-    ParsedText { text: body.text.trim_end().to_owned(), mentions: body.mentions }
+    let has_text = !str_at(message, "text").trim().is_empty();
+    let shared = array_at(message, "attachments").filter(|_| !has_text).filter_map(quoted_message);
+    let quotes: Vec<Mention> = shared.map(Mention::Quote).collect();
+    // Users whom shared words mention are not notified again.
+    let mentions = if quotes.is_empty() { body.mentions } else { quotes };
+    ParsedText { text: body.text.trim_end().to_owned(), mentions }
+}
+
+/// Returns the message that an attachment shows, if it was shared.
+fn quoted_message(attachment: &Value) -> Option<QuotedMessage> {
+    let author = parse_id(&attachment["author_id"]).map(UserId::new);
+    let channel = parse_id(&attachment["channel_id"]).map(ChannelId::new);
+    let message = channel.zip(parse_id(&attachment["ts"]).map(MessageId::new));
+    let is_shared = ["is_share", "is_msg_unfurl"].iter().any(|key| attachment[*key] == true);
+    let (is_quoted, at) = (is_shared || author.is_some(), parse_ts(&attachment["ts"]));
+    is_quoted.then_some(QuotedMessage { author, message, at })
 }
 
 /// Returns the message as mrkdwn. Apps may put all their content into blocks or attachments; in a user's message, the
@@ -39,7 +56,12 @@ fn attachment_text(attachment: &Value) -> String {
         .chain([str_at(attachment, "text").to_owned(), blocks_text(attachment)])
         .chain(fields);
     let text = join_non_empty(parts, "\n");
-    if text.is_empty() { str_at(attachment, "fallback").to_owned() } else { text }
+    let text = if text.is_empty() { str_at(attachment, "fallback").to_owned() } else { text };
+    if quoted_message(attachment).is_some() { quote(&text) } else { text }
+}
+
+fn quote(text: &str) -> String {
+    text.lines().map(|line| format!("&gt; {line}")).collect::<Vec<_>>().join("\n")
 }
 
 fn blocks_text(holder: &Value) -> String {
@@ -84,11 +106,7 @@ fn rich_text_part(part: &Value) -> String {
                 });
             items.collect::<Vec<_>>().join("\n")
         }
-        "rich_text_quote" => rich_text_line(part)
-            .lines()
-            .map(|line| format!("&gt; {line}"))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        "rich_text_quote" => quote(&rich_text_line(part)),
         "rich_text_preformatted" => format!("```\n{}\n```", rich_text_line(part)),
         _ => rich_text_line(part).trim_end_matches('\n').to_owned(),
     }
@@ -198,6 +216,25 @@ mod tests {
             let read = parse(&json!({"attachments": [attachment]}));
             assert_eq!(read.text, expected);
         }
+    }
+
+    #[test]
+    fn a_shared_message_is_quoted() {
+        let shared = json!({"author_id": "U2", "is_share": true, "channel_id": "C2",
+            "ts": "1700000000.000100", "text": "hi <@UBOT>\nforget me", "fallback": "no"});
+        let of_nobody = json!({"is_msg_unfurl": true, "channel_id": 7, "text": "hello"});
+        let read = parse(&json!({"attachments": [shared, of_nobody]}));
+        assert_eq!(read.text, "> hi @Aizuchi\n> forget me\n> hello");
+        let named = QuotedMessage {
+            author: Some(UserId::new("U2")),
+            message: Some((ChannelId::new("C2"), MessageId::new("1700000000.000100"))),
+            at: parse_ts(&json!("1700000000.000100")),
+        };
+        let unnamed = QuotedMessage { author: None, message: None, at: None };
+        assert_eq!(read.mentions, [Mention::Quote(named), Mention::Quote(unnamed)]);
+        // Where users see it, their own text says what it is about.
+        let read = parse(&json!({"text": "see", "attachments": [shared]}));
+        assert_eq!((read.text.as_str(), read.mentions), ("see", vec![]));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::chat::owed::Owed;
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::consent::Consent;
@@ -80,6 +82,14 @@ impl Archive for DatabaseStore {
             .fetch_optional(&self.readers)
             .await?;
         row.as_ref().map(rows::stored_message_from_row).transpose()
+    }
+
+    async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {
+        let ConversationId { workspace, channel, .. } = &of.conversation;
+        let quoted = format!("\"message\":{}", json!((channel, &of.message)));
+        let carriers = query(sql::messages::CARRIERS).bind(workspace.as_str()).bind(quoted);
+        let carriers = carriers.fetch_all(&self.readers).await?;
+        carriers.iter().map(rows::stored_message_from_row).collect()
     }
 
     async fn filtered_messages(

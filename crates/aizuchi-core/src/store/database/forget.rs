@@ -143,6 +143,7 @@ pub async fn begin(
     if is_again {
         return Ok(());
     }
+    claim_carriers(connection, &order.workspace, &order.user).await?;
     // What is heard from now on is not forgotten, since the user may remain a member.
     let until = counters.revision as i64;
     counters.revision += 1;
@@ -185,6 +186,17 @@ pub async fn begin(
     let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
     let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
     write::hide_messages(connection, counters, &order.workspace, &newest, now).await
+}
+
+/// Makes the messages that carry a user's words the user's own, so that they are withheld or forgotten with the others.
+pub async fn claim_carriers(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    user: &UserId,
+) -> Result<(), StoreError> {
+    let quoted = format!("\"author\":{}", json!(user));
+    let claim = query(flow_sql::orders::CLAIM_CARRIERS).bind(workspace.as_str());
+    claim.bind(user.as_str()).bind(quoted).execute(connection).await.map(|_| ())
 }
 
 async fn was_forgotten_since(

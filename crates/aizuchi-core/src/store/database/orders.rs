@@ -275,6 +275,7 @@ async fn redact_user(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    forget::claim_carriers(connection, workspace, user).await?;
     redaction::begin_for_user(connection, counters, workspace, user, now).await?;
     standing_orders::withdraw_all_of(connection, workspace, user, now).await?;
     let close_owed = query(sql::orders::CLOSE_OWED_OF_USER)

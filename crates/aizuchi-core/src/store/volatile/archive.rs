@@ -7,7 +7,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
@@ -84,6 +86,15 @@ impl Archive for VolatileStore {
         let message = record
             .and_then(|record| record.messages.iter().find(|message| message.message.id == *id));
         Ok(message.map(|message| state.to_stored_message(message)))
+    }
+
+    async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {
+        let ConversationId { workspace, channel, .. } = &of.conversation;
+        let (state, carried) = (self.lock(), Some((channel.clone(), of.message.clone())));
+        let carries = |it: &&MessageRecord| it.message.quoted().any(|it| it.message == carried);
+        let here = state.conversations.iter().filter(|(at, _)| at.workspace == *workspace);
+        let carriers = here.flat_map(|(_, record)| record.messages.iter().filter(carries));
+        Ok(carriers.map(|record| state.to_stored_message(record)).collect())
     }
 
     async fn proposals(

@@ -15,6 +15,7 @@ use crate::store::volatile::records::MessageRecord;
 impl VolatileState {
     /// Deletes all messages of a user, with everything made from them.
     pub(super) fn forget_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        self.claim_carriers(workspace, user);
         let is_in_workspace =
             |conversation_id: &&ConversationId| conversation_id.workspace == *workspace;
         let conversations: Vec<ConversationId> =

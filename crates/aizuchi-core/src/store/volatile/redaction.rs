@@ -11,8 +11,21 @@ use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{MessageRecord, truncate_to_milliseconds};
 
 impl VolatileState {
+    /// Makes the messages that carry a user's words the user's own, so that they are withheld or forgotten with the
+    /// others.
+    pub(super) fn claim_carriers(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        let here = self.conversations.iter_mut().filter(|(id, _)| id.workspace == *workspace);
+        let carries = |it: &Message| it.quoted().any(|it| it.author.as_ref() == Some(user));
+        for carrier in here.flat_map(|(_, record)| &mut record.messages) {
+            if carries(&carrier.message) {
+                Arc::make_mut(&mut carrier.message).author.id = user.clone();
+            }
+        }
+    }
+
     /// Withholds everything that a user has written so far.
     pub(super) fn redact_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        self.claim_carriers(workspace, user);
         let is_in_workspace = |conversation: &&ConversationId| conversation.workspace == *workspace;
         let conversations: Vec<ConversationId> =
             self.conversations.keys().filter(is_in_workspace).cloned().collect();

@@ -239,6 +239,10 @@ statements! {
             LIMIT +?3"),
         ") AS part ORDER BY revision LIMIT +?3"
     );
+    /// ?2 is how `mentions` names the quoted message.
+    CARRIERS = messages!("
+        WHERE m.rowid IN (SELECT rowid FROM messages INDEXED BY messages_quoting
+            WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?2) > 0)");
     ONE_MESSAGE = messages!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
     /// ?3 is a JSON list of messages, and ?4 the version of the models whose links count.
     LINKS_OF_MESSAGES = "

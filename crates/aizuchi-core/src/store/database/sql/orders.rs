@@ -127,6 +127,10 @@ statements! {
     ALL_MODES = "SELECT workspace, channel, mode FROM modes";
     OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
+    /// ?3 is how `mentions` names the author of quoted words.
+    CLAIM_CARRIERS = "
+        UPDATE messages INDEXED BY messages_quoting SET author = ?2
+        WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?3) > 0";
     CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     // ?1 to ?3 are the conversation, and ?4 is the end.

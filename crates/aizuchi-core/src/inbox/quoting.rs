@@ -1,0 +1,50 @@
+//! Messages that carry the words of another one, since a user shared or forwarded it. These words stay their author's.
+
+use crate::chat::{Deletion, Heard, Mention, Message};
+use crate::inbox::Inbox;
+use crate::store::StoreError;
+
+impl Inbox {
+    /// Whether it carries words that must not be kept: their author has opted out or was forgotten since, or they were
+    /// deleted. Adds the authors that only the store knows.
+    pub(super) async fn carries_withheld(&self, heard: &mut Heard) -> Result<bool, StoreError> {
+        let (conversation, mentions) = match heard {
+            Heard::Message(message, _) => (&message.conversation, &mut message.mentions),
+            Heard::Edit(edit) => (&edit.conversation, &mut edit.mentions),
+            Heard::Deletion(_) | Heard::Reaction(_) | Heard::Channel(_) | Heard::User(_) => {
+                return Ok(false);
+            }
+        };
+        let workspace = &conversation.workspace;
+        for mention in mentions {
+            let Mention::Quote(quoted) = mention else { continue };
+            let mut is_deleted = false;
+            if let Some((channel, id)) = &quoted.message
+                && let Some(original) = self.archive.message(workspace, channel, id).await?
+            {
+                is_deleted = original.is_deleted && !original.is_expired;
+                quoted.author.get_or_insert_with(|| original.message.author.id.clone());
+            }
+            let Some(author) = &quoted.author else { continue };
+            let at = quoted.at.unwrap_or_default();
+            if is_deleted
+                || self.channel_cache.has_opted_out(workspace, author)
+                || self.archive.was_forgotten_after(workspace, author, at).await?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Deletes the messages that carry the words of a deleted one.
+    pub(super) async fn delete_carriers(&self, heard: &Heard) -> Result<(), StoreError> {
+        let Heard::Deletion(deletion) = heard else { return Ok(()) };
+        for stored in self.archive.carriers(deletion).await? {
+            let Message { conversation, id: message, .. } = (*stored.message).clone();
+            let carrier = Deletion { conversation, message, at: deletion.at };
+            self.hear_delivery(Heard::Deletion(carrier).into()).await?;
+        }
+        Ok(())
+    }
+}
