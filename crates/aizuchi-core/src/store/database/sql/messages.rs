@@ -241,8 +241,8 @@ statements! {
     );
     /// ?2 is how `mentions` names the quoted message.
     CARRIERS = messages!("
-        WHERE m.workspace = ?1 AND instr(m.mentions, '\"quote\"') > 0 AND instr(m.mentions, ?2) > 0
-            AND m.deleted_ms IS NULL");
+        WHERE m.rowid IN (SELECT rowid FROM messages INDEXED BY messages_quoting
+            WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?2) > 0)");
     ONE_MESSAGE = messages!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
     /// ?3 is a JSON list of messages, and ?4 the version of the models whose links count.
     LINKS_OF_MESSAGES = "
