@@ -24,6 +24,8 @@ use crate::texts;
 
 /// How often an owed answer is redrafted because one of its source messages changed.
 const MAX_REDRAFTS: u32 = 3;
+/// A message that was edited this often is left out of a redraft, so that its edits do not keep others waiting.
+const MANY_EDITS: u32 = 3;
 
 impl Agent {
     pub(super) async fn reply(
@@ -95,6 +97,9 @@ impl Agent {
             return Ok(with_settled(with_reason(result, ended.reason(language)), settled));
         }
         context.recalled_messages = self.recall(&context).await;
+        if claim.is_owed && claim.redrafts > 1 {
+            context.leave_out_edited(MANY_EDITS);
+        }
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls::new(owner, superseded, trace.attempts);
         let reading = self.read_files(&mut context, &mut calls, &mut trace.read_attachments);
