@@ -345,10 +345,16 @@ impl PendingState {
         HearEffect { decision, has_opened_decision: true, has_superseded: false }
     }
 
-    /// Starts an owed answer again, once, if it was started without the newest messages.
+    /// Starts an owed answer again, once, if it was started without the newest messages. An answer to commands waits for
+    /// its turn, costs nothing, and is always started again.
     fn redraft(&mut self, due: Timestamp) -> Option<HearEffect> {
-        let Step { decision, redrafts, .. } = *self.step.as_ref()?;
-        let has_superseded = redrafts == 0 && self.start_again(due, 1);
+        let step = self.step.as_ref()?;
+        let Step { decision, redrafts, .. } = *step;
+        // After a failed attempt, it waits until the platform may take it.
+        let is_to_commands = step.attempts == 0
+            && matches!(&step.event, Event::Post(item) if item.metadata.only_for.is_some());
+        let has_superseded = is_to_commands && self.start_again(due, redrafts)
+            || redrafts == 0 && self.start_again(due, 1);
         Some(HearEffect { decision, has_opened_decision: false, has_superseded })
     }
 
