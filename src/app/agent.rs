@@ -13,6 +13,7 @@ use crate::models::prompts::load_prompts_in;
 use crate::pdf_text::PdfProcesses;
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::pace::Pace;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent};
@@ -48,6 +49,7 @@ pub fn build_agent(
         platforms,
         minds: build_minds(config, &clock)?,
         dispatches: Dispatches::new(clock.clone()),
+        pace: Pace::new(clock.clone()),
         clock,
         metrics,
         persona: persona.clone(),

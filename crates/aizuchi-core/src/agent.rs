@@ -1,5 +1,6 @@
 //! The agent: what each event does, on one screen. Handlers read, think and post; they never write to the store.
 
+pub mod pace;
 mod reserve;
 mod channel_mind;
 mod memory_filter;
@@ -40,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::defer::Deferrals;
 use crate::agent::dispatches::Dispatches;
 use crate::agent::files::FileSettings;
+use crate::agent::pace::Pace;
 use crate::agent::speaker::Words;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
@@ -206,6 +208,8 @@ pub struct Agent {
     pub deferrals: Deferrals,
     /// When requests to post were made.
     pub dispatches: Dispatches,
+    /// What users got lately.
+    pub pace: Pace,
     /// The replies to commands.
     pub command_answers: Arc<CommandReplies>,
     /// The tools that replies may use; `None` offers none.

@@ -426,6 +426,28 @@ impl Context {
         self.memory_ids.clear();
     }
 
+    /// Removes the messages that were edited at least `edits` times. Their authors go on waiting for an answer, unless
+    /// nobody else waits for one.
+    pub fn leave_out_edited(&mut self, edits: u32) {
+        let is_edited = |message: &Arc<Message>| message.edits >= edits;
+        let is_edited_owed = |owed: &Owed| {
+            owed.message().and_then(|id| self.target_message(id)).is_some_and(is_edited)
+        };
+        let (edited, others): (Vec<Owed>, Vec<Owed>) =
+            self.owed.iter().cloned().partition(is_edited_owed);
+        self.owed = if others.is_empty() { edited } else { others };
+        let owed = &self.owed;
+        let is_kept = |it: &Arc<Message>| !is_edited(it) || owed.iter().any(|owed| *owed == it.id);
+        self.conversation_history.top_level_messages.retain(is_kept);
+        for thread in &mut self.conversation_history.thread_messages {
+            thread.messages.retain(is_kept);
+        }
+        self.recalled_messages.retain(|recalled| is_kept(&recalled.message));
+        if let Some(intervention) = &mut self.circumstances.last_intervention {
+            intervention.messages_before.retain(is_kept);
+        }
+    }
+
     /// Returns the lineage of a text that is made from this context.
     pub fn lineage(&self) -> Lineage {
         let to_ref = |message: &Arc<Message>| {

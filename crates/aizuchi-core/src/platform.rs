@@ -50,6 +50,11 @@ pub trait Platform: Send + Sync {
     /// Reacting is idempotent.
     async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError>;
 
+    /// Returns how long a channel, with all its threads, takes no other post after each one.
+    fn post_interval(&self) -> SignedDuration {
+        SignedDuration::ZERO
+    }
+
     /// Shows that an answer is being prepared, for as long as the future is polled.
     async fn show_thinking(&self, _conversation: &ConversationId) {}
 

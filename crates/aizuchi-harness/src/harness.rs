@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::fixtures::{SILENCE, START, at, mentions, message, new_channel, top_level, workspace};
 use crate::test_mind::TestMind;
 use crate::test_platform::TestPlatform;
 use crate::test_store::TestStore;
 use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::pace::Pace;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
 use aizuchi_core::chat::{
@@ -189,7 +190,11 @@ impl Harness {
 
     /// Advances the clock step by step, and handles everything that falls due in the meantime.
     pub async fn pass(&self, seconds: i64) {
-        let until = self.clock.now() + SignedDuration::from_secs(seconds);
+        self.pass_until(self.clock.now() + SignedDuration::from_secs(seconds)).await;
+    }
+
+    /// Like [`Harness::pass`], until a time.
+    pub async fn pass_until(&self, until: Timestamp) {
         self.store.finish_forgetting(self.clock.now()).await;
         loop {
             while self.runner.step().await.unwrap() {}
@@ -429,6 +434,7 @@ pub fn build_parts_with(
             ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
         dispatches: Dispatches::new(clock.clone()),
+        pace: Pace::new(clock.clone()),
         clock,
         metrics,
         persona,

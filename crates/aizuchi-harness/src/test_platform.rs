@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::PERSONA_USER_ID;
 use crate::test_mind::Interruption;
 use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{ConversationId, Message, MessageId, UserId};
+use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
@@ -42,6 +42,9 @@ pub struct TestPlatform {
     typings: AtomicUsize,
     backfill_state: Mutex<BackfillState>,
     longest_post: Mutex<Option<usize>>,
+    post_interval: Mutex<SignedDuration>,
+    /// When each channel takes its next post.
+    next_posts: Mutex<HashMap<ChannelId, Timestamp>>,
     is_history_hidden: AtomicBool,
     /// Whether it can show a post to a single user.
     pub whispers: AtomicBool,
@@ -59,6 +62,11 @@ impl TestPlatform {
     /// Sets the maximum length of posts, in characters.
     pub fn set_longest_post(&self, characters: usize) {
         *self.longest_post.lock().unwrap() = Some(characters);
+    }
+
+    /// Sets how long a channel takes no other post after each one.
+    pub fn set_post_interval_seconds(&self, seconds: i64) {
+        *self.post_interval.lock().unwrap() = SignedDuration::from_secs(seconds);
     }
 
     /// Sets for how long the platform types before each post.
@@ -115,6 +123,15 @@ impl Platform for TestPlatform {
             interruption().await;
         }
         let at = self.clock.lock().unwrap().as_ref().unwrap().now();
+        let interval = *self.post_interval.lock().unwrap();
+        if interval.is_positive() {
+            let mut next_posts = self.next_posts.lock().unwrap();
+            let next = next_posts.entry(item.conversation.channel.clone()).or_insert(at);
+            if *next > at {
+                return Err(PlatformError::Queued { wait: next.duration_since(at) });
+            }
+            *next = at + interval;
+        }
         let fault = self.faults.lock().unwrap().pop_front();
         let mut history = self.posted.lock().unwrap();
         let id = MessageId::new(format!("p{:03}", history.len()));
@@ -157,6 +174,10 @@ impl Platform for TestPlatform {
         }
         let posted = self.posted.lock().unwrap();
         Ok(posted.iter().find(|(other, _)| other.key == item.key).map(|(_, post)| post.clone()))
+    }
+
+    fn post_interval(&self) -> SignedDuration {
+        *self.post_interval.lock().unwrap()
     }
 
     async fn show_typing(&self, _item: &OutboxItem) -> SignedDuration {

@@ -47,7 +47,7 @@ use crate::history::limit::HistoryLimit;
 use crate::history::{LIMIT_KEY, LIMIT_ON};
 use crate::identity::{SlackConnectError, SlackIdentity};
 use crate::keeper::MAX_FORM_LENGTH;
-use crate::post::{MAX_POST_LENGTH, PostLimiter};
+use crate::post::MAX_POST_LENGTH;
 use crate::post_lookup::{PostLookups, PostsInEvents};
 use crate::settings::{EventTransport, SlackSettings};
 use crate::signature::InvalidSignature;
@@ -86,7 +86,6 @@ pub struct SlackPlatform {
     backfill: BackfillQueue,
     /// The channels read since the last gap, which have no missing messages.
     unbroken_channels: Mutex<BTreeSet<ChannelId>>,
-    post_limiter: PostLimiter,
     post_lookups: PostLookups,
     posts_in_events: PostsInEvents,
     command_queue: CommandQueue,
@@ -156,7 +155,6 @@ impl SlackPlatform {
             cache,
             backfill,
             unbroken_channels: Mutex::default(),
-            post_limiter: PostLimiter::default(),
             post_lookups: PostLookups::default(),
             posts_in_events: PostsInEvents::default(),
             command_queue: CommandQueue::default(),

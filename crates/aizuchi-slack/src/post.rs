@@ -2,12 +2,11 @@
 //! whether a post whose response was lost exists.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::SlackPlatform;
@@ -30,46 +29,11 @@ use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
 /// Slack's rate limit: one message per second in each channel.
 const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
-/// How long a post waits for its slot. If the queue is longer, the post is retried later.
-const MAX_POST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 /// Slack recommends at most 4,000 characters; escaping adds some.
 pub(super) const MAX_POST_LENGTH: usize = 3_000;
 
 /// How many users one post notifies at most. Others are named in plain text.
 const MAX_MENTIONED: usize = 5;
-
-/// Spaces out the posts of each channel. Its times are those of `SlackPlatform::steady_now`.
-#[derive(Default)]
-pub struct PostLimiter {
-    next_post_at: Mutex<HashMap<ChannelId, Timestamp>>,
-}
-
-impl PostLimiter {
-    /// Reserves the channel's next slot. Returns the wait as an error if it is longer than `max_wait`.
-    fn reserve(
-        &self,
-        channel: &ChannelId,
-        now: Timestamp,
-        max_wait: SignedDuration,
-    ) -> Result<Timestamp, SignedDuration> {
-        let mut posts = self.next_post_at.lock();
-        posts.retain(|_, next| *next > now);
-        let post_at = posts.get(channel).copied().unwrap_or(now);
-        let wait = post_at.duration_since(now);
-        if wait > max_wait {
-            return Err(wait);
-        }
-        posts.insert(channel.clone(), post_at + POST_INTERVAL);
-        Ok(post_at)
-    }
-
-    /// Blocks the channel until a time, to honor Slack's `Retry-After`.
-    fn hold_until(&self, channel: &ChannelId, until: Timestamp) {
-        let mut posts = self.next_post_at.lock();
-        let next = posts.entry(channel.clone()).or_insert(until);
-        *next = until.max(*next);
-    }
-}
 
 #[async_trait]
 impl Platform for SlackPlatform {
@@ -85,19 +49,11 @@ impl Platform for SlackPlatform {
         if let Some(message) = &item.reaction_to {
             return self.add_reaction(item, message).await;
         }
-        // An unsolicited post does not wait for its slot: a user might post in the meantime, so it is checked again
-        // first.
-        let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
-        let max_wait = if is_unsolicited { SignedDuration::ZERO } else { MAX_POST_WAIT };
-        match self.post_limiter.reserve(channel, self.steady_now(), max_wait) {
-            Ok(post_at) => self.sleep_until_steady(post_at).await,
-            Err(wait) => return Err(PlatformError::Queued { wait }),
-        }
-        let posted = self.post_message(item).await;
-        if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &posted {
-            self.post_limiter.hold_until(channel, self.steady_now() + *wait);
-        }
-        posted
+        self.post_message(item).await
+    }
+
+    fn post_interval(&self) -> SignedDuration {
+        POST_INTERVAL
     }
 
     async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
@@ -401,33 +357,5 @@ pub(super) fn post_error(error: SlackApiError) -> PlatformError {
         SlackApiError::OutcomeUnknown(_) | SlackApiError::Malformed(_) => {
             PlatformError::OutcomeUnknown(error.to_string())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    #[test]
-    fn each_channel_gets_one_post_a_second() {
-        let (limiter, one, other) =
-            (PostLimiter::default(), ChannelId::new("C1"), ChannelId::new("C2"));
-        let reserve = |channel, second| limiter.reserve(channel, at(second), MAX_POST_WAIT);
-        let turns: Vec<_> = (0..6).map(|_| reserve(&one, 10)).collect();
-        let expected = [10, 11, 12].map(|second| Ok(at(second)));
-        assert_eq!(turns[..3], expected);
-        assert_eq!(turns[3], Err(SignedDuration::from_secs(3)));
-        assert_eq!(reserve(&other, 10), Ok(at(10)));
-        assert_eq!(reserve(&one, 16), Ok(at(16)));
-        assert_eq!(
-            limiter.reserve(&one, at(16), SignedDuration::ZERO),
-            Err(SignedDuration::from_secs(1))
-        );
-        limiter.hold_until(&other, at(100));
-        assert_eq!(reserve(&other, 98), Ok(at(100)));
     }
 }

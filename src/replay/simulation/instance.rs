@@ -14,6 +14,7 @@ use crate::replay::simulation::recording_store::RecordingStore;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::pace::Pace;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::chat::WorkspaceId;
@@ -113,6 +114,7 @@ pub(super) fn build_instance(
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         dispatches: Dispatches::new(clock.clone()),
+        pace: Pace::new(clock.clone()),
         settings: agent::AgentSettings {
             rulebook,
             // No page shows these decisions.

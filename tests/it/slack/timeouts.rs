@@ -417,20 +417,6 @@ async fn a_channel_that_became_private_during_a_gap_is_private_after_it() {
     tokio::time::timeout(Duration::from_secs(60), restricted).await.unwrap();
 }
 
-/// Slack's limits are kept by a time that cannot be set back.
-#[tokio::test]
-async fn a_clock_that_is_set_back_delays_no_post() {
-    let clock = Clock::manual(Timestamp::now());
-    let adapter = AdapterHarness::with_clock(SlackHarness::new().await, clock.clone()).await;
-    for (key, hours) in [("key-1", 0), ("key-2", -1)] {
-        clock.set_by(SignedDuration::from_hours(hours));
-        clock.advance_to(clock.now() + SignedDuration::from_secs(1));
-        let posted = adapter.slack.post(&adapter.outbox_item(key)).await;
-        // Under load, the call itself may time out.
-        assert!(!matches!(posted, Err(PlatformError::Queued { .. })), "{posted:?}");
-    }
-}
-
 /// With a rate-limited history, a post is looked up page by page, and no page is read twice.
 #[tokio::test]
 async fn a_lookup_resumes_where_it_stopped() {

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::pace::{MAX_COMMAND_ANSWERS, Notice};
 use crate::agent::{Agent, StepError};
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
@@ -14,7 +15,7 @@ use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
-use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
+use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::persona::written::language_of;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
@@ -34,6 +35,7 @@ impl Agent {
     /// first standing order draft among them is tried: a trial takes time, and the step has time for only one.
     pub(super) async fn reply_to_commands(
         &self,
+        claim: &Claim,
         context: &Context,
         superseded: &CancellationToken,
     ) -> Result<Option<StepResult>, StepError> {
@@ -46,6 +48,15 @@ impl Agent {
         let pending = context.pending_commands.iter();
         let from_user: Vec<&PendingCommand> =
             pending.filter(|command| command.user == first.user).collect();
+        let owed: Vec<Owed> = from_user.iter().map(|command| command.owed.clone()).collect();
+        let (here, user) = (&context.conversation, &first.user);
+        let Some(number) = self.pace.count(Notice::ToCommand, here, user, claim.decision) else {
+            // Their author has just got many answers in this channel.
+            let why = texts::commands::unanswered(self.persona.language).to_owned();
+            let closing = self.close_by_gate(Gate::Command, None);
+            let closing = DecisionClosing { settled: owed, why, ..closing };
+            return Ok(Some(StepResult::Silent(closing)));
+        };
         let mut answers: Vec<String> = Vec::new();
         let mut is_public = true;
         let trial = self.command_answers.standing_order_trial.as_deref();
@@ -69,7 +80,10 @@ impl Agent {
                 answers.push(answer);
             }
         }
-        let owed = from_user.iter().map(|command| command.owed.clone()).collect();
+        if number == MAX_COMMAND_ANSWERS {
+            let language = self.persona.language;
+            answers.push(texts::commands::enough_answers(language, MAX_COMMAND_ANSWERS));
+        }
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
         let audience = ReplyAudience { user: Some(first.user.clone()), is_public };
         self.draft_command_reply(context, answers, owed, why, audience).map(Some)

@@ -4,11 +4,13 @@
 //! A failed post is retried from here ([`StepResult::RetryUnsent`]), one that fails for good becomes a dead letter, which
 //! a user may retry (`event/dead_letter.rs`), and a post interrupted by a panic is looked up (`runner.rs`).
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
-use crate::chat::MessageId;
+use crate::chat::{Message, MessageId, UserId};
 use crate::context::Context;
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
@@ -86,6 +88,12 @@ impl Agent {
                 return Ok(self.close_answered_before_restore(answered));
             }
         }
+        let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
+        let (askers, interval) = (askers_of(item, &context), platform.post_interval());
+        let wait = self.pace.until_turn(item, askers, interval);
+        if wait.is_positive() {
+            return Ok(StepResult::Deferred { due: self.now() + wait });
+        }
         // Last, so that it sees what was edited or deleted during the other checks.
         let changed = match self.has_changed_since(item).await {
             // The text was emptied because its source was forgotten.
@@ -107,7 +115,6 @@ impl Agent {
             // An owed answer is drafted again.
             return Ok(StepResult::Withdrawn { why: why.to_owned() });
         }
-        let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
         if self.now() > typing_ended + MAX_SUSPENSION {
             // The process was suspended, and another process may have posted the item in the meantime.
             return Ok(StepResult::Retry { due: self.now() });
@@ -122,7 +129,9 @@ impl Agent {
         match answer {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {
-                let wait = capped_retry_after(retry_after).max(self.backoff(claim));
+                let asked = capped_retry_after(retry_after);
+                self.pace.hold(&item.conversation, asked);
+                let wait = asked.max(self.backoff(claim));
                 Ok(StepResult::RetryUnsent { due: self.now() + wait })
             }
             Ok(Err(PlatformError::Queued { wait })) => {
@@ -281,6 +290,20 @@ impl Agent {
     pub(super) fn is_message_present(&self, context: &Context, message: &MessageId) -> bool {
         let is_full = context.target_messages().len() >= self.settings.limits.channel_messages;
         is_full || context.target_message(message).is_some()
+    }
+}
+
+/// Returns the users whom an item answers. A later part of a draft only follows the first one.
+fn askers_of(item: &OutboxItem, context: &Context) -> Vec<UserId> {
+    match &item.metadata.only_for {
+        _ if item.id != item.first_in_draft => Vec::new(),
+        Some(user) => vec![user.clone()],
+        None => {
+            let owed = &item.metadata.owed;
+            let is_answered = |message: &&Arc<Message>| owed.iter().any(|it| *it == message.id);
+            let answered = context.owed_messages().filter(is_answered);
+            answered.map(|message| message.author.id.clone()).collect()
+        }
     }
 }
 

@@ -3,25 +3,22 @@
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-
 use crate::agent::command_reply::ReplyAudience;
+use crate::agent::pace::Notice;
 use crate::agent::{Agent, StepError, place_of};
-use crate::chat::{AuthorKind, ConversationId, Message, MessageId, Role};
+use crate::chat::{ConversationId, Message, Role};
 use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, settings};
 use crate::context::Context;
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::quiet_order::{OrderedQuiet, QuietOrder};
-use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
+use crate::event::{Claim, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::rules::setting_override::{PlaceSetting, SettingChange};
 use crate::store::StoreError;
 use crate::store::order::Order;
 use crate::texts;
 
-/// Users are told that the persona is muted at most once in this time.
-const TOLD_AGAIN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 /// The reaction on a message that mentions the muted persona, where a platform cannot tell its author alone.
 const MUTED: &str = "🔇";
 
@@ -29,11 +26,16 @@ impl Agent {
     /// Settles owed messages that a gate silences. If the persona is muted, the first author who may not know it is told.
     pub(super) async fn silence_or_tell(
         &self,
+        claim: &Claim,
         gate: Gate,
         context: &Context,
     ) -> Result<StepResult, StepError> {
-        let untold = context.owed_messages().find(|message| !was_told(context, message));
-        let Some(message) = untold.filter(|_| gate == Gate::Muted) else {
+        let (here, decision) = (&context.conversation, claim.decision);
+        let untold = context.owed_messages().find(|message| {
+            let author = &message.author.id;
+            gate == Gate::Muted && self.pace.count(Notice::OfMute, here, author, decision).is_some()
+        });
+        let Some(message) = untold else {
             return Ok(self.silence_owed(gate, None, DecisionResult::Muted, context));
         };
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
@@ -112,20 +114,4 @@ pub(super) fn sole_asker(context: &Context) -> Option<&Message> {
     let newest = context.owed_messages().next_back()?;
     let by_one = context.owed_messages().all(|message| message.author.id == newest.author.id);
     by_one.then_some(newest)
-}
-
-/// Whether the author of a message mentioned the persona shortly before and got no answer.
-fn was_told(context: &Context, message: &Message) -> bool {
-    let is_owed = |id: &MessageId| context.owed.iter().any(|owed| *owed == *id);
-    let messages = context.target_messages().iter();
-    let mut earlier = messages.filter(|other| {
-        other.author.id == message.author.id
-            && other.is_addressed()
-            && other.at < message.at
-            && message.at.duration_since(other.at) < TOLD_AGAIN_AFTER
-            && !is_owed(&other.id)
-    });
-    let newest_own =
-        context.target_messages().iter().rfind(|other| other.author.kind == AuthorKind::Persona);
-    earlier.next_back().is_some_and(|earlier| newest_own.is_none_or(|own| own.at < earlier.at))
 }

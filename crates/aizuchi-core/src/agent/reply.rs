@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::draft::{with_due, with_reason, with_settled};
 use crate::agent::follow_up::EndedCalls;
 use crate::agent::generate::Generated;
+use crate::agent::pace::Notice;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
 use crate::chat::ConversationId;
@@ -26,6 +27,8 @@ use crate::texts;
 
 /// How often an owed answer is redrafted because one of its source messages changed.
 const MAX_REDRAFTS: u32 = 3;
+/// A message that was edited this often is left out of a redraft, so that its edits do not keep others waiting.
+const MANY_EDITS: u32 = 3;
 
 impl Agent {
     pub(super) async fn reply(
@@ -49,7 +52,10 @@ impl Agent {
             return Ok(self.close_answered_before_restore(answered));
         }
         // Before the gates: commands are answered even while the persona is muted.
-        if let Some(result) = self.reply_to_commands(&context, superseded).await? {
+        if self.puts_off_commands(&context) {
+            let commands = &context.pending_commands;
+            context.owed.retain(|owed| !commands.iter().any(|command| command.owed == *owed));
+        } else if let Some(result) = self.reply_to_commands(claim, &context, superseded).await? {
             return Ok(result);
         }
         if claim.is_owed && context.owed_messages().next().is_none() {
@@ -97,6 +103,9 @@ impl Agent {
             return Ok(with_settled(with_reason(result, ended.reason(language)), settled));
         }
         context.recalled_messages = self.recall(&context).await;
+        if claim.is_owed && claim.redrafts > 1 {
+            context.leave_out_edited(MANY_EDITS);
+        }
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls::new(owner, superseded, trace.attempts);
         let reading = self.read_files(&mut context, &mut calls, &mut trace.read_attachments);
@@ -189,6 +198,14 @@ impl Agent {
         retry_after.is_some_and(|wait| wait > self.settings.model_timeout)
     }
 
+    /// Whether others wait for an answer beside a user who has just got one to a command.
+    fn puts_off_commands(&self, context: &Context) -> bool {
+        let Some(first) = context.pending_commands.first() else { return false };
+        let mut owed = context.owed_messages();
+        owed.any(|message| message.author.id != first.user)
+            && self.pace.has_answered(&context.conversation, &first.user)
+    }
+
     /// Checks the gates again: what was allowed at the judgment may no longer be.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
         let rulebook = self.rulebook();
@@ -201,7 +218,7 @@ impl Agent {
     }
 
     /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told so, at most once an
-    /// hour.
+    /// hour in a channel.
     async fn refuse_by_gate(
         &self,
         claim: &Claim,
@@ -212,8 +229,13 @@ impl Agent {
         if !claim.is_owed {
             return Ok(StepResult::Silent(self.close_by_gate(gate, limit)));
         }
-        let Some(limit) = limit else { return self.silence_or_tell(gate, context).await };
-        if context.circumstances.has_announced_over_budget {
+        let Some(limit) = limit else { return self.silence_or_tell(claim, gate, context).await };
+        let (here, decision) = (&context.conversation, claim.decision);
+        let is_told = context.circumstances.has_announced_over_budget
+            || !context.owed_messages().any(|message| {
+                self.pace.count(Notice::OfLimit, here, &message.author.id, decision).is_some()
+            });
+        if is_told {
             let ended = DecisionResult::OverBudget;
             return Ok(self.silence_owed(gate, Some(limit), ended, context));
         }

@@ -116,6 +116,7 @@ impl Agent {
             state_cache: StateCache::default(),
             deferrals: self.deferrals.clone(),
             dispatches: self.dispatches.clone(),
+            pace: self.pace.clone(),
             command_answers: Arc::new(CommandReplies {
                 store: answers.store.clone(),
                 archive: answers.archive.clone(),

@@ -5,13 +5,13 @@ use crate::chat::{Channel, ChannelId, Visibility};
 use crate::command::parse::setting::{WrittenChange, WrittenSetting};
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::{Command, CommandRequest, SettingTarget};
-use crate::memory::asker::sign;
+use crate::memory::asker::{sign, signer};
 use crate::persona::Language;
 use crate::rules::Rulebook;
 use crate::rules::place::{ConfiguredPlace, Place, SettingSource};
 use crate::rules::setting_override::{
-    Confidence, MAX_OF_MEMBERS, PlaceSetting, SettingChange, SettingKind, SettingOverride,
-    SettingRole, SettingScope,
+    Confidence, MAX_OF_MEMBERS, MAX_OF_ONE_MEMBER, PlaceSetting, SettingChange, SettingKind,
+    SettingOverride, SettingRole, SettingScope,
 };
 use crate::store::StoreError;
 use crate::store::order::Order;
@@ -29,6 +29,8 @@ pub enum SettingRefusal {
     NoSuchModel,
     /// Members have reached the maximum number of settings elsewhere.
     TooMany,
+    /// This member has.
+    TooManyOwn,
 }
 
 /// Returns the change that a command makes, and the order to store for it. `written` is the change that it asks for, `find`
@@ -91,6 +93,11 @@ pub fn to_order(
     let is_set = matches!(change, SettingChange::Set(_));
     if is_set && orders.iter().filter(is_other).count() >= MAX_OF_MEMBERS {
         return Err(SettingRefusal::TooMany);
+    }
+    let is_own = |order: &&SettingOverride| signer(&order.by) == Some(request.user.as_str());
+    let is_full = orders.iter().filter(is_other).filter(is_own).count() >= MAX_OF_ONE_MEMBER;
+    if is_set && role == SettingRole::Member && is_full {
+        return Err(SettingRefusal::TooManyOwn);
     }
     let order = Order::ChangeSetting {
         workspace: here.workspace.clone(),
@@ -295,6 +302,7 @@ fn unmet_text(
         SettingRefusal::NotOfThreads => texts::settings::not_of_threads(language).to_owned(),
         SettingRefusal::NoSuchChannel => texts::settings::no_such_channel(language).to_owned(),
         SettingRefusal::TooMany => texts::settings::too_many(language, MAX_OF_MEMBERS),
+        SettingRefusal::TooManyOwn => texts::settings::too_many_own(language, MAX_OF_ONE_MEMBER),
         SettingRefusal::NoSuchModel if rulebook.model_choices.is_empty() => {
             texts::settings::no_models(language).to_owned()
         }
@@ -371,6 +379,21 @@ mod tests {
         assert_eq!(ordered(&in_private, ("dm", known), Visibility::Direct), Ok(()));
         assert_eq!(ordered(&in_private, ("dm2", new), Visibility::Direct), Ok(()));
         assert_eq!(ordered(&in_private, ("garden", new), Visibility::Public), Ok(()));
+        let by_dora = |thread| SettingOverride {
+            by: sign(&UserId::new("dora"), Timestamp::UNIX_EPOCH).into(),
+            ..order("garden", thread, SettingRole::Member)
+        };
+        let by_alice = |thread| SettingOverride {
+            by: sign(&UserId::new("alice"), Timestamp::UNIX_EPOCH).into(),
+            ..by_dora(thread)
+        };
+        let of_both: Vec<SettingOverride> =
+            (0..50).map(by_dora).chain((50..49 + MAX_OF_ONE_MEMBER).map(by_alice)).collect();
+        assert_eq!(ordered(&of_both, ("kitchen", new), Visibility::Public), Ok(()));
+        let of_both: Vec<SettingOverride> = of_both.into_iter().chain([by_alice(99)]).collect();
+        let too_many_own = Err(SettingRefusal::TooManyOwn);
+        assert_eq!(ordered(&of_both, ("kitchen", new), Visibility::Public), too_many_own);
+        assert_eq!(ordered(&of_both, ("garden", 99), Visibility::Public), Ok(()));
         let of_admins = full("garden", SettingRole::Admin);
         assert_eq!(ordered(&of_admins, ("kitchen", new), Visibility::Public), Ok(()));
     }

@@ -13,6 +13,10 @@ use crate::event::{Claim, Debounce, Disposition, Event, OnNewMessage};
 /// Messages that address the persona in quick succession are answered together, but the first of them waits no
 /// longer than this.
 const MAX_GATHERING: SignedDuration = SignedDuration::from_secs(10);
+/// How long a message that is owed an answer must not have been edited, so that its last form is answered.
+const CALM: SignedDuration = SignedDuration::from_secs(2);
+/// Edits postpone an answer no longer than this.
+const MAX_CALM_WAIT: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -176,7 +180,7 @@ impl PendingState {
         // The draft may answer what the message no longer says.
         if was_owed && after.is_addressed() {
             self.add_owed(after);
-            return self.redraft(at);
+            return self.redraft_when_calm(after, at);
         }
         if adds_mention && Arrival::of_edited(before.at, at) == Arrival::Live {
             return Some(self.hear_addressed(after, at, new_decision));
@@ -341,21 +345,50 @@ impl PendingState {
         HearEffect { decision, has_opened_decision: true, has_superseded: false }
     }
 
-    /// Starts an owed answer again, once, if it was started without the newest messages.
+    /// Starts an owed answer again, once, if it was started without the newest messages. An answer to commands waits for
+    /// its turn, costs nothing, and is always started again.
     fn redraft(&mut self, due: Timestamp) -> Option<HearEffect> {
         let step = self.step.as_ref()?;
-        let Step { decision, follow_up_due, second_looks, .. } = *step;
-        let has_superseded = step.has_started() && !step.is_published() && step.redrafts == 0;
-        if has_superseded {
+        let Step { decision, redrafts, .. } = *step;
+        // After a failed attempt, it waits until the platform may take it.
+        let is_to_commands = step.attempts == 0
+            && matches!(&step.event, Event::Post(item) if item.metadata.only_for.is_some());
+        let has_superseded = is_to_commands && self.start_again(due, redrafts)
+            || redrafts == 0 && self.start_again(due, 1);
+        Some(HearEffect { decision, has_opened_decision: false, has_superseded })
+    }
+
+    /// Answers an edited message once its author has ceased to edit it, unless others wait for the answer as well. What
+    /// was drafted before is not a failure.
+    fn redraft_when_calm(&mut self, edited: &Message, at: Timestamp) -> Option<HearEffect> {
+        let due = (at + CALM).min(edited.at + MAX_CALM_WAIT);
+        if due <= at || self.owed.iter().any(|owed| owed.asker != edited.author.id) {
+            return self.redraft(at);
+        }
+        let step = self.step.as_mut()?;
+        let Step { decision, redrafts, .. } = *step;
+        if step.is_owed && !step.has_started() {
+            step.due = step.due.max(due);
+        }
+        let has_superseded = step.is_owed && self.start_again(due, redrafts);
+        Some(HearEffect { decision, has_opened_decision: false, has_superseded })
+    }
+
+    /// Starts an owed answer again at `due`. Returns whether there was anything to start again.
+    fn start_again(&mut self, due: Timestamp, redrafts: u32) -> bool {
+        let Some(step) = &self.step else { return false };
+        let Step { follow_up_due, second_looks, .. } = *step;
+        let is_replaced = step.has_started() && !step.is_published();
+        if is_replaced {
             self.replace_step(Event::Reply(step.event.conversation().clone()), due);
             if let Some(step) = &mut self.step {
                 step.is_owed = true;
-                step.redrafts = 1;
+                step.redrafts = redrafts;
                 step.follow_up_due = follow_up_due;
                 step.second_looks = second_looks;
             }
         }
-        Some(HearEffect { decision, has_opened_decision: false, has_superseded })
+        is_replaced
     }
 
     /// Applies a new message, edit or deletion at `at` to unsolicited work, if there is any.

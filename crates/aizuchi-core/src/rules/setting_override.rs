@@ -363,6 +363,8 @@ const MAX_TOOL_NAME: usize = 100;
 /// The maximum number of members' settings in a workspace, and additionally in each direct message. Any member can open
 /// threads.
 pub const MAX_OF_MEMBERS: usize = 200;
+/// The maximum number of them that one member ordered.
+pub const MAX_OF_ONE_MEMBER: usize = 20;
 
 impl Switch {
     pub fn from_bool(is_on: bool) -> Self {

@@ -13,6 +13,13 @@ texts! {
     edited_command:
         "I don’t take commands from edited messages. Please send it as a new message."
         / "編集された発言はコマンドとして受け付けません。新しい発言として送ってください。";
+    enough_answers(most: usize):
+        "That was a lot at once: I answer {most} commands a minute in a channel, and carry out the others without a word."
+        / "続けてたくさん届いたので、お知らせします。返事をするのは、1 つのチャンネルで 1 分に {most} 件のコマンドまでです。それを超えた分は、返事をせずに実行します。";
+    /// Why a command got no answer.
+    unanswered:
+        "its author had just got many answers to commands here"
+        / "直前に、この人のコマンドに何度も返事をしていました";
     failed:
         "That didn’t work just now. Please try again."
         / "うまくいきませんでした。もう一度お試しください。";

@@ -64,6 +64,9 @@ texts! {
     too_many(most: usize):
         "Members have set {most} things here already. Please take one back first, or ask an admin."
         / "メンバーによる設定がすでに {most} 件あります。先にどれかを元に戻すか、管理者に頼んでください。";
+    too_many_own(most: usize):
+        "You have set {most} things already. Please take one back first, or ask an admin."
+        / "あなたによる設定がすでに {most} 件あります。先にどれかを元に戻すか、管理者に頼んでください。";
     no_models:
         "The config names no other models, in `models.named`."
         / "設定ファイルの `models.named` に、選べるモデルがありません。";

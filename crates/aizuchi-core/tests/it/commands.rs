@@ -566,7 +566,7 @@ async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so()
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
-       0s (persona): I don’t take commands from edited messages. Please send it as a new message.
+       2s (persona): I don’t take commands from edited messages. Please send it as a new message.
        5s bob: @Aizuchi are you there?
        5s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()

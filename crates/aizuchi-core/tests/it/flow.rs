@@ -221,6 +221,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             state_cache: Default::default(),
             deferrals: aizuchi_core::agent::defer::Deferrals::default(),
             dispatches: aizuchi_core::agent::dispatches::Dispatches::new(harness.clock.clone()),
+            pace: aizuchi_core::agent::pace::Pace::new(harness.clock.clone()),
             tools: None,
             settings: Default::default(),
             seed: 1,

@@ -43,7 +43,7 @@ async fn a_soft_budget_leaves_mentions_alone() {
 }
 
 #[tokio::test]
-async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
+async fn a_hard_budget_says_one_sentence_per_channel_and_hour() {
     let workspace_limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
     let book = Rulebook { workspace_limits, ..Rulebook::default() };
     let transcript = on_every_store(async |store| {
@@ -73,7 +73,6 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
       10s (persona): I’ve used up my budget for now. Please ask me again later.
       20s alice: @Aizuchi three?
       30s   alice: @Aizuchi in here?
-      30s   (persona): I’ve used up my budget for now. Please ask me again later.
       40s   alice: @Aizuchi still?
     3650s alice: @Aizuchi an hour later?
     3650s (persona): I’ve used up my budget for now. Please ask me again later.

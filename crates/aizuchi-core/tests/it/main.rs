@@ -78,6 +78,7 @@ mod own_models;
 mod thread_memory;
 mod thread_pages;
 mod outgoing;
+mod pacing;
 mod pdfs;
 mod postgres;
 mod promises;

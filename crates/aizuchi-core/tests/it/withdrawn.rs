@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use aizuchi_core::chat::MessageId;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{JOIN, SILENCE, thread};
 use aizuchi_harness::harness::Harness;
@@ -32,31 +33,66 @@ async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {
     ");
 }
 
+/// Another message is edited during each draft.
 #[tokio::test]
 async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let message = harness.says("bob", "draft 0").await;
-        harness.says("alice", "@Aizuchi what does bob say?").await;
-        for number in 1..=9 {
-            let (there, message) = (harness.clone(), message.clone());
-            harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-                // A moment later, since two edits at the same time count as one.
-                there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
-                there.edits(&message, &format!("draft {number}")).await;
-            });
+        let mut messages = Vec::new();
+        for number in 1..=5 {
+            messages.push(harness.says("bob", &format!("line {number}")).await);
         }
+        harness.says("alice", "@Aizuchi what does bob say?").await;
+        edit_meanwhile(&harness, messages.into_iter());
         harness.pass(1000).await;
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 4);
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
+       0s bob: draft 1
+       0s bob: draft 2
+       0s bob: draft 3
        0s bob: draft 4
+       0s bob: line 5
        0s alice: @Aizuchi what does bob say?
        4s (persona): Sorry, I can’t think of an answer right now. Please try again later.
-    [m001] failed: I couldn’t think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+    [m005] failed: I couldn’t think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+    [m000 m001 m002 m003 m004] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    ");
+}
+
+#[tokio::test]
+async fn an_answer_leaves_out_a_message_that_is_edited_again_and_again() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let message = harness.says("bob", "draft 0").await;
+        harness.says("alice", "@Aizuchi what does bob say?").await;
+        edit_meanwhile(&harness, std::iter::repeat_n(message, 9));
+        harness.pass(1000).await;
+        let prompts = harness.mind.prompt_texts(PromptVerb::Reply);
+        let shows: Vec<bool> = prompts.iter().map(|prompt| prompt.contains("draft ")).collect();
+        assert_eq!(shows, [true, true, true, false]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s bob: draft 4
+       0s alice: @Aizuchi what does bob say?
+       4s (persona): Here I am.
+    [m001] spoke: alice asked me (reply superseded, reply superseded, reply superseded, reply kept)
     [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
+}
+
+/// Edits one of these messages during each call for a reply, a second after it has begun.
+fn edit_meanwhile(harness: &Harness, messages: impl Iterator<Item = MessageId>) {
+    for (number, message) in (1..).zip(messages) {
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+            // A moment later, since two edits at the same time count as one.
+            there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
+            there.edits(&message, &format!("draft {number}")).await;
+        });
+    }
 }
 
 #[tokio::test]
