@@ -1,7 +1,8 @@
 //! The database is put back to a copy from before some mentions were answered, as after a failover to an older replica:
 //! each mention is answered once, whether the copy holds it as owed, has never heard it, or nobody has answered it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use aizuchi_fakes::discord::channel::NewChannelKind;
@@ -17,8 +18,15 @@ use crate::program::{Home, Program, next_poll};
 use crate::slack::harness::SlackHarness;
 
 const CHANNELS: usize = 8;
-/// How often each conversation asks after the copy was made.
-const LOST_ROUNDS: usize = 4;
+/// How many threads each channel has. Each mention is in a conversation of its own, so that no two get one answer.
+const THREADS: usize = 11;
+/// The conversations of a channel that ask at each stage: its top level is the first, its threads follow.
+const BEFORE: Range<usize> = 0..1;
+const OWED_IN_COPY: Range<usize> = 1..2;
+const LOST: [Range<usize>; 2] = [0..1, 2..10];
+/// The first has asked something before that was answered and is lost.
+const UNANSWERED: [Range<usize>; 2] = [2..3, 10..12];
+const AFTERWARDS: Range<usize> = 0..1;
 
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
 const HUMAN: &str = "SELECT count(*) FROM messages WHERE author_kind = 'human'";
@@ -48,47 +56,40 @@ async fn each_mention_is_answered_once_on_discord_and_postgres() {
 async fn lose_seconds(chat: Chat, kind: Kind) {
     let mut database = Database::new(chat.home(), kind);
     let program = chat.start(&database).await;
-    let everywhere = 0..chat.conversations();
-    let mut asked = 0;
-    asked += chat.ask(everywhere.clone());
-    chat.until_answered(asked).await;
-    // The copy holds a mention in each channel as owed.
-    chat.model().then(vec![ProviderResponse::Never; CHANNELS]);
+    chat.ask(BEFORE);
+    chat.until_answered(CHANNELS).await;
+    database.until(chat.home(), OWED, 0).await;
+    // The model answers these only when the copy is made.
     let requests = chat.model().requests().len();
-    asked += chat.ask(0..CHANNELS);
+    chat.model().then(vec![ProviderResponse::Never; CHANNELS]);
+    chat.ask(OWED_IN_COPY);
     chat.model().came(requests + CHANNELS).await;
     program.kill();
     let copy = database.copy();
     let program = chat.start(&database).await;
-    chat.until_answered(asked).await;
-    for _ in 0..LOST_ROUNDS {
-        asked += chat.ask(everywhere.clone());
-        chat.until_answered(asked).await;
-    }
+    chat.until_answered(2 * CHANNELS).await;
+    LOST.into_iter().for_each(|conversations| chat.ask(conversations));
+    chat.until_answered(11 * CHANNELS).await;
     database.until(chat.home(), OWED, 0).await;
     program.kill();
-    let answered = asked;
-    // Nobody answers these before the copy is put back.
-    asked += chat.ask(everywhere.clone());
+    UNANSWERED.into_iter().for_each(|conversations| chat.ask(conversations));
     database.put_back(chat.home(), copy);
     let program = chat.start(&database).await;
-    database.until(chat.home(), HUMAN, (asked + chat.parents()) as i64).await;
-    database.until(chat.home(), OWED, 0).await;
-    chat.until_answered(asked).await;
-    asked += chat.ask(everywhere);
-    chat.until_answered(asked).await;
+    // With the messages that the threads are below.
+    let mentions = 14 * CHANNELS;
+    database.until(chat.home(), HUMAN, (mentions + THREADS * CHANNELS) as i64).await;
     database.until(chat.home(), OWED, 0).await;
     let found = database.count(chat.home(), FOUND).await;
+    let (twice, never) = chat.twice_and_never();
+    eprintln!("{mentions} mentions: {twice} answered twice, {never} never, {found} found answered");
+    assert_eq!((twice, never), (0, 0), "{}", chat.home().log());
+    // All whose answers are lost, but those that were asked again in the same conversation.
+    assert_eq!(found as usize, 9 * CHANNELS);
+    chat.ask(AFTERWARDS);
+    chat.until_answered(mentions + CHANNELS).await;
+    database.until(chat.home(), OWED, 0).await;
     assert_eq!(program.stop(), Some(0), "{}", chat.home().log());
-    let twice: usize =
-        chat.answers().iter().map(|(_, (asked, posts))| posts.saturating_sub(*asked)).sum();
-    let never: usize =
-        chat.answers().iter().map(|(_, (asked, posts))| asked.saturating_sub(*posts)).sum();
-    eprintln!(
-        "{asked} mentions: {twice} answered twice, {never} never; {found} were found answered"
-    );
-    assert_eq!((twice, never), (0, 0), "{:?}\n{}", chat.answers(), chat.home().log());
-    assert!(found > 0 && answered < asked);
+    assert_eq!(chat.twice_and_never(), (0, 0));
 }
 
 enum Kind {
@@ -170,8 +171,15 @@ impl Database {
     }
 }
 
-/// A stand-in with channels that each have one user, and a thread in each of them.
-enum Chat {
+/// A stand-in with channels that each have one user, and threads in each of them.
+struct Chat {
+    platform: ChatPlatform,
+    /// How often each conversation has asked.
+    asked: RefCell<Vec<usize>>,
+}
+
+/// The conversations are the top levels of all channels, then the first thread of each, and so on.
+enum ChatPlatform {
     Slack { harness: SlackHarness, rooms: Vec<(String, String, Option<Ts>)> },
     Discord { harness: DiscordHarness, rooms: Vec<(ChannelId, UserId)> },
 }
@@ -187,12 +195,12 @@ impl Chat {
             let channel = NewChannel { name, members, ..NewChannel::default() };
             rooms.push((harness.slack.add_channel(channel).unwrap(), user, None));
         }
-        for number in 0..CHANNELS {
-            let (channel, user, _) = rooms[number].clone();
+        for number in 0..CHANNELS * THREADS {
+            let (channel, user, _) = rooms[number % CHANNELS].clone();
             let parent = harness.post_message(&channel, &user, "the pump drips");
             rooms.push((channel, user, Some(parent)));
         }
-        Self::Slack { harness, rooms }
+        Self::new(ChatPlatform::Slack { harness, rooms })
     }
 
     async fn discord() -> Self {
@@ -204,45 +212,40 @@ impl Chat {
             let channel = harness.add_channel(&format!("bed-{number}"), NewChannelKind::default());
             rooms.push((channel, user));
         }
-        for number in 0..CHANNELS {
-            let (channel, user) = rooms[number];
+        for number in 0..CHANNELS * THREADS {
+            let (channel, user) = rooms[number % CHANNELS];
             let parent = harness.says(channel, user, "the pump drips");
             rooms.push((harness.opens_thread(channel, parent), user));
         }
-        Self::Discord { harness, rooms }
+        Self::new(ChatPlatform::Discord { harness, rooms })
+    }
+
+    fn new(platform: ChatPlatform) -> Self {
+        Self { platform, asked: RefCell::new(vec![0; CHANNELS * (THREADS + 1)]) }
     }
 
     fn home(&self) -> &Home {
-        match self {
-            Self::Slack { harness, .. } => &harness.home,
-            Self::Discord { harness, .. } => &harness.home,
+        match &self.platform {
+            ChatPlatform::Slack { harness, .. } => &harness.home,
+            ChatPlatform::Discord { harness, .. } => &harness.home,
         }
     }
 
     fn model(&self) -> &Server {
-        match self {
-            Self::Slack { harness, .. } => &harness.model,
-            Self::Discord { harness, .. } => &harness.model,
+        match &self.platform {
+            ChatPlatform::Slack { harness, .. } => &harness.model,
+            ChatPlatform::Discord { harness, .. } => &harness.model,
         }
-    }
-
-    fn conversations(&self) -> usize {
-        2 * CHANNELS
-    }
-
-    /// How many messages are not mentions.
-    fn parents(&self) -> usize {
-        CHANNELS
     }
 
     async fn start(&self, database: &Database) -> Program {
         let program = self.home().start();
-        let place = match self {
-            Self::Slack { harness, rooms } => {
+        let place = match &self.platform {
+            ChatPlatform::Slack { harness, rooms } => {
                 harness.wait_until(|slack| slack.connection_counts().open >= 2).await;
                 rooms[0].0.clone()
             }
-            Self::Discord { harness, rooms } => {
+            ChatPlatform::Discord { harness, rooms } => {
                 harness.until_heard().await;
                 rooms[0].0.to_string()
             }
@@ -252,59 +255,51 @@ impl Chat {
         program
     }
 
-    /// Mentions the bot in each of these conversations, and returns how many there are.
-    fn ask(&self, conversations: std::ops::Range<usize>) -> usize {
-        for number in conversations.clone() {
-            match self {
-                Self::Slack { harness, rooms } => match &rooms[number] {
+    /// Mentions the bot in these conversations of all channels.
+    fn ask(&self, conversations: Range<usize>) {
+        for number in conversations.start * CHANNELS..conversations.end * CHANNELS {
+            self.asked.borrow_mut()[number] += 1;
+            match &self.platform {
+                ChatPlatform::Slack { harness, rooms } => match &rooms[number] {
                     (channel, user, None) => drop(harness.post_mention(channel, user, "what now?")),
                     (channel, user, Some(thread)) => {
                         let text = format!("<@{}> what now?", harness.bot);
                         harness.post_in_thread(channel, *thread, user, &text);
                     }
                 },
-                Self::Discord { harness, rooms } => {
+                ChatPlatform::Discord { harness, rooms } => {
                     let (channel, user) = rooms[number];
                     harness.asks(channel, user, "what now?");
                 }
             }
         }
-        conversations.len()
     }
 
     async fn until_answered(&self, count: usize) {
-        match self {
-            Self::Slack { harness, .. } => drop(harness.wait_for_posts(count).await),
-            Self::Discord { harness, .. } => drop(harness.posts(count).await),
+        match &self.platform {
+            ChatPlatform::Slack { harness, .. } => drop(harness.wait_for_posts(count).await),
+            ChatPlatform::Discord { harness, .. } => drop(harness.posts(count).await),
         }
     }
 
-    /// How often each conversation has asked, and how many posts it got.
-    fn answers(&self) -> BTreeMap<String, (usize, usize)> {
-        let mut answers: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-        match self {
-            Self::Slack { harness, rooms } => {
-                for (number, (channel, _, thread)) in rooms.iter().enumerate() {
+    /// How many mentions were answered more than once, and how many were not.
+    fn twice_and_never(&self) -> (usize, usize) {
+        let (mut twice, mut never) = (0, 0);
+        for (number, asked) in self.asked.borrow().iter().enumerate() {
+            let answers = match &self.platform {
+                ChatPlatform::Slack { harness, rooms } => {
+                    let (channel, _, thread) = &rooms[number];
                     let posts = harness.slack.posts();
-                    let here =
-                        posts.iter().filter(|it| it.channel == *channel && it.thread == *thread);
-                    let asked = asked_in(number);
-                    answers.insert(format!("{channel} {thread:?}"), (asked, here.count()));
+                    posts.iter().filter(|it| it.channel == *channel && it.thread == *thread).count()
                 }
-            }
-            Self::Discord { harness, rooms } => {
-                for (number, (channel, _)) in rooms.iter().enumerate() {
+                ChatPlatform::Discord { harness, rooms } => {
                     let posts = harness.discord.posts();
-                    let here = posts.iter().filter(|it| it.channel == *channel);
-                    answers.insert(channel.to_string(), (asked_in(number), here.count()));
+                    posts.iter().filter(|it| it.channel == rooms[number].0).count()
                 }
-            }
+            };
+            twice += answers.saturating_sub(*asked);
+            never += asked.saturating_sub(answers);
         }
-        answers
+        (twice, never)
     }
-}
-
-/// How often a conversation has asked by the end of the story.
-fn asked_in(number: usize) -> usize {
-    3 + LOST_ROUNDS + usize::from(number < CHANNELS)
 }

@@ -130,8 +130,9 @@ impl Agent {
     async fn may_wait_for_platform(&self, claim: &Claim) -> bool {
         let Ok(context) = self.load_context(claim.event.conversation()).await else { return true };
         let most = duration_from_seconds(self.settings.wait_settings.max_message_age_seconds);
-        let mut owed = context.owed_messages();
-        claim.is_owed && owed.any(|message| self.now().duration_since(message.at) < most)
+        let commands = context.pending_commands.iter().map(|command| command.at);
+        let mut asked = context.owed_messages().map(|message| message.at).chain(commands);
+        claim.is_owed && asked.any(|at| self.now().duration_since(at) < most)
     }
 
     /// Whether an approved post that nobody has seen yet keeps a user waiting who mentioned the persona after it.

@@ -18,7 +18,7 @@ pub struct FoundPost {
 
 /// A message that an answer is owed to, or was until such a post was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenMessage {
+pub struct AskedMessage {
     pub id: MessageId,
     pub at: Timestamp,
     pub thread: Option<MessageId>,
@@ -27,7 +27,7 @@ pub struct OpenMessage {
 /// Returns the messages of a channel that were answered by these posts, oldest first. A post without a mark answers
 /// the nearest open message before it, in its conversation or the one that opened its thread, so two messages with one
 /// answer leave one open. After a marked post of the same conversation, it is another part of that answer.
-pub fn answered(posts: &[FoundPost], mut open: Vec<OpenMessage>) -> BTreeSet<MessageId> {
+pub fn answered(posts: &[FoundPost], mut open: Vec<AskedMessage>) -> BTreeSet<MessageId> {
     let marked = posts.iter().flat_map(|post| post.answers.iter().flatten());
     let mut answered: BTreeSet<MessageId> = marked.cloned().collect();
     open.retain(|message| !answered.contains(&message.id));
@@ -38,7 +38,7 @@ pub fn answered(posts: &[FoundPost], mut open: Vec<OpenMessage>) -> BTreeSet<Mes
             continue;
         }
         let begins = last_marked.get(&post.thread).copied().unwrap_or(Timestamp::MIN);
-        let may_be_answered = |message: &OpenMessage| {
+        let may_be_answered = |message: &AskedMessage| {
             let is_there =
                 message.thread == post.thread || Some(&message.id) == post.thread.as_ref();
             is_there && begins < message.at && message.at < post.at
@@ -58,8 +58,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn open(id: &str, second: i64, thread: &str) -> OpenMessage {
-        OpenMessage { id: MessageId::new(id), at: at(second), thread: in_thread(thread) }
+    fn open(id: &str, second: i64, thread: &str) -> AskedMessage {
+        AskedMessage { id: MessageId::new(id), at: at(second), thread: in_thread(thread) }
     }
 
     fn in_thread(thread: &str) -> Option<MessageId> {

@@ -316,7 +316,7 @@ impl Archive for DatabaseStore {
             return Ok(BTreeSet::new());
         }
         let open = read(sql::steps::OPEN_MESSAGES).await?;
-        let open = open.iter().map(rows::open_message_from_row).collect::<Result<_, _>>()?;
+        let open = open.iter().map(rows::asked_message_from_row).collect::<Result<_, _>>()?;
         let mut answered = found_posts::answered(&rows::found_posts_from_rows(&found)?, open);
         answered.retain(|id| messages.contains(id));
         Ok(answered)

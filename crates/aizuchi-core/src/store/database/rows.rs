@@ -18,7 +18,7 @@ use crate::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
-use crate::event::found_posts::{FoundPost, OpenMessage};
+use crate::event::found_posts::{AskedMessage, FoundPost};
 use crate::event::step::{Lease, OwedAnswer, Step};
 use crate::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
@@ -140,8 +140,8 @@ pub fn found_posts_from_rows(rows: &[Row]) -> RowResult<Vec<FoundPost>> {
     Ok(found.into_iter().map(|(_, post)| post).collect())
 }
 
-pub fn open_message_from_row(row: &Row) -> RowResult<OpenMessage> {
-    Ok(OpenMessage {
+pub fn asked_message_from_row(row: &Row) -> RowResult<AskedMessage> {
+    Ok(AskedMessage {
         id: MessageId::new(column::<String>(row, "id")?),
         at: to_timestamp(column(row, "at_ms")?)?,
         thread: thread_from_row(row)?,

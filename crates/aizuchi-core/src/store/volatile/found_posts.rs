@@ -6,7 +6,7 @@ use crate::chat::{AuthorKind, ConversationId, MessageId};
 use crate::context::links::LinkSource;
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
-use crate::event::found_posts::{FoundPost, OpenMessage, answered};
+use crate::event::found_posts::{AskedMessage, FoundPost, answered};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;
 
@@ -42,7 +42,7 @@ impl VolatileState {
         posts.sort_by_key(|(id, post)| (post.at, *id));
         let posts: Vec<FoundPost> = posts.into_iter().map(|(_, post)| post).collect();
         let open = later.iter().filter(|record| is_listed(record) || self.is_open(record));
-        let open = open.map(|record| OpenMessage {
+        let open = open.map(|record| AskedMessage {
             id: record.message.id.clone(),
             at: record.message.at,
             thread: record.message.conversation.thread.clone(),
