@@ -95,6 +95,7 @@ mod traces;
 mod transfer;
 mod tune;
 mod two_processes;
+mod lost_seconds;
 mod uploads;
 mod web_proxy;
 mod why;

@@ -9,6 +9,7 @@ pub mod approval;
 pub mod planned_call;
 pub mod web_call;
 pub mod quiet_order;
+pub mod found_posts;
 
 use std::fmt;
 use std::sync::Arc;

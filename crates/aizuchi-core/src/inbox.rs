@@ -122,11 +122,13 @@ pub struct Delivery {
     pub cursor: Option<Cursor>,
     /// The message of the same conversation that a live message replies to, as its author marked it.
     pub reply_to: Option<MessageId>,
+    /// What a post of the persona that was found in the platform's history answers, if it is marked.
+    pub answers: Option<Vec<MessageId>>,
 }
 
 impl From<Heard> for Delivery {
     fn from(heard: Heard) -> Self {
-        Self { heard, client_message_id: None, cursor: None, reply_to: None }
+        Self { heard, client_message_id: None, cursor: None, reply_to: None, answers: None }
     }
 }
 
@@ -197,7 +199,7 @@ impl Inbox {
     }
 
     async fn hear_delivery(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
-        let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
+        let Delivery { heard, client_message_id, cursor, reply_to, answers } = delivery;
         // Before commands are parsed: in a direct message they need no mention.
         let heard = self.address_direct_messages(heard);
         let names = self.own_names(&heard);
@@ -239,7 +241,7 @@ impl Inbox {
             None if !is_withheld => self.find_links(&heard, reply_to.as_ref(), &names).await?,
             Some(_) | None => None,
         };
-        let given_links = Self::given_links(&heard, reply_to);
+        let given_links = Self::given_links(&heard, reply_to, answers);
         let answers_persona = match &heard {
             Heard::Edit(edit) => self.still_answers_persona(edit, &names).await?,
             Heard::Message(..)

@@ -21,6 +21,7 @@ use crate::cache::Membership;
 use crate::identity::direct_workspace;
 use crate::ingest::IngestError;
 use crate::session::ReadCursor;
+use crate::settings::ThreadPolicy;
 use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Message, WorkspaceId};
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
@@ -138,6 +139,14 @@ impl DiscordPlatform {
         let mut pass = self.start_pass(channel, from, since).await?;
         let target = thread.as_ref().map_or(channel.clone(), |it| ChannelId::new(it.as_str()));
         self.read_messages(&target, &mut pass).await?;
+        let name = self.cache.channel(channel).map(|cached| cached.channel.name);
+        let policy = self.settings.threads.for_channel(channel.as_str(), name.as_deref());
+        // The threads below may hold the answers to messages at the top level.
+        if thread.is_none() && policy == ThreadPolicy::Auto {
+            for below in self.cache.active_threads(channel) {
+                self.read_messages(&below.id, &mut pass).await?;
+            }
+        }
         hear_deletions(self, pass.missing_messages()).await?;
         Ok(())
     }

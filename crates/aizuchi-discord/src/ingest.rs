@@ -28,6 +28,7 @@ use aizuchi_core::inbox::Delivery;
 use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::BackfillState;
+use aizuchi_core::platform::backfill::posts_in_flight;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::{HearReceipt, StoreError};
 
@@ -209,12 +210,29 @@ impl DiscordPlatform {
         message: &DiscordMessage,
         cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
+        let is_post = self.is_own(message) && message.key.is_some();
         // The agent stores its own posts as it wrote them, and may be about to store this one.
-        if self.is_own(message) && message.key.is_some() {
+        if is_post && self.connection.state().connected_since.is_some() {
             return Ok(());
         }
         let location = self.locate(&message.channel_ref, Some(message)).await?;
-        self.hear_message(message, &location, Arrival::Live, cursor).await.map(|_| ())
+        // Replayed, as a history is: an earlier process may have posted it, whose records are lost.
+        let arrival = if is_post { Arrival::Backfilled } else { Arrival::Live };
+        if is_post && self.is_in_flight(message, &location).await? {
+            return Ok(());
+        }
+        self.hear_message(message, &location, arrival, cursor).await.map(|_| ())
+    }
+
+    /// Whether the agent is about to store this post of the bot.
+    pub(super) async fn is_in_flight(
+        &self,
+        message: &DiscordMessage,
+        location: &Location,
+    ) -> Result<bool, StoreError> {
+        let ConversationId { workspace, channel, .. } = &location.conversation;
+        let posting = posts_in_flight(&*self.archive, workspace, channel).await?;
+        Ok(posting.iter().any(|item| self.may_be_post_of(item, &message.raw)))
     }
 
     /// Hears a message and its author.
@@ -230,7 +248,8 @@ impl DiscordPlatform {
             if message.is_content_missing { self.warn_content_missing() } else { arrival };
         let heard = Heard::Message(self.to_message(message, location), arrival);
         let reply_to = message.reply_to.clone();
-        let delivery = Delivery { cursor: cursor.take(), reply_to, ..heard.into() };
+        let answers = self.is_own(message).then(|| message.marked_answers()).flatten();
+        let delivery = Delivery { cursor: cursor.take(), reply_to, answers, ..heard.into() };
         Ok(self.inbox.deliver(delivery).await?)
     }
 

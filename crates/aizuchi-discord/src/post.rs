@@ -242,12 +242,7 @@ impl DiscordPlatform {
     ) -> Result<Option<PostedMessage>, PlatformError> {
         let Some(dispatched) = item.dispatched_at else { return Ok(None) };
         let channel = discord_channel(&item.conversation, thread.as_ref());
-        let fingerprint = PostFingerprint {
-            nonce: nonce(&item.key),
-            author: self.identity.user.as_str(),
-            texts: to_markdown_without_names(&item.text),
-            since: dispatched - MATCH_MARGIN,
-        };
+        let fingerprint = self.fingerprint(item, dispatched);
         let mut after = first_id_at(dispatched - SEARCH_MARGIN);
         loop {
             let path = format!("/channels/{channel}/messages?limit={PAGE_SIZE}&after={after}");
@@ -276,6 +271,21 @@ impl DiscordPlatform {
             }
             after = next_id(newest.max(), after).map_err(history_error)?;
         }
+    }
+
+    fn fingerprint(&self, item: &OutboxItem, dispatched: Timestamp) -> PostFingerprint<'_> {
+        PostFingerprint {
+            nonce: nonce(&item.key),
+            author: self.identity.user.as_str(),
+            texts: to_markdown_without_names(&item.text),
+            since: dispatched - MATCH_MARGIN,
+        }
+    }
+
+    /// Whether a message may be the post of this item.
+    pub(super) fn may_be_post_of(&self, item: &OutboxItem, message: &Value) -> bool {
+        let dispatched = item.dispatched_at;
+        dispatched.is_some_and(|dispatched| self.fingerprint(item, dispatched).matches(message))
     }
 
     /// Whether a message without a nonce is recorded as another post, which may have had the same text.

@@ -305,6 +305,8 @@ pub struct HarnessOptions {
     pub standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
     /// The models that channels and workspaces may have of their own.
     pub named: BTreeMap<String, Arc<dyn Llm>>,
+    /// Whether the config leaves the platform out.
+    pub lacks_platform: bool,
 }
 
 impl Default for HarnessOptions {
@@ -327,6 +329,7 @@ impl Default for HarnessOptions {
             language: Language::En,
             standing_order_trial: None,
             named: BTreeMap::new(),
+            lacks_platform: false,
         }
     }
 }
@@ -419,7 +422,10 @@ pub fn build_parts_with(
     let mut agent = Agent {
         command_answers: Arc::new(command_replies),
         store,
-        platforms: Platforms(HashMap::from([(workspace(), platform)])),
+        platforms: match options.lacks_platform {
+            true => Platforms::default(),
+            false => Platforms(HashMap::from([(workspace(), platform)])),
+        },
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),

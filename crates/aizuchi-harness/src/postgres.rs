@@ -125,6 +125,16 @@ pub fn with_tables() -> String {
     create_from(template)
 }
 
+/// The URL of a copy of a database, which nothing may use in the meantime.
+pub fn copy_of(url: &str) -> String {
+    let name = url.rsplit_once('/').map_or("", |(_, name)| name);
+    // The sessions of a killed process may not have ended yet.
+    let end =
+        format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+    server().run(end);
+    create_from(name)
+}
+
 fn create_from(template: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));

@@ -70,6 +70,8 @@ pub struct SlackMessage {
     pub edited_at: Option<Timestamp>,
     /// The idempotency key, on the bot's own posts.
     pub key: Option<Arc<str>>,
+    /// What the bot's own posts answer, if they are marked.
+    pub answers: Option<Vec<MessageId>>,
     /// The whole message: files, blocks, attachments, reactions.
     pub raw: Value,
 }
@@ -256,9 +258,10 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
         // Slack does not mark Slackbot as a bot.
         || author == "USLACKBOT";
     let metadata = &raw["metadata"];
-    let key = non_empty_str(&metadata["event_type"])
-        .filter(|kind| *kind == METADATA_EVENT_TYPE)
-        .and_then(|_| non_empty_str(&metadata["event_payload"]["key"]));
+    let payload = Some(&metadata["event_payload"])
+        .filter(|_| metadata["event_type"].as_str() == Some(METADATA_EVENT_TYPE));
+    let key = payload.and_then(|payload| non_empty_str(&payload["key"]));
+    let answers = payload.and_then(|payload| payload["answers"].as_str());
     Some(SlackMessage {
         channel: ChannelId::new(channel),
         visibility: non_empty_str(&raw["channel_type"]).map(parse_visibility),
@@ -271,6 +274,8 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
         client_message_id: parse_id(&raw["client_msg_id"]).map(Arc::from),
         edited_at: parse_ts(&raw["edited"]["ts"]),
         key: key.map(Arc::from),
+        answers: answers
+            .map(|ids| ids.split(' ').filter(|id| !id.is_empty()).map(MessageId::new).collect()),
         raw,
     })
 }

@@ -20,7 +20,7 @@ use crate::api::SlackApiError;
 use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
-use crate::settings::EventTransport;
+use crate::settings::{EventTransport, ReplyPlacement};
 use aizuchi_core::chat::{ChannelId, Cursor, Message};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
@@ -136,7 +136,13 @@ impl SlackPlatform {
         let mut pass = self.start_pass(channel, from, since, cursor).await?;
         match thread {
             Some(thread) => self.read_thread(thread, &mut pass).await?,
-            None => drop(self.read_pages(&mut pass).await?),
+            None => {
+                let parents = self.read_pages(&mut pass).await?;
+                // The threads below may hold the answers to messages at the top level.
+                if self.settings.reply_in == ReplyPlacement::Thread {
+                    self.read_threads(&parents, &mut pass).await?;
+                }
+            }
         }
         hear_deletions(self, pass.missing_messages()).await?;
         Ok(())

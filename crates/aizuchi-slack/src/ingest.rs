@@ -158,7 +158,8 @@ impl SlackPlatform {
         self.ensure_author(message).await?;
         let heard = Heard::Message(self.to_message(message), arrival);
         let client_message_id = message.client_message_id.clone();
-        let delivery = Delivery { client_message_id, ..heard.into() };
+        let answers = message.answers.clone().filter(|_| self.is_own(message));
+        let delivery = Delivery { client_message_id, answers, ..heard.into() };
         Ok(Some(self.inbox.deliver(delivery).await?))
     }
 

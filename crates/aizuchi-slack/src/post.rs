@@ -18,6 +18,7 @@ use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
 use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::metrics::labels::MalformedInput;
@@ -340,8 +341,13 @@ impl SlackPlatform {
     }
 }
 
+/// The mark of a post: its key, and what it answers. A database that has lost its last seconds finds both in the history.
 fn metadata(item: &OutboxItem) -> Value {
-    json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": { "key": item.key } })
+    let owed = item.metadata.owed.iter().map(Owed::as_str);
+    let answers: Vec<&str> =
+        owed.chain(item.metadata.about.iter().map(MessageId::as_str)).collect();
+    let payload = json!({ "key": item.key, "answers": answers.join(" ") });
+    json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": payload })
 }
 
 /// Converts a failed call to the error that tells the caller what to do next.

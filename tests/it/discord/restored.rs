@@ -5,7 +5,8 @@ use aizuchi_harness::providers::ProviderResponse;
 use crate::discord::harness::DiscordHarness;
 
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
-const ANSWERED: &str = "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%restored from a backup%'";
+const ANSWERED: &str =
+    "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%history shows%'";
 
 /// One answer was in progress when the backup was made, the other question was asked after it.
 #[tokio::test]

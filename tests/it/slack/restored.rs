@@ -16,7 +16,8 @@ const MESSAGES: usize = 200;
 
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
 const HUMAN: &str = "SELECT count(*) FROM messages WHERE author_kind = 'human'";
-const ANSWERED: &str = "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%restored from a backup%'";
+const ANSWERED: &str =
+    "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%history shows%'";
 
 #[tokio::test]
 async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {

@@ -78,11 +78,15 @@ fn work(claim: &Claim) -> (DecisionId, u64) {
 }
 
 impl Agent {
-    /// Returns the result for a step that must not be handled now: it waits for the backfill, or it has waited so long
-    /// that an unsolicited post would be stale.
+    /// Returns the result for a step that must not be handled now: it waits for its platform or for the backfill, or it
+    /// has waited so long that an unsolicited post would be stale.
     pub(super) async fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
-        let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
+        let Ok(platform) = self.platforms.for_workspace(&conversation.workspace) else {
+            // The config may have left the platform out by mistake; the next start may bring it back.
+            let due = self.now() + RECHECK_INTERVAL;
+            return self.may_wait_for_platform(claim).await.then_some(StepResult::Deferred { due });
+        };
         let gap_ended = match platform.backfill_state(conversation) {
             BackfillState::Complete => {
                 // Counted from when the step was first due, not from its last recheck.
@@ -119,6 +123,16 @@ impl Agent {
             );
         }
         None
+    }
+
+    /// Whether a step waits for a platform that is not connected in this run: an answer is owed to a message that is
+    /// young enough.
+    async fn may_wait_for_platform(&self, claim: &Claim) -> bool {
+        let Ok(context) = self.load_context(claim.event.conversation()).await else { return true };
+        let most = duration_from_seconds(self.settings.wait_settings.max_message_age_seconds);
+        let commands = context.pending_commands.iter().map(|command| command.at);
+        let mut asked = context.owed_messages().map(|message| message.at).chain(commands);
+        claim.is_owed && asked.any(|at| self.now().duration_since(at) < most)
     }
 
     /// Whether an approved post that nobody has seen yet keeps a user waiting who mentioned the persona after it.

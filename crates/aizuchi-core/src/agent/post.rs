@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
+use crate::chat::owed::Owed;
 use crate::chat::{Message, MessageId, UserId};
 use crate::context::Context;
 use crate::decision::DecisionResult;
@@ -74,18 +75,22 @@ impl Agent {
             return Ok(result);
         }
         // Checked again, since a backfill may have brought the answer after the draft was made.
-        if claim.is_owed && !item.is_published() {
+        if !item.is_published() {
+            let metadata = &item.metadata;
+            let asked: Vec<MessageId> = match metadata.owed.is_empty() {
+                true => metadata.about.iter().cloned().collect(),
+                false => metadata.owed.iter().map(Owed::stored_id).collect(),
+            };
             let archive = &self.command_answers.archive;
-            let owed = &item.metadata.owed;
-            let answered = match archive.answered_before_restore(&item.conversation, owed).await {
+            let answered = match archive.answered_in_history(&item.conversation, &asked).await {
                 Ok(answered) => answered,
                 Err(_) if claim.attempt < max_attempts => {
                     return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
                 }
                 Err(error) => return Err(error.into()),
             };
-            if !owed.is_empty() && owed.iter().all(|owed| answered.contains(owed)) {
-                return Ok(self.close_answered_before_restore(answered));
+            if !asked.is_empty() && asked.iter().all(|id| answered.contains(id)) {
+                return Ok(self.close_answered_in_history(metadata.owed.clone()));
             }
         }
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;

@@ -11,8 +11,8 @@ use crate::agent::generate::Generated;
 use crate::agent::pace::Notice;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::chat::ConversationId;
 use crate::chat::owed::Owed;
+use crate::chat::{ConversationId, MessageId};
 use crate::context::Context;
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
@@ -44,12 +44,9 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdraw_retracted());
         }
-        let answered = match self.command_answers.archive.lost_span() {
-            Some(_) => self.take_answered_before_restore(&mut context).await?,
-            None => Vec::new(),
-        };
+        let answered = self.take_answered_in_history(&mut context).await?;
         if claim.is_owed && context.owed.is_empty() {
-            return Ok(self.close_answered_before_restore(answered));
+            return Ok(self.close_answered_in_history(answered));
         }
         // Before the gates: commands are answered even while the persona is muted.
         if self.puts_off_commands(&context) {
@@ -276,23 +273,26 @@ impl Agent {
         })
     }
 
-    /// Removes messages and commands from this reply that were probably answered after the backup from which the store
-    /// was restored.
-    async fn take_answered_before_restore(
+    /// Removes messages and commands from this reply that were answered according to the platform's history: the store
+    /// has lost its last seconds, or was put back to an older copy.
+    async fn take_answered_in_history(
         &self,
         context: &mut Context,
     ) -> Result<Vec<Owed>, StoreError> {
+        if context.owed.is_empty() {
+            return Ok(Vec::new());
+        }
         let archive = &self.command_answers.archive;
-        let answered =
-            archive.answered_before_restore(&context.conversation, &context.owed).await?;
-        context.owed.retain(|owed| !answered.contains(owed));
-        context.pending_commands.retain(|command| !answered.contains(&command.owed));
-        Ok(answered)
+        let owed: Vec<MessageId> = context.owed.iter().map(Owed::stored_id).collect();
+        let answered = archive.answered_in_history(&context.conversation, &owed).await?;
+        let is_answered = |owed: &Owed| answered.contains(&owed.stored_id());
+        context.pending_commands.retain(|command| !is_answered(&command.owed));
+        Ok(context.owed.extract_if(.., |owed| is_answered(owed)).collect())
     }
 
-    /// Returns the result for a reply whose messages were all answered before the restore.
-    pub(super) fn close_answered_before_restore(&self, answered: Vec<Owed>) -> StepResult {
-        let why = texts::replies::answered_before_restore(self.persona.language);
+    /// Returns the result if all that it would answer was answered according to the platform's history.
+    pub(super) fn close_answered_in_history(&self, answered: Vec<Owed>) -> StepResult {
+        let why = texts::replies::answered_in_history(self.persona.language);
         StepResult::Silent(DecisionClosing {
             settled: answered,
             ..DecisionClosing::new(DecisionResult::Dropped, why)

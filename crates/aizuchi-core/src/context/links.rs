@@ -29,7 +29,15 @@ pub enum LinkSource {
 impl MessageLinks {
     /// Returns the links of a message that replies to `parent` according to the platform.
     pub fn reply_to(parent: MessageId) -> Self {
-        Self { begins: 0.0, parents: BTreeMap::from([(parent, 1.0)]), source: LinkSource::Platform }
+        Self::given(vec![parent])
+    }
+
+    /// Returns the links of a message that replies to these messages according to the platform.
+    pub fn given(parents: Vec<MessageId>) -> Self {
+        let begins = if parents.is_empty() { 1.0 } else { 0.0 };
+        let share = 1.0 / parents.len().max(1) as f32;
+        let parents = parents.into_iter().map(|parent| (parent, share)).collect();
+        Self { begins, parents, source: LinkSource::Platform }
     }
 }
 

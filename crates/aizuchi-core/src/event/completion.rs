@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
 
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId};
@@ -596,6 +597,26 @@ pub struct NewNumbers<'a> {
 }
 
 impl NewNumbers<'_> {
+    /// Returns an idempotency key. A store that has lost its last seconds assigns the same numbers again, so the key also
+    /// depends on what is posted: the platform may still know the earlier post.
+    fn key(
+        self,
+        number: i64,
+        conversation: &ConversationId,
+        text: &str,
+        metadata: &DraftMetadata,
+    ) -> Arc<str> {
+        let mut content = Sha256::new();
+        let answered = metadata.owed.iter().map(Owed::as_str);
+        let answered = answered.chain(metadata.about.iter().map(MessageId::as_str));
+        for part in [&*conversation.to_string(), text].into_iter().chain(answered) {
+            content.update(part);
+            content.update([0]);
+        }
+        let [a, b, c, d, ..]: [u8; 32] = content.finalize().into();
+        format!("{}-{number}-{:08x}", self.installation, u32::from_be_bytes([a, b, c, d])).into()
+    }
+
     /// Returns the items of one draft with these texts.
     pub fn items(
         self,
@@ -611,7 +632,7 @@ impl NewNumbers<'_> {
                 id: OutboxItemId(number),
                 first_in_draft: first,
                 conversation: conversation.clone(),
-                key: format!("{}-{number}", self.installation).into(),
+                key: self.key(number, conversation, &text, metadata),
                 text: text.into(),
                 reaction_to: None,
                 metadata: metadata.clone(),

@@ -171,7 +171,11 @@ pub fn disposition(
     debounce: impl FnOnce() -> Debounce,
 ) -> Disposition {
     if message.author.kind == AuthorKind::Persona {
-        return Disposition::Settled(Gate::OwnMessage);
+        return Disposition::Settled(match arrival {
+            Arrival::Live => Gate::OwnMessage,
+            // No outbox item is known for it, so it may be the answer to what is owed.
+            Arrival::Backfilled | Arrival::BackfilledAnswered => Gate::Backfilled,
+        });
     }
     if mode == Mode::Off {
         return Disposition::Settled(Gate::ChannelMode);
@@ -242,7 +246,7 @@ mod tests {
             (Human, persona(), Live, Companion, owe),
             (Bot, persona(), Live, Companion, bot),
             (Persona, persona(), Live, Companion, own),
-            (Persona, vec![], Backfilled, Companion, own),
+            (Persona, vec![], Backfilled, Companion, backfilled),
             (Human, vec![], Backfilled, Companion, backfilled),
             (Human, persona(), Backfilled, Companion, owe),
             (Human, persona(), BackfilledAnswered, Companion, backfilled),

@@ -140,10 +140,11 @@ impl Inbox {
     pub(super) fn given_links(
         heard: &Heard,
         reply_to: Option<MessageId>,
+        answers: Option<Vec<MessageId>>,
     ) -> Vec<(MessageId, MessageLinks)> {
-        match (heard, reply_to) {
-            (Heard::Message(message, _), Some(parent)) => {
-                vec![(message.id.clone(), MessageLinks::reply_to(parent))]
+        match (heard, answers.or(reply_to.map(|parent| vec![parent]))) {
+            (Heard::Message(message, _), Some(parents)) => {
+                vec![(message.id.clone(), MessageLinks::given(parents))]
             }
             _ => Vec::new(),
         }

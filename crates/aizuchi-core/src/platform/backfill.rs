@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::info;
 
 use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
+use crate::event::{Event, OutboxItem};
 use crate::persona::Language;
 use crate::platform::backfill_queue::BackfillQueue;
 use crate::platform::deletion_check::CheckProgress;
@@ -46,6 +47,20 @@ pub async fn stored_messages_since(
     }
     let stored = stored.into_iter().filter(|message| !message.is_deleted);
     Ok(Some(stored.map(|message| (message.message.id.clone(), message.message)).collect()))
+}
+
+/// Returns the posts of a channel that are being made: the agent stores them itself, as it wrote them.
+pub async fn posts_in_flight(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+) -> Result<Vec<OutboxItem>, StoreError> {
+    let items =
+        archive.pending_steps(workspace).await?.into_iter().filter_map(|step| match step.event {
+            Event::Post(item) => Some(item),
+            Event::Judge(_) | Event::Reply(_) => None,
+        });
+    Ok(items.filter(|it| it.is_sending() && it.conversation.channel == *channel).collect())
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

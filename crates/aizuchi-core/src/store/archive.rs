@@ -6,7 +6,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::owed::Owed;
 use crate::chat::{
     Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
 };
@@ -65,16 +64,13 @@ pub trait Archive: Send + Sync {
         at: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// Which of these the process whose database was lost probably answered in a conversation: within the lost span,
-    /// the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
-    /// accounts for it.
-    async fn answered_before_restore(
+    /// Which of these messages of a conversation are answered by posts or reactions of the persona that this store
+    /// knows only from the platform's history.
+    async fn answered_in_history(
         &self,
-        _conversation: &ConversationId,
-        _owed: &[Owed],
-    ) -> Result<Vec<Owed>, StoreError> {
-        Ok(Vec::new())
-    }
+        conversation: &ConversationId,
+        messages: &[MessageId],
+    ) -> Result<BTreeSet<MessageId>, StoreError>;
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
 

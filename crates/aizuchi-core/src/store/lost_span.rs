@@ -14,18 +14,10 @@ pub struct LostSpan {
 /// The maximum difference between the clocks of a platform and of this machine.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 
-/// The usual difference between them.
-const SMALL_SKEW: SignedDuration = SignedDuration::from_mins(1);
-
 /// For this long after a restore, mentions from the lost span may be owed an answer.
 const RESTORE_AFTERMATH: SignedDuration = SignedDuration::from_hours(1);
 
 impl LostSpan {
-    /// Whether a post of the persona was made by the process whose database was lost.
-    pub fn includes(&self, posted: Timestamp) -> bool {
-        self.from < posted && posted <= self.until + SMALL_SKEW
-    }
-
     /// The span, widened by the maximum clock skew.
     pub fn widened(&self) -> Self {
         Self { from: self.from - CLOCK_SKEW, until: self.until + CLOCK_SKEW }

@@ -29,6 +29,7 @@ mod uploads;
 mod search_index;
 mod steps;
 mod hear;
+mod found_posts;
 mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -46,10 +46,10 @@ texts! {
     probably_stepped_in:
         "somebody else seemed to have stepped in" / "ほかの人が間に入ったようでした";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
-    /// Answered by the installation whose backup this one was restored from.
-    answered_before_restore:
-        "it was probably answered before my memory was restored from a backup"
-        / "記憶をバックアップから戻す前に、もう答えていたようです";
+    /// Answered by a process whose records are lost.
+    answered_in_history:
+        "the chat’s history shows that I had answered it already"
+        / "チャットの履歴を見ると、もう答えていました";
     /// A message that the draft was made from has changed.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
     users_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";

@@ -13,6 +13,8 @@ mod outages;
 mod canary;
 mod commands;
 mod late_commands;
+mod lost_seconds;
+mod absent_platform;
 mod stop_under_mute;
 mod why_in_channel;
 mod forget_me;

@@ -66,6 +66,16 @@ pub struct DiscordMessage {
     pub raw: Value,
 }
 
+impl DiscordMessage {
+    /// Returns what a post of the bot is marked to answer: the message that it visibly replies to. A response to a slash
+    /// command answers no message.
+    pub fn marked_answers(&self) -> Option<Vec<MessageId>> {
+        let replied = self.raw["message_reference"]["message_id"].as_str().map(MessageId::new);
+        let is_marked = replied.is_some() || is_command_response(&self.raw);
+        is_marked.then(|| replied.into_iter().collect())
+    }
+}
+
 /// Parses a message from a history, where messages do not name their channel.
 pub fn parse_history_message(channel_ref: &ChannelRef, mut json: Value) -> Option<DiscordMessage> {
     if !json.is_object() {

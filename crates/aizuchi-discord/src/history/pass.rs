@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 use tracing::warn;
 use twilight_model::id::Id;
@@ -24,9 +24,6 @@ use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
 use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::missed_deletions::Suspects;
 use aizuchi_core::store::StoreError;
-
-/// The agent may be about to store a post of the bot that is younger than this.
-const OWN_POST_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// The state of one pass.
 pub(super) struct BackfillPass {
@@ -223,13 +220,15 @@ impl DiscordPlatform {
     ) -> Result<(), IngestError> {
         let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
         let is_new_or_edited = !is_stored || message.edited_at.is_some();
-        // Posts from before a restore are not this process's own.
-        let is_in_flight = self.is_own(message)
-            && message.at > pass.started_at - OWN_POST_GRACE
-            && !self.archive.lost_span().is_some_and(|span| span.includes(message.at));
-        if is_new_or_edited && !is_in_flight {
-            let receipt =
-                self.hear_message(message, location, pass.arrival(message), &mut None).await?;
+        if is_new_or_edited
+            && !(self.is_own(message) && self.is_in_flight(message, location).await?)
+        {
+            let arrival = match self.is_own(message) {
+                // No post of this process: it may be the answer to what is owed.
+                true => Arrival::Backfilled,
+                false => pass.arrival(message),
+            };
+            let receipt = self.hear_message(message, location, arrival, &mut None).await?;
             pass.new_messages += usize::from(receipt.is_new);
             if let Some(at) = message.edited_at.filter(|_| !receipt.is_new) {
                 self.hear_edit(message, location, at, &mut None).await?;

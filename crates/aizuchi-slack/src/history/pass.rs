@@ -10,12 +10,12 @@ use tracing::warn;
 use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::{self, SlackMessage, format_ts, is_tombstone};
+use crate::history::CURSOR_OVERLAP;
 use crate::history::deletions::is_slack_ts;
 use crate::history::page::HistoryPage;
-use crate::history::{CURSOR_OVERLAP, REDELIVERY_WINDOW};
 use crate::ingest::IngestError;
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
-use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
+use aizuchi_core::platform::backfill::{StoredById, posts_in_flight, stored_messages_since};
 use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::missed_deletions::Suspects;
 use aizuchi_core::store::StoreError;
@@ -147,7 +147,7 @@ impl SlackPlatform {
         }
     }
 
-    async fn read_threads(
+    pub(super) async fn read_threads(
         &self,
         threads: &[MessageId],
         pass: &mut BackfillPass,
@@ -225,19 +225,22 @@ impl SlackPlatform {
     ) -> Result<(), IngestError> {
         let mut new = 0;
         let mut in_flight = FuturesOrdered::new();
-        let installation = self.archive.installation();
-        let is_of_installation = |key: &str| {
-            key.strip_prefix(&*installation).is_some_and(|number| number.starts_with('-'))
+        let is_new_own =
+            |message: &SlackMessage| self.is_own(message) && pass.is_new_or_changed(message);
+        let posting = match messages.iter().any(is_new_own) {
+            true => {
+                let workspace = &self.identity.workspace;
+                posts_in_flight(&*self.archive, workspace, &pass.channel).await?
+            }
+            false => Vec::new(),
         };
-        // The runner may not have committed its newest posts yet. Posts of another installation are not the runner's.
-        let is_recent_post = |message: &SlackMessage| {
+        let is_posting = |message: &SlackMessage| {
             self.is_own(message)
-                && message.key.as_deref().is_some_and(is_of_installation)
-                && message.at > pass.began - REDELIVERY_WINDOW
+                && posting.iter().any(|item| message.key.as_ref() == Some(&item.key))
         };
         for message in messages
             .iter()
-            .filter(|message| pass.is_new_or_changed(message) && !is_recent_post(message))
+            .filter(|message| pass.is_new_or_changed(message) && !is_posting(message))
         {
             if in_flight.len() == MAX_CONCURRENT {
                 new += in_flight.try_next().await?.unwrap_or(0);
@@ -277,7 +280,12 @@ impl SlackPlatform {
             self.hear_deletion(message, message.edited_at.unwrap_or(pass.began)).await?;
             return Ok(0);
         }
-        let receipt = self.hear_message(message, pass.arrival(message)).await?;
+        let arrival = match self.is_own(message) {
+            // No post of this process: it may be the answer to what is owed.
+            true => Arrival::Backfilled,
+            false => pass.arrival(message),
+        };
+        let receipt = self.hear_message(message, arrival).await?;
         let is_new = receipt.is_some_and(|receipt| receipt.is_new);
         if is_new {
             self.hear_reactions(message).await?;
@@ -299,7 +307,9 @@ impl SlackPlatform {
 
 impl BackfillPass {
     fn record_own(&mut self, messages: &[SlackMessage], is_own: impl Fn(&SlackMessage) -> bool) {
-        for message in messages.iter().filter(|message| is_own(message)) {
+        // What a marked post answers is known.
+        let own = messages.iter().filter(|message| message.answers.is_none() && is_own(message));
+        for message in own {
             let newest = self.persona_posted_at.entry(message.thread.clone()).or_insert(message.at);
             *newest = message.at.max(*newest);
         }

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::owed::Owed;
 use crate::chat::{
     Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
 };
@@ -19,8 +18,8 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
 use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, ModelExchange};
-use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::event::{DeadLetter, found_posts};
 use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
@@ -308,22 +307,29 @@ impl Archive for DatabaseStore {
         Ok(asked.is_none_or(|asked| at.as_millisecond() < asked))
     }
 
-    async fn answered_before_restore(
+    async fn answered_in_history(
         &self,
         conversation: &ConversationId,
-        owed: &[Owed],
-    ) -> Result<Vec<Owed>, StoreError> {
-        let Some(span) = self.lost_span.map(|span| span.widened()) else { return Ok(Vec::new()) };
-        let messages: Vec<[&str; 1]> = owed.iter().map(|owed| [owed.as_str()]).collect();
-        let answered = query(sql::steps::ANSWERED_BEFORE_RESTORE)
-            .bind(conversation.workspace.as_str())
-            .bind(conversation.channel.as_str())
-            .bind(json!(messages).to_string())
-            .bind(span.from.as_millisecond())
-            .bind(span.until.as_millisecond());
-        let rows = answered.fetch_all(&self.readers).await?;
-        let ids = rows.iter().map(|row| rows::column::<String>(row, "id").map(MessageId::new));
-        ids.map(|id| id.map(Owed::from)).collect()
+        messages: &[MessageId],
+    ) -> Result<BTreeSet<MessageId>, StoreError> {
+        let listed: Vec<[&MessageId; 1]> = messages.iter().map(|id| [id]).collect();
+        let listed = json!(listed).to_string();
+        let read = |statement| {
+            query(statement)
+                .bind(conversation.workspace.as_str())
+                .bind(conversation.channel.as_str())
+                .bind(listed.as_str())
+                .fetch_all(&self.readers)
+        };
+        let found = read(sql::steps::FOUND_POSTS).await?;
+        if found.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let open = read(sql::steps::OPEN_MESSAGES).await?;
+        let open = open.iter().map(rows::asked_message_from_row).collect::<Result<_, _>>()?;
+        let mut answered = found_posts::answered(&rows::found_posts_from_rows(&found)?, open);
+        answered.retain(|id| messages.contains(id));
+        Ok(answered)
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

@@ -378,9 +378,9 @@ pub async fn put_own_message(
     let row =
         Value::Array(vec![message_values(message, None, disposition, None, counters.revision)])
             .to_string();
-    query(sql::messages::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
-    if gate == Gate::Command {
-        // The platform may have delivered it earlier, before its kind was known.
+    let put = query(sql::messages::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
+    if put == 0 {
+        // The platform has delivered it earlier, before its kind was known.
         let conversation = &message.conversation;
         query(sql::messages::SETTLE_OWN_MESSAGE)
             .bind(conversation.workspace.as_str())

@@ -18,6 +18,7 @@ use crate::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
+use crate::event::found_posts::{AskedMessage, FoundPost};
 use crate::event::step::{Lease, OwedAnswer, Step};
 use crate::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
@@ -117,6 +118,41 @@ pub fn cursor_from_row(row: &Row) -> RowResult<Cursor> {
 }
 
 /// Converts a row with a thread and the time of its newest message.
+/// Reads posts that were found in a history. A post has a row for each message that it is marked to answer.
+pub fn found_posts_from_rows(rows: &[Row]) -> RowResult<Vec<FoundPost>> {
+    let mut found: Vec<(String, FoundPost)> = Vec::new();
+    for row in rows {
+        let (id, answers) =
+            (column::<String>(row, "id")?, column::<Option<String>>(row, "answers")?);
+        if found.last().is_none_or(|(last, _)| *last != id) {
+            let (at, thread) = (to_timestamp(column(row, "at_ms")?)?, thread_from_row(row)?);
+            found.push((
+                id,
+                FoundPost { at, thread, answers: answers.as_ref().map(|_| Vec::new()) },
+            ));
+        }
+        // An empty id marks a post that answers nothing.
+        let message = answers.filter(|id| !id.is_empty()).map(MessageId::new);
+        if let Some((_, FoundPost { answers: Some(answers), .. })) = found.last_mut() {
+            answers.extend(message);
+        }
+    }
+    Ok(found.into_iter().map(|(_, post)| post).collect())
+}
+
+pub fn asked_message_from_row(row: &Row) -> RowResult<AskedMessage> {
+    Ok(AskedMessage {
+        id: MessageId::new(column::<String>(row, "id")?),
+        at: to_timestamp(column(row, "at_ms")?)?,
+        thread: thread_from_row(row)?,
+    })
+}
+
+fn thread_from_row(row: &Row) -> RowResult<Option<MessageId>> {
+    let thread: String = column(row, "thread")?;
+    Ok((!thread.is_empty()).then(|| MessageId::new(thread)))
+}
+
 pub fn thread_activity_from_row(row: &Row) -> RowResult<(MessageId, Timestamp)> {
     Ok((MessageId::new(column::<String>(row, "thread")?), to_timestamp(column(row, "at_ms")?)?))
 }

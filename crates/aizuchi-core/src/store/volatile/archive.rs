@@ -69,6 +69,14 @@ impl Archive for VolatileStore {
         Ok(state.is_forgotten_since(workspace, user, at) && forgotten.iter().any(is_before_request))
     }
 
+    async fn answered_in_history(
+        &self,
+        conversation: &ConversationId,
+        messages: &[MessageId],
+    ) -> Result<BTreeSet<MessageId>, StoreError> {
+        Ok(self.lock().answered_in_history(conversation, messages))
+    }
+
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
         Ok(self.lock().query_messages(&query))
     }

@@ -293,7 +293,7 @@ impl VolatileState {
             .retain(|_, out| out.item.is_sending() || out.item.conversation != *conversation);
     }
 
-    fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
+    pub(super) fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
         let owed = self.conversations.get(conversation).map(|record| &record.pending.owed);
         owed.is_some_and(|owed| owed.iter().any(|owed| owed.to == *message))
     }

@@ -206,10 +206,8 @@ impl VolatileState {
         // The platform may have delivered our own message earlier.
         if self.conversation_of.insert(key, conversation.clone()).is_none() {
             self.insert_message(item.to_message(posted), Some(item.message_gate()), None);
-        } else if item.message_gate() == Gate::Command
-            && let Some(record) = self.message_mut(conversation, &posted.id)
-        {
-            record.gate = Some(Gate::Command);
+        } else if let Some(record) = self.message_mut(conversation, &posted.id) {
+            record.gate = Some(item.message_gate());
         }
     }
 

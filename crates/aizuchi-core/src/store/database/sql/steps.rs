@@ -14,23 +14,39 @@ macro_rules! step_json {
 }
 
 statements! {
-    // A post or reaction of the persona that no row of this outbox accounts for was made after the backup.
-    ANSWERED_BEFORE_RESTORE = "
-        SELECT m.id
+    /// The posts of the persona since the first of the messages in ?3 that were found in the platform's history and
+    /// are not of this outbox, with what they are marked to answer; and the reactions to these messages.
+    FOUND_POSTS = "
+        SELECT p.at_ms, p.thread, p.id, l.parent AS answers
+        FROM messages AS p
+        LEFT JOIN links AS l ON l.workspace = p.workspace AND l.channel = p.channel AND l.message = p.id AND l.version = 0
+        WHERE p.workspace = ?1 AND p.channel = ?2 AND p.author_kind = 'persona' AND p.gate = 'caught_up'
+            AND p.at_ms >= (SELECT min(m.at_ms) FROM json_each(?3) AS j
+                JOIN messages AS m ON m.workspace = ?1 AND m.channel = ?2 AND m.id = j.value ->> 0)
+            AND NOT EXISTS (SELECT 1 FROM outbox AS o
+                WHERE o.workspace = ?1 AND o.channel = ?2 AND o.message = p.id)
+        UNION ALL
+        SELECT r.at_ms, '' AS thread, '' AS id, r.message AS answers
+        FROM json_each(?3) AS j
+        JOIN reactions AS r ON r.workspace = ?1 AND r.channel = ?2 AND r.message = j.value ->> 0
+            AND r.kind = 'persona' AND r.removed_ms IS NULL
+        WHERE NOT EXISTS (SELECT 1 FROM outbox AS o
+            WHERE o.workspace = ?1 AND o.channel = ?2 AND o.reaction_on = r.message AND o.state = 'said')
+        ORDER BY at_ms, id";
+    /// The messages in ?3, and those of their channel since the first of them that are owed an answer or were dropped
+    /// as answered.
+    OPEN_MESSAGES = "
+        SELECT m.id, m.at_ms, m.thread
         FROM json_each(?3) AS j
         JOIN messages AS m ON m.workspace = ?1 AND m.channel = ?2 AND m.id = j.value ->> 0
-        WHERE m.at_ms <= ?5
-            AND (EXISTS (SELECT 1 FROM messages AS p
-                    WHERE p.workspace = ?1 AND p.channel = ?2 AND p.author_kind = 'persona'
-                        AND p.at_ms > m.at_ms AND p.at_ms > ?4 AND p.at_ms <= ?5
-                        AND (p.thread = m.thread OR p.thread = m.id)
-                        AND NOT EXISTS (SELECT 1 FROM outbox AS o
-                            WHERE o.workspace = ?1 AND o.channel = ?2 AND o.message = p.id))
-                OR EXISTS (SELECT 1 FROM reactions AS r
-                    WHERE r.workspace = ?1 AND r.channel = ?2 AND r.message = m.id AND r.kind = 'persona'
-                        AND r.removed_ms IS NULL
-                        AND NOT EXISTS (SELECT 1 FROM outbox AS o
-                            WHERE o.workspace = ?1 AND o.channel = ?2 AND o.reaction_on = m.id AND o.state = 'said')))";
+        UNION
+        SELECT m.id, m.at_ms, m.thread
+        FROM owed AS w
+        JOIN messages AS m ON m.workspace = ?1 AND m.channel = ?2 AND m.id = w.message
+        LEFT JOIN decisions AS d ON d.id = m.decision
+        WHERE w.workspace = ?1 AND w.channel = ?2 AND (w.closed_ms IS NULL OR d.ended = 'dropped')
+            AND m.at_ms >= (SELECT min(f.at_ms) FROM json_each(?3) AS j
+                JOIN messages AS f ON f.workspace = ?1 AND f.channel = ?2 AND f.id = j.value ->> 0)";
     /// Drafts that were pending in the backup may have been posted since.
     LOOK_FOR_POSTS = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
