@@ -91,7 +91,7 @@ pub async fn health(State(web): State<Arc<Web>>) -> Response {
         false => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
     };
     let mut health = json!({ "status": word, "sessions": status.pending });
-    for remote in &web.remotes {
+    for remote in web.remotes.read().values() {
         let is_connected = remote.outage().is_none();
         let word = if is_connected { "connected" } else { "disconnected" };
         health[remote.account().platform.to_lowercase()] = json!(word);
@@ -185,7 +185,7 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
     if let Err(error) = web.archive.health().await {
         return Some(error.into());
     }
-    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
+    if let Some(why) = web.platforms.0.read().values().find_map(|platform| platform.outage()) {
         return unready(Refusal::NotConnected(why));
     }
     // Due steps may wait for a free slot of the runner, as long as other steps are completed.
@@ -280,9 +280,10 @@ async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
 }
 
 async fn readiness(web: &Web) -> Readiness {
-    let connected = web.platforms.0.iter();
-    let connected =
-        connected.map(|(workspace, platform)| (workspace.clone(), platform.outage().is_none()));
+    let platforms = web.platforms.0.read();
+    let connected = platforms
+        .iter()
+        .map(|(workspace, platform)| (workspace.clone(), platform.outage().is_none()));
     let backfills = web.platforms.backfill_progress().into_iter();
     let backfills = backfills
         .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));

@@ -414,7 +414,7 @@ pub fn build_parts_with(
     let mut agent = Agent {
         command_answers: Arc::new(command_replies),
         store,
-        platforms: Platforms(HashMap::from([(workspace(), platform)])),
+        platforms: Platforms(HashMap::from([(workspace(), platform)]).into()),
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),

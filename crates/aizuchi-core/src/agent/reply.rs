@@ -142,7 +142,7 @@ impl Agent {
                             Some(sources) => format!("{}\n\n{sources}", reply.text),
                             None => reply.text,
                         };
-                        let posts = to_posts(&text, &reply.known_urls, &**platform);
+                        let posts = to_posts(&text, &reply.known_urls, &*platform);
                         let content = DraftContent::Text(posts);
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
@@ -305,7 +305,7 @@ impl Agent {
             ends = metadata.ends;
         }
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
-        let posts = to_posts(&lines.join("\n"), &KnownUrls::default(), &**platform);
+        let posts = to_posts(&lines.join("\n"), &KnownUrls::default(), &*platform);
         let draft = self.draft(context, DraftContent::Text(posts), Lineage::default(), ends);
         Ok(with_reason(draft, reasons.join("; ")))
     }
