@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod browser;
 pub mod last_program;
+mod connection;
 mod serving;
 mod standby;
 mod tasks;
@@ -23,6 +24,7 @@ use tracing::{error, info};
 use uuid::Uuid;
 
 use crate::app::agent::{build_agent, build_answers_with};
+use crate::app::connection::Connection;
 use crate::app::last_program::{link_key_cursor, page_cursor};
 use crate::app::standby::open_database;
 use crate::config::Config;
@@ -60,7 +62,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::demo_channel::DemoChannel;
 use aizuchi_core::platform::local::upload::UploadSettings;
 use aizuchi_core::platform::local::{self, LocalRoom};
-use aizuchi_core::platform::remote::{Account, RemotePlatform};
+use aizuchi_core::platform::remote::{Account, Remotes};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::reloadable::Reloadable;
@@ -96,7 +98,7 @@ pub struct App {
     web: Arc<Web>,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
-    remotes: Vec<Arc<dyn RemotePlatform>>,
+    connections: Vec<Connection>,
     mcp_servers: Option<Arc<McpServers>>,
     allowed_calls: AllowedCalls,
     /// The addresses on which this process listens.
@@ -112,8 +114,7 @@ pub struct LiveSettings {
     /// The prompts of each language in use.
     pub prompts: Vec<(Language, Reloadable<PromptBuilder>)>,
     pub models: Arc<ModelsInUse>,
-    /// The connected platforms, by their names in the config.
-    pub remotes: Vec<(&'static str, Arc<dyn RemotePlatform>)>,
+    pub remotes: Remotes,
     pub authenticator: Arc<Authenticator>,
     /// The secrets that model output must never contain.
     pub secrets: SecretScanner,
@@ -218,7 +219,7 @@ impl App {
         let demo = Arc::new(demo);
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
-        let mut platforms = Platforms(HashMap::from([(local, platform)]));
+        let platforms = Platforms(HashMap::from([(local, platform)]).into());
         let deps = || PlatformDeps {
             persona: persona.clone(),
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
@@ -228,13 +229,27 @@ impl App {
             answers: command_replies.clone(),
             currency: config.models.currency.0.as_str().into(),
         };
-        let mut named_remotes = Vec::new();
-        for connector in config.connectors() {
-            let remote = connector.connect(deps()).await?;
-            platforms.0.insert(remote.workspace(), remote.clone());
-            named_remotes.push((connector.platform(), remote));
+        let remotes = Remotes::default();
+        let connectors = config.connectors();
+        let (mut connections, mut failures) = (Vec::new(), Vec::new());
+        for connector in &connectors {
+            let connection = Connection {
+                name: connector.platform(),
+                is_only: connectors.len() == 1,
+                config: current_config.clone(),
+                deps: deps(),
+                platforms: platforms.clone(),
+                remotes: remotes.clone(),
+            };
+            failures.extend(connection.connect(None).await.err());
+            connections.push(connection);
         }
-        let remotes: Vec<_> = named_remotes.iter().map(|(_, remote)| remote.clone()).collect();
+        // Then something is wrong with the config rather than with a platform.
+        if failures.len() == connections.len()
+            && let Some(failure) = failures.pop()
+        {
+            return Err(failure);
+        }
         let mcp_servers = McpServers::new(config, &clock, &metrics).map(Arc::new);
         let agent = build_agent(
             config,
@@ -278,7 +293,7 @@ impl App {
             rulebook: rulebook.clone(),
             prompts,
             models: models.clone(),
-            remotes: named_remotes,
+            remotes: remotes.clone(),
             authenticator: authenticator.clone(),
             secrets: agent.settings.secrets.clone(),
         };
@@ -388,7 +403,7 @@ impl App {
             web,
             room,
             demo,
-            remotes,
+            connections,
             mcp_servers,
             allowed_calls,
             own_addresses: own_addresses.into_iter().flatten().collect(),
@@ -406,9 +421,9 @@ impl App {
         self.installation.clone()
     }
 
-    /// The bot's account on each connected platform.
+    /// The bot's account on each platform.
     pub fn accounts(&self) -> Vec<Account> {
-        self.remotes.iter().map(|remote| remote.account()).collect()
+        self.live.remotes.read().values().map(|remote| remote.account()).collect()
     }
 
     /// The demo of the local room.

@@ -88,7 +88,7 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::platform::remote::RemotePlatform;
+use aizuchi_core::platform::remote::Remotes;
 use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::{Store, StoreError};
@@ -97,8 +97,7 @@ use aizuchi_core::store::{Store, StoreError};
 pub struct Web {
     pub room: Arc<LocalRoom>,
     pub demo: Arc<Demo>,
-    /// The connected platforms, for their web hooks.
-    pub remotes: Vec<Arc<dyn RemotePlatform>>,
+    pub remotes: Remotes,
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,

@@ -31,7 +31,7 @@ impl App {
             web,
             room,
             demo,
-            remotes,
+            connections,
             mcp_servers,
             allowed_calls,
             pages,
@@ -99,10 +99,10 @@ impl App {
         });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
-        for remote in remotes {
-            let remote_stop = shutdown.clone();
-            let name = format!("connection to {}", remote.account().platform);
-            tasks.spawn(async move { (name, remote.run(remote_stop).await) });
+        for connection in connections {
+            let connection_stop = shutdown.clone();
+            let name = format!("connection to {}", connection.name);
+            tasks.spawn(async move { (name, connection.run(connection_stop).await) });
         }
         if let Some(servers) = mcp_servers {
             tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });

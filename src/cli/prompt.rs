@@ -1,7 +1,6 @@
 //! `aizuchi prompt`: prints the prompt that a model would get now. It opens the database read-only, so it also works
 //! while an Aizuchi is running.
 
-use std::collections::HashMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -76,7 +75,7 @@ impl PromptArgs {
         let agent = build_agent(
             config,
             (store, answers),
-            Platforms(HashMap::new()),
+            Platforms::default(),
             clock,
             metrics,
             0,

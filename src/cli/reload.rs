@@ -90,8 +90,8 @@ impl Reload<'_> {
         let mut failed = Vec::new();
         for connector in config.connectors() {
             let platform = connector.platform();
-            let mut remotes = self.live.remotes.iter();
-            let Some((_, remote)) = remotes.find(|(name, _)| *name == platform) else { continue };
+            let remotes = self.live.remotes.read();
+            let Some(remote) = remotes.get(platform) else { continue };
             match remote.renew_credentials(&connector.credentials()).await {
                 Ok(Renewal::Unchanged) => {}
                 Ok(Renewal::Renewed) => info!(platform, "the new credentials are in use"),

@@ -44,7 +44,7 @@ const PLAIN_TEXT: &str = "text/plain";
 const OPENMETRICS: &str = "application/openmetrics-text";
 /// The maximum number of channel ids that are shown.
 const MAX_CHANNELS_SHOWN: usize = 50;
-/// How long `/metrics` waits for the readiness check.
+/// How long the database may take to answer a readiness check.
 const READINESS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 /// How long a status is reused.
 const STATUS_AGE: SignedDuration = SignedDuration::from_millis(500);
@@ -91,7 +91,7 @@ pub async fn health(State(web): State<Arc<Web>>) -> Response {
         false => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
     };
     let mut health = json!({ "status": word, "sessions": status.pending });
-    for remote in &web.remotes {
+    for remote in web.remotes.read().values() {
         let is_connected = remote.outage().is_none();
         let word = if is_connected { "connected" } else { "disconnected" };
         health[remote.account().platform.to_lowercase()] = json!(word);
@@ -178,6 +178,11 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
 /// Returns why the program is not ready, if so. It is ready if the store can be read and its last write succeeded, all
 /// platforms are connected, and due steps are being handled. A process that is still backfilling is ready.
 async fn outage(web: &Web) -> Option<ApiProblem> {
+    let checked = tokio::time::timeout(READINESS_TIMEOUT, find_outage(web)).await;
+    checked.unwrap_or_else(|_| Some(StoreError::Busy("it does not answer".to_owned()).into()))
+}
+
+async fn find_outage(web: &Web) -> Option<ApiProblem> {
     let unready = |why: Refusal| Some(ApiProblem::from(why));
     if web.shutdown.is_cancelled() {
         return unready(Refusal::ShuttingDown);
@@ -185,7 +190,7 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
     if let Err(error) = web.archive.health().await {
         return Some(error.into());
     }
-    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
+    if let Some(why) = web.platforms.0.read().values().find_map(|platform| platform.outage()) {
         return unready(Refusal::NotConnected(why));
     }
     // Due steps may wait for a free slot of the runner, as long as other steps are completed.
@@ -280,16 +285,15 @@ async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
 }
 
 async fn readiness(web: &Web) -> Readiness {
-    let connected = web.platforms.0.iter();
-    let connected =
-        connected.map(|(workspace, platform)| (workspace.clone(), platform.outage().is_none()));
+    let platforms = web.platforms.0.read();
+    let connected = platforms
+        .iter()
+        .map(|(workspace, platform)| (workspace.clone(), platform.outage().is_none()));
     let backfills = web.platforms.backfill_progress().into_iter();
     let backfills = backfills
         .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));
-    // A store that hangs must not hold back the other metrics.
-    let outage = tokio::time::timeout(READINESS_TIMEOUT, outage(web)).await;
     Readiness {
-        is_ready: matches!(outage, Ok(None)),
+        is_ready: outage(web).await.is_none(),
         connected: connected.collect(),
         backfills: backfills.collect(),
         failing_models: web.models.problems().into_iter().map(|(model, _)| model).collect(),

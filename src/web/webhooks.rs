@@ -29,7 +29,8 @@ async fn receive(
     body: &Bytes,
 ) -> Result<Response, ApiProblem> {
     let not_used = || Refusal::WebhookUnused { platform: platform.to_owned() };
-    let mut remotes = web.remotes.iter();
+    let remotes = web.remotes.read();
+    let mut remotes = remotes.values();
     let remote =
         remotes.find(|remote| remote.account().platform == platform).ok_or_else(not_used)?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());

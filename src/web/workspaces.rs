@@ -64,7 +64,7 @@ pub async fn expect_one(request: Request, next: Next) -> Result<Response, ApiPro
 /// Returns all known workspaces, the local room first.
 pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
     let mut known: BTreeSet<WorkspaceId> = web.archive.workspaces().await?.into_iter().collect();
-    for remote in &web.remotes {
+    for remote in web.remotes.read().values() {
         let workspace = remote.workspace();
         if !web.archive.channels(&workspace).await?.is_empty() {
             known.insert(workspace);
@@ -394,7 +394,7 @@ pub fn outage(web: &Web, workspace: &WorkspaceId) -> Option<String> {
 
 /// Returns the name by which its users know a workspace, as long as it is connected.
 pub fn name(web: &Web, workspace: &WorkspaceId) -> Option<String> {
-    web.remotes.iter().find_map(|remote| remote.workspace_name(workspace))
+    web.remotes.read().values().find_map(|remote| remote.workspace_name(workspace))
 }
 
 /// Returns the label of a workspace on a page: its name and its id, because names may be alike.
@@ -415,12 +415,11 @@ pub fn choices(web: &Web, known: &[WorkspaceId], language: Language) -> Vec<(Str
 
 /// Returns the name by which users know the platform. `None` for the local room, or if it is not connected.
 pub fn platform_name(web: &Web, workspace: &WorkspaceId) -> Option<&'static str> {
-    // An app may be in many workspaces, whose ids begin with its own.
-    let kind = workspace.as_str().split(':').next().map(WorkspaceId::new);
-    let mut remotes = web.remotes.iter();
-    let remote = remotes.find(|remote| {
+    let remotes = web.remotes.read();
+    let remote = remotes.values().find(|remote| {
         let own = remote.workspace();
-        own == *workspace || Some(own) == kind
+        // An app may be in many workspaces, whose ids begin with its own.
+        own == *workspace || own.as_str() == workspace.platform()
     });
     remote.map(|remote| remote.account().platform)
 }

@@ -88,7 +88,7 @@ impl DemoProgram {
         let demo = Demo::new(demo_channel, store.clone(), revisions, clock.clone(), persona);
         let demo = Arc::new(demo);
         let platform: Arc<dyn Platform> = room.clone();
-        let platforms = Platforms(HashMap::from([(workspace_id(), platform)]));
+        let platforms = Platforms(HashMap::from([(workspace_id(), platform)]).into());
         let answers = build_command_answers(&config, store.clone(), store.clone());
         let parts = (store.clone() as Arc<dyn Store>, answers);
         let agent =

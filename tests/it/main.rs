@@ -65,6 +65,7 @@ mod trust;
 mod edited_words;
 mod prompt_command;
 mod refusals;
+mod refused_platform;
 mod reload;
 mod replay;
 mod replay_adaptive;

@@ -40,6 +40,7 @@ use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::persona::Persona;
 use crate::platform::backfill::BackfillProgress;
+use crate::reloadable::Reloadable;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
 use crate::store::weekly_notes::WeeklyNotes;
@@ -141,6 +142,7 @@ pub enum PlatformError {
 }
 
 /// The dependencies of a chat platform's adapter.
+#[derive(Clone)]
 pub struct PlatformDeps {
     pub persona: Arc<Persona>,
     pub inbox: Arc<Inbox>,
@@ -152,15 +154,15 @@ pub struct PlatformDeps {
     pub currency: Arc<str>,
 }
 
-/// The platform of each workspace id, or of the prefix before the colon in workspace ids.
+/// The platform of each workspace id, or of all workspaces of a platform under that platform's name. Clones share them.
 #[derive(Clone, Default)]
-pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
+pub struct Platforms(pub Reloadable<HashMap<WorkspaceId, Arc<dyn Platform>>>);
 
 impl Platforms {
     /// Returns the backfill progress of each platform that has any, ordered by name.
     pub fn backfill_progress(&self) -> Vec<BackfillProgress> {
         let mut progress: Vec<BackfillProgress> =
-            self.0.values().filter_map(|platform| platform.backfill_progress()).collect();
+            self.0.read().values().filter_map(|platform| platform.backfill_progress()).collect();
         progress.sort_by_key(|progress| progress.platform);
         progress
     }
@@ -168,10 +170,11 @@ impl Platforms {
     pub fn for_workspace(
         &self,
         workspace: &WorkspaceId,
-    ) -> Result<&Arc<dyn Platform>, PlatformError> {
+    ) -> Result<Arc<dyn Platform>, PlatformError> {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));
-        let kind = || workspace.as_str().split_once(':').map(|(kind, _)| WorkspaceId::new(kind));
-        self.0.get(workspace).or_else(|| self.0.get(&kind()?)).ok_or_else(absent)
+        let platforms = self.0.read();
+        let platform = || platforms.get(&WorkspaceId::new(workspace.platform()));
+        platforms.get(workspace).or_else(platform).cloned().ok_or_else(absent)
     }
 }

@@ -424,7 +424,7 @@ pub fn build_parts_with(
         store,
         platforms: match options.lacks_platform {
             true => Platforms::default(),
-            false => Platforms(HashMap::from([(workspace(), platform)])),
+            false => Platforms(HashMap::from([(workspace(), platform)]).into()),
         },
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),

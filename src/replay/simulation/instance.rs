@@ -102,7 +102,7 @@ pub(super) fn build_instance(
     let agent = Agent {
         command_answers: Arc::new(answers),
         store,
-        platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
+        platforms: Platforms(HashMap::from([(workspace.clone(), platform)]).into()),
         minds: Minds::from_llm(Arc::new(mind), &persona),
         clock: clock.clone(),
         metrics,

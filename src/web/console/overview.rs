@@ -97,6 +97,16 @@ pub async fn page(
     let dead_letters = (status.dead_letters > 0)
         .then(|| texts::console::some_dead_letters(language, status.dead_letters));
     let failing = failing.iter().map(|model| texts::console::model_fails(language, model));
+    // A platform that has never been connected has no workspace that could say so.
+    let remotes = web.remotes.read();
+    let is_listed = |name: &str| {
+        only.is_some() || status.workspaces.iter().any(|it| it.workspace.platform() == name)
+    };
+    let unknown =
+        remotes.iter().filter(|(name, _)| !is_listed(name)).filter_map(|(name, remote)| {
+            let why = texts::console::not_connected(language, &remote.outage()?);
+            Some(format!("{name}: {why}"))
+        });
     let now = web.clock.now();
     let today = now.to_zoned(web.zone.clone()).date();
     let formatter = StatusFormatter {
@@ -107,7 +117,7 @@ pub async fn page(
     };
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
-        troubles: dead_letters.into_iter().chain(failing).collect(),
+        troubles: unknown.chain(dead_letters).chain(failing).collect(),
         is_all: only.is_none(),
         workspaces: status.workspaces.iter().map(|it| formatter.workspace(it)).collect(),
         modes: modes(language),

@@ -36,14 +36,81 @@ async fn a_program_whose_database_was_moved_away_writes_nothing() {
     let (status, answer) = program.post(&body).await;
     assert_eq!(status, 503, "{answer}");
     let why = home.until_ready_is(&program, 503).await;
-    assert!(why.contains("was removed while it was in use"), "{why}");
+    assert!(why.contains("was removed or replaced while it was in use"), "{why}");
     std::fs::copy(&elsewhere, &there).unwrap();
     assert_eq!(program.post(&body).await.0, 503);
     let why = home.until_ready_is(&program, 503).await;
-    assert!(why.contains("was replaced while it was in use"), "{why}");
+    assert!(why.contains("was removed or replaced while it was in use"), "{why}");
     std::fs::rename(&elsewhere, &there).unwrap();
     home.until_ready_is(&program, 200).await;
     assert_eq!(program.post(&body).await.0, 201);
+}
+
+/// Whatever the advice says, and however the program ends, what was acknowledged is in the file.
+#[tokio::test]
+async fn a_kill_after_a_file_was_taken_away_loses_nothing() {
+    for (name, is_emptied) in [("room.db", true), ("room.db", false), ("room.db-wal", false)] {
+        let home = Home::new(1000.0);
+        let program = home.start();
+        program.says("alice", "hello").await;
+        let (there, elsewhere) = (home.path().join(name), home.path().join("elsewhere"));
+        std::fs::rename(&there, &elsewhere).unwrap();
+        let body = json!({ "channel": "general", "user": "alice", "text": "again" });
+        let (status, why) = program.post(&body).await;
+        assert_eq!(status, 503);
+        assert!(why.to_string().contains("was removed or replaced"), "{why}");
+        program.kill();
+        if is_emptied {
+            home.start().kill();
+        }
+        if name == "room.db" {
+            std::fs::rename(&elsewhere, &there).unwrap();
+        }
+        if is_emptied {
+            std::fs::remove_file(home.path().join("room.db-wal")).unwrap();
+        }
+        let texts = home.start().messages().await;
+        assert_eq!(texts.len(), 1, "{name} {texts:?}");
+    }
+}
+
+/// The disk has room for a little, but not for a message.
+#[tokio::test]
+async fn a_program_that_refuses_messages_is_not_ready() {
+    let home = Home::new(1000.0);
+    let program = home.start_in_shell("trap '' XFSZ");
+    let body = json!({ "channel": "general", "user": "alice", "text": "x".repeat(3000) });
+    assert_eq!(program.post(&body).await.0, 201);
+    home.until_ready_is(&program, 200).await;
+    let log = std::fs::metadata(home.path().join("room.db-wal")).unwrap().len();
+    program.limit_file_size(Some(log + 5 * 4120));
+    // Until nothing fits any more.
+    while program.post(&body).await.0 == 201 {}
+    for _ in 0..10 {
+        assert_eq!(program.request("/ready").await.status(), 503);
+        assert_eq!(program.post(&body).await.0, 503);
+    }
+    program.limit_file_size(None);
+    home.until_ready_is(&program, 200).await;
+    assert_eq!(program.post(&body).await.0, 201);
+}
+
+/// Whoever asks waits no longer than a probe may.
+#[tokio::test]
+async fn a_locked_table_makes_the_program_unready() {
+    use sqlx::{Connection, Executor, PgConnection};
+    let (home, url) = (Home::new(1000.0), aizuchi_harness::postgres::database());
+    home.replace(&format!("sqlite://{}", home.database().display()), &url);
+    let program = home.start();
+    program.says("alice", "hello").await;
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    for table in ["LOCK TABLE messages", "LOCK TABLE steps", "LOCK TABLE counters"] {
+        other.execute("BEGIN").await.unwrap();
+        other.execute(table).await.unwrap();
+        assert_eq!(program.request("/ready").await.status(), 503, "{table}");
+        other.execute("ROLLBACK").await.unwrap();
+        home.until_ready_is(&program, 200).await;
+    }
 }
 
 #[tokio::test]

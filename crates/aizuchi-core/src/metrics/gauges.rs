@@ -66,6 +66,8 @@ impl Metrics {
     pub fn set_readiness(&self, readiness: &Readiness) {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.ready.set(i64::from(readiness.is_ready));
+        // A workspace may be known only since its platform takes the bot.
+        self.platform_connected.clear();
         for (workspace, is_connected) in &readiness.connected {
             let label = WorkspaceLabel { workspace: workspace.to_string() };
             self.platform_connected.get_or_create(&label).set(i64::from(*is_connected));

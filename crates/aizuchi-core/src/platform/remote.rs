@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::WorkspaceId;
 use crate::platform::{Platform, PlatformDeps};
+use crate::reloadable::Reloadable;
 use crate::store::Cursors;
 
 /// A platform that is configured in the settings.
@@ -29,6 +30,9 @@ pub trait Connector: Send + Sync {
     /// Authenticates, and loads what the store knows about the platform's channels and users.
     async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>>;
 }
+
+/// The configured platforms, by their names in the config, connected or not. Clones share them.
+pub type Remotes = Reloadable<BTreeMap<&'static str, Arc<dyn RemotePlatform>>>;
 
 /// A connected platform.
 #[async_trait]

@@ -3,6 +3,7 @@
 
 pub mod location;
 pub mod driver_error;
+pub(in crate::store) mod damage;
 pub mod connection;
 pub(in crate::store) mod dialect;
 pub mod sql;
@@ -97,6 +98,8 @@ const MAX_SEARCHES: usize = 2;
 const MAX_RECALL_TIME: Duration = Duration::from_secs(3);
 /// How long a successful write shows that the database is writable.
 const WRITE_PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// The size of a probe after a failure, in bytes: more than one message with everything that follows from it.
+const LARGE_PROBE: usize = 256 * 1024;
 /// The maximum number of connections that read.
 pub const MAX_READERS: u32 = 4;
 
@@ -183,6 +186,7 @@ impl DatabaseStore {
             revisions: revision_sender,
             erasures: erasure_sender,
             write_health: write_health.clone(),
+            damage: readers.damage().clone(),
             index_at,
             index_batch,
             ownership,
@@ -206,17 +210,19 @@ impl DatabaseStore {
 
     /// Checks that the database is writable now.
     async fn check_writable(&self) -> Result<(), StoreError> {
-        let is_known = {
+        self.readers.damage().check()?;
+        // A disk may fill up although nothing is written, and the cause of a failure may be gone; only another write can
+        // tell.
+        let filler = {
             let health = self.write_health.lock();
-            if let Some(damage) = &health.damage {
-                return Err(StoreError::Broken(damage.clone()));
-            }
             let is_recent = |at: &Instant| at.elapsed() < WRITE_PROBE_INTERVAL;
-            health.failure.is_none() && health.last_success.as_ref().is_some_and(is_recent)
+            match health.has_failed {
+                true => LARGE_PROBE,
+                false if health.last_success.as_ref().is_some_and(is_recent) => return Ok(()),
+                false => 0,
+            }
         };
-        // The cause of a failure may be gone, and a disk may fill up although nothing is written; only another write
-        // can tell.
-        if is_known { Ok(()) } else { self.write(|reply| WriteRequest::Probe { reply }).await }
+        self.write(|reply| WriteRequest::Probe { filler, reply }).await
     }
 
     /// A store without a writer.

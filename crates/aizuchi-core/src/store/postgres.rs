@@ -15,6 +15,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{
     Connection, POSTGRES_BEGIN_SNAPSHOT, Readers, Row, query,
 };
+use crate::store::database::damage::DamageMark;
 use crate::store::database::location::{DatabaseStatus, OpenedDatabase, PostgresUrl};
 use crate::store::database::schema::{
     SchemaMigration, migrate, newer_schema_error, newest_migration,
@@ -107,7 +108,7 @@ pub async fn open(
         .map_err(|error| driver_error::from_postgres(error).into_broken(&redacted_url))?;
     let started = DatabaseStore::start(
         connection,
-        Readers::Postgres(readers),
+        Readers::Postgres(readers, DamageMark::default()),
         Ownership::SessionLock(HEARTBEAT),
     )
     .await;
@@ -233,7 +234,7 @@ pub async fn readers(server: &PostgresUrl) -> Result<Readers, StoreError> {
     connect(&redacted_url, &options).await?.close().await.ok();
     let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(RESPONSE_TIMEOUT);
     let pool = pool.connect_with(options).await;
-    pool.map(Readers::Postgres)
+    pool.map(|pool| Readers::Postgres(pool, DamageMark::default()))
         .map_err(|error| driver_error::from_postgres(error).into_broken(&redacted_url))
 }
 
@@ -278,5 +279,10 @@ fn writer_options(options: PgConnectOptions) -> PgConnectOptions {
 }
 
 fn reader_options(options: PgConnectOptions) -> PgConnectOptions {
-    options.options([("default_transaction_read_only", "on"), ("statement_timeout", "30s")])
+    options.options([
+        ("default_transaction_read_only", "on"),
+        ("statement_timeout", "30s"),
+        // Shorter than `/ready` waits for an answer.
+        ("lock_timeout", "1s"),
+    ])
 }

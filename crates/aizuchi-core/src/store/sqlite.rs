@@ -19,6 +19,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use crate::input_file;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
+use crate::store::database::damage::DamageMark;
 use crate::store::database::files::DatabaseFiles;
 use crate::store::database::location::OpenedDatabase;
 use crate::store::database::schema::{SchemaMigration, migrate};
@@ -117,7 +118,12 @@ pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDataba
         .map_err(to_broken)?;
     // Only now, since the log does not exist before the database is open.
     let ownership = Ownership::FileLock { lock, files: DatabaseFiles::find(path)? };
-    let started = DatabaseStore::start(connection, Readers::Sqlite(readers), ownership).await;
+    let started = DatabaseStore::start(
+        connection,
+        Readers::Sqlite(readers, DamageMark::default()),
+        ownership,
+    )
+    .await;
     started.map_err(|error| error.into_broken(&path_text))
 }
 

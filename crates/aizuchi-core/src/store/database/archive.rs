@@ -351,6 +351,7 @@ impl Archive for DatabaseStore {
 
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await?;
+        query(sql::READ_NEWEST).fetch_one(&self.readers).await?;
         self.check_writable().await
     }
 

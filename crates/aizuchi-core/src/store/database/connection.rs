@@ -13,6 +13,7 @@ use sqlx::{
 };
 
 use crate::store::StoreError;
+use crate::store::database::damage::DamageMark;
 use crate::store::database::dialect::{self, replace_nul};
 use crate::store::database::driver_error;
 
@@ -22,11 +23,11 @@ pub const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ
 /// Where statements are executed.
 pub enum Connection {
     Sqlite(SqliteConnection),
-    SqliteReader(PoolConnection<Sqlite>),
-    SqliteSnapshot(Transaction<'static, Sqlite>),
+    SqliteReader(PoolConnection<Sqlite>, DamageMark),
+    SqliteSnapshot(Transaction<'static, Sqlite>, DamageMark),
     Postgres(PgConnection),
-    PostgresReader(PoolConnection<Postgres>),
-    PostgresSnapshot(Transaction<'static, Postgres>),
+    PostgresReader(PoolConnection<Postgres>, DamageMark),
+    PostgresSnapshot(Transaction<'static, Postgres>, DamageMark),
 }
 
 /// The underlying driver connection.
@@ -39,22 +40,33 @@ impl Connection {
     fn driver(&mut self) -> DriverConnection<'_> {
         match self {
             Connection::Sqlite(connection) => DriverConnection::Sqlite(connection),
-            Connection::SqliteReader(connection) => DriverConnection::Sqlite(connection),
-            Connection::SqliteSnapshot(snapshot) => DriverConnection::Sqlite(snapshot),
+            Connection::SqliteReader(connection, _) => DriverConnection::Sqlite(connection),
+            Connection::SqliteSnapshot(snapshot, _) => DriverConnection::Sqlite(snapshot),
             Connection::Postgres(connection) => DriverConnection::Postgres(connection),
-            Connection::PostgresReader(connection) => DriverConnection::Postgres(connection),
-            Connection::PostgresSnapshot(snapshot) => DriverConnection::Postgres(snapshot),
+            Connection::PostgresReader(connection, _) => DriverConnection::Postgres(connection),
+            Connection::PostgresSnapshot(snapshot, _) => DriverConnection::Postgres(snapshot),
         }
     }
 
     pub fn is_postgres(&self) -> bool {
         match self {
-            Connection::Sqlite(_) | Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) => {
-                false
-            }
+            Connection::Sqlite(_)
+            | Connection::SqliteReader(..)
+            | Connection::SqliteSnapshot(..) => false,
             Connection::Postgres(_)
-            | Connection::PostgresReader(_)
-            | Connection::PostgresSnapshot(_) => true,
+            | Connection::PostgresReader(..)
+            | Connection::PostgresSnapshot(..) => true,
+        }
+    }
+
+    /// Records what a read has found. The writer records the results of its transactions itself.
+    fn record_damage(&self, error: &StoreError) {
+        match self {
+            Connection::Sqlite(_) | Connection::Postgres(_) => {}
+            Connection::SqliteReader(_, damage)
+            | Connection::SqliteSnapshot(_, damage)
+            | Connection::PostgresReader(_, damage)
+            | Connection::PostgresSnapshot(_, damage) => damage.record(error),
         }
     }
 
@@ -67,10 +79,10 @@ impl Connection {
             Connection::Postgres(connection) => {
                 connection.close().await.map_err(driver_error::from_postgres)
             }
-            Connection::SqliteReader(_)
-            | Connection::SqliteSnapshot(_)
-            | Connection::PostgresReader(_)
-            | Connection::PostgresSnapshot(_) => Ok(()),
+            Connection::SqliteReader(..)
+            | Connection::SqliteSnapshot(..)
+            | Connection::PostgresReader(..)
+            | Connection::PostgresSnapshot(..) => Ok(()),
         }
     }
 
@@ -149,48 +161,56 @@ impl Connection {
     }
 }
 
-/// Read-only connections.
+/// Read-only connections, which set the mark when they find the database damaged.
 pub enum Readers {
-    Sqlite(SqlitePool),
-    Postgres(PgPool),
+    Sqlite(SqlitePool, DamageMark),
+    Postgres(PgPool, DamageMark),
 }
 
 impl Readers {
-    pub async fn acquire(&self) -> Result<Connection, StoreError> {
+    pub fn damage(&self) -> &DamageMark {
         match self {
-            Readers::Sqlite(pool) => pool
-                .acquire()
-                .await
-                .map(Connection::SqliteReader)
-                .map_err(driver_error::from_sqlite),
-            Readers::Postgres(pool) => pool
-                .acquire()
-                .await
-                .map(Connection::PostgresReader)
-                .map_err(driver_error::from_postgres),
+            Readers::Sqlite(_, damage) | Readers::Postgres(_, damage) => damage,
         }
+    }
+
+    pub async fn acquire(&self) -> Result<Connection, StoreError> {
+        let acquired = match self {
+            Readers::Sqlite(pool, damage) => pool
+                .acquire()
+                .await
+                .map(|connection| Connection::SqliteReader(connection, damage.clone()))
+                .map_err(driver_error::from_sqlite),
+            Readers::Postgres(pool, damage) => pool
+                .acquire()
+                .await
+                .map(|connection| Connection::PostgresReader(connection, damage.clone()))
+                .map_err(driver_error::from_postgres),
+        };
+        acquired.inspect_err(|error| self.damage().record(error))
     }
 
     /// Closes all connections.
     pub async fn close(&self) {
         match self {
-            Readers::Sqlite(pool) => pool.close().await,
-            Readers::Postgres(pool) => pool.close().await,
+            Readers::Sqlite(pool, _) => pool.close().await,
+            Readers::Postgres(pool, _) => pool.close().await,
         }
     }
 
     /// A connection that sees one snapshot, whatever is written in the meantime.
     pub async fn snapshot(&self) -> Result<Connection, StoreError> {
         match self {
-            Readers::Sqlite(pool) => pool
+            Readers::Sqlite(pool, damage) => pool
                 .begin()
                 .await
-                .map(Connection::SqliteSnapshot)
+                .map(|snapshot| Connection::SqliteSnapshot(snapshot, damage.clone()))
                 .map_err(driver_error::from_sqlite),
-            Readers::Postgres(pool) => {
-                let begun = pool.begin_with(POSTGRES_BEGIN_SNAPSHOT).await;
-                begun.map(Connection::PostgresSnapshot).map_err(driver_error::from_postgres)
-            }
+            Readers::Postgres(pool, damage) => pool
+                .begin_with(POSTGRES_BEGIN_SNAPSHOT)
+                .await
+                .map(|snapshot| Connection::PostgresSnapshot(snapshot, damage.clone()))
+                .map_err(driver_error::from_postgres),
         }
     }
 }
@@ -283,40 +303,36 @@ impl Query {
     }
 
     async fn fetch_all_on(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
-        match connection.driver() {
+        let fetched = match connection.driver() {
             DriverConnection::Sqlite(connection) => {
-                let rows = self
-                    .into_sqlite()
-                    .fetch_all(connection)
-                    .await
-                    .map_err(driver_error::from_sqlite)?;
-                Ok(rows.into_iter().map(Row::Sqlite).collect())
+                let rows = self.into_sqlite().fetch_all(connection).await;
+                rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
+                    .map_err(driver_error::from_sqlite)
             }
             DriverConnection::Postgres(connection) => {
                 let rows = self.into_postgres().fetch_all(connection).await;
-                Ok(rows
-                    .map_err(driver_error::from_postgres)?
-                    .into_iter()
-                    .map(Row::Postgres)
-                    .collect())
+                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
+                    .map_err(driver_error::from_postgres)
             }
-        }
+        };
+        fetched.inspect_err(|error| connection.record_damage(error))
     }
 
     async fn fetch_optional_on(
         self,
         connection: &mut Connection,
     ) -> Result<Option<Row>, StoreError> {
-        match connection.driver() {
+        let fetched = match connection.driver() {
             DriverConnection::Sqlite(connection) => {
                 let row = self.into_sqlite().fetch_optional(connection).await;
-                Ok(row.map_err(driver_error::from_sqlite)?.map(Row::Sqlite))
+                row.map(|row| row.map(Row::Sqlite)).map_err(driver_error::from_sqlite)
             }
             DriverConnection::Postgres(connection) => {
                 let row = self.into_postgres().fetch_optional(connection).await;
-                Ok(row.map_err(driver_error::from_postgres)?.map(Row::Postgres))
+                row.map(|row| row.map(Row::Postgres)).map_err(driver_error::from_postgres)
             }
-        }
+        };
+        fetched.inspect_err(|error| connection.record_damage(error))
     }
 
     fn into_sqlite(self) -> SqliteQuery {

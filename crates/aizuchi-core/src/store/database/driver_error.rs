@@ -8,6 +8,8 @@ use crate::store::refusal_reason::RefusalReason;
 
 /// The reason for refusing a damaged database.
 pub const DAMAGED: &str = "the database is damaged";
+/// The same, if not even its beginning can be read.
+pub const NOT_A_DATABASE: &str = "the file is not a database";
 
 /// Classifies an error of SQLite.
 pub fn from_sqlite(error: sqlx::Error) -> StoreError {
@@ -22,10 +24,12 @@ pub fn from_sqlite(error: sqlx::Error) -> StoreError {
         // Not the database's fault: it works again once space is freed.
         Some(13) => StoreError::Busy("the disk is full".to_owned()),
         Some(8) => StoreError::Broken("the database is read-only".to_owned()),
+        // A short read: the end of the write-ahead log is gone.
+        Some(10) if code.as_deref() == Some("522") => StoreError::Broken(DAMAGED.to_owned()),
         Some(10) => StoreError::Broken("the disk reports an error".to_owned()),
         Some(11) => StoreError::Broken(DAMAGED.to_owned()),
         Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
-        Some(26) => StoreError::Broken("the file is not a database".to_owned()),
+        Some(26) => StoreError::Broken(NOT_A_DATABASE.to_owned()),
         // Too big, a constraint, a mismatch: the value is at fault, and a retry would fail again.
         Some(18..=20) => unstorable(error.to_string()),
         Some(_) | None => StoreError::Broken(error.to_string()),

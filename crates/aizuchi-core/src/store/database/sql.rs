@@ -171,6 +171,16 @@ statements! {
     DROP_WEEKLY_NOTES = "DELETE FROM weekly_notes WHERE begun_ms < ?1";
     /// Changes a byte: SQLite writes nothing if nothing changes.
     PROBE = "UPDATE counters SET probes = probes + 1";
+    /// A message that nobody sees: its workspace does not exist, and it is removed in the same transaction. SQLite writes
+    /// the removed pages nevertheless, since deleted text is overwritten.
+    PUT_PROBE = "
+        INSERT INTO messages (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility, heard, revision)
+        VALUES ('', 'probe', 'probe', '', 0, '', 'system', ?1, '[]', 'private', 0, 0)";
+    DROP_PROBE = "DELETE FROM messages WHERE workspace = '' AND id = 'probe'";
+    /// Whether the newest messages can be read.
+    READ_NEWEST = "
+        SELECT max(length(m.text)) AS n
+        FROM (SELECT text FROM messages WHERE deleted_ms IS NULL ORDER BY at_ms DESC LIMIT 20) AS m";
     PUT_CURSOR = "
         INSERT INTO bookmarks (workspace, place, value) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, place) DO UPDATE SET value = excluded.value WHERE bookmarks.value <> excluded.value";
@@ -180,6 +190,8 @@ statements! {
     ANALYZE = "SELECT 'nothing to analyze'";
     /// Waits for readers as long as for a lock.
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
+    /// How many pages the log holds, and how many of these are in the file, too.
+    LOG_FRAMES = "PRAGMA wal_checkpoint(NOOP)";
     /// The timeout for a lock.
     SET_BUSY_TIMEOUT = "PRAGMA busy_timeout = 2000";
     SET_NO_BUSY_TIMEOUT = "PRAGMA busy_timeout = 0";

@@ -130,6 +130,8 @@ pub enum WriteRequest {
     },
     /// Checks that the database is writable.
     Probe {
+        /// How many bytes are written and removed where messages are stored.
+        filler: usize,
         reply: WriteReply<()>,
     },
 }
@@ -186,7 +188,7 @@ impl WriteRequest {
             | WriteRequest::DropJournals { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
-            | WriteRequest::Probe { reply } => reply.send(committed),
+            | WriteRequest::Probe { reply, .. } => reply.send(committed),
         }
     }
 
@@ -195,9 +197,9 @@ impl WriteRequest {
         matches!(self, WriteRequest::Forget { .. } | WriteRequest::Expire { .. })
     }
 
-    /// Whether it may write or remove megabytes.
+    /// Whether it may write or remove much, or more than the others need.
     pub fn is_large(&self) -> bool {
-        matches!(self, WriteRequest::ChangeUploads { .. })
+        matches!(self, WriteRequest::ChangeUploads { .. } | WriteRequest::Probe { filler: 1.., .. })
     }
 
     /// Whether it can change or remove an indexed message.

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::damage::DamageMark;
 use crate::store::database::driver_error::DAMAGED;
 use crate::store::database::files::DatabaseFiles;
 use crate::store::database::hear::IncomingMessage;
@@ -22,7 +23,7 @@ use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, consents, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, sql, standing_orders, steps, uploads, web_calls, weekly_notes,
+    reservations, rows, sql, standing_orders, steps, uploads, web_calls, weekly_notes,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -47,6 +48,7 @@ pub struct DatabaseWriter {
     /// The size of that batch.
     pub(super) index_batch: BatchSize,
     pub(super) write_health: Arc<Mutex<WriteHealth>>,
+    pub(super) damage: DamageMark,
     pub(super) ownership: Ownership,
 }
 
@@ -61,10 +63,8 @@ pub enum Ownership {
 /// The state of the newest writes.
 #[derive(Default)]
 pub struct WriteHealth {
-    /// Why the newest write failed, if it did.
-    pub failure: Option<String>,
-    /// Set when the database was found to be damaged. Other parts of it may be writable, but the operator has to act.
-    pub damage: Option<String>,
+    /// Whether the newest write failed for a reason other than its own content.
+    pub has_failed: bool,
     /// When a write last succeeded.
     pub last_success: Option<Instant>,
 }
@@ -173,20 +173,18 @@ impl DatabaseWriter {
 
     /// Records the result of writes. Returns whether any failed for a reason other than its own content.
     fn record_health(&self, commits: &[Result<(), StoreError>]) -> bool {
-        let failure = commits.iter().find_map(|committed| match committed {
+        let mut has_failed = false;
+        for error in commits.iter().filter_map(|committed| committed.as_ref().err()) {
+            self.damage.record(error);
             // A refusal is about the content of a write; the database is well.
-            Ok(()) | Err(StoreError::Refused(_)) => None,
-            Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
-        });
+            has_failed |= !matches!(error, StoreError::Refused(_));
+        }
         let mut health = self.write_health.lock();
-        if failure.is_none() {
+        if !has_failed {
             health.last_success = Some(Instant::now());
         }
-        if failure.as_deref() == Some(DAMAGED) {
-            health.damage = failure.clone();
-        }
-        health.failure = failure;
-        health.failure.is_some()
+        health.has_failed = has_failed;
+        has_failed
     }
 
     /// Whether a full batch and `more` further changes are unindexed.
@@ -207,6 +205,7 @@ impl DatabaseWriter {
                 until + index::INDEX_BATCH
             }
             Err(error) => {
+                self.damage.record(&error);
                 tracing::warn!(error = %error, "messages could not be indexed for search");
                 self.counters.revision + index::INDEX_BATCH
             }
@@ -303,10 +302,8 @@ impl DatabaseWriter {
     }
 
     async fn commit(&mut self, batch: &mut [WriteRequest]) -> Result<(), StoreError> {
-        if let Ownership::FileLock { files, .. } = &self.ownership {
-            // SQLite would go on writing to an unlinked file, and these commits would be lost with the process.
-            files.check()?;
-        }
+        self.damage.check()?;
+        self.check_files().await?;
         // A clone, so that a rollback consumes no numbers.
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
@@ -326,6 +323,30 @@ impl DatabaseWriter {
         }
         self.counters = counters;
         Ok(())
+    }
+
+    /// Fails if the files are not what they were. SQLite would go on writing to an unlinked file, or behind a hole, and
+    /// these commits would be lost with the process.
+    async fn check_files(&mut self) -> Result<(), StoreError> {
+        let Ownership::FileLock { files, .. } = &mut self.ownership else { return Ok(()) };
+        let bytes = match files.check() {
+            Ok(None) => return Ok(()),
+            Ok(Some(bytes)) => bytes,
+            // What the log holds goes into the file. Then nothing is lost with the process, even if it is killed.
+            Err(error) => match forget::truncate_log(&mut self.connection).await? {
+                true => return Err(error),
+                false => return Err(StoreError::Busy("somebody reads the database".to_owned())),
+            },
+        };
+        // Another program may have compacted the file. Then the log holds nothing more.
+        let log = query(sql::LOG_FRAMES).fetch_one(&mut self.connection).await?;
+        let size = query(sql::DATABASE_SIZE).fetch_one(&mut self.connection).await?;
+        let is_in_file =
+            rows::column::<i64>(&log, "log")? == rows::column::<i64>(&log, "checkpointed")?;
+        match is_in_file && rows::column::<i64>(&size, "n")? <= bytes as i64 {
+            true => Ok(()),
+            false => Err(StoreError::Broken(DAMAGED.to_owned())),
+        }
     }
 
     async fn write_all(
@@ -494,9 +515,14 @@ async fn apply_one(
         WriteRequest::ChangeUploads { change, reply } => {
             reply.set(uploads::change(connection, change).await?);
         }
-        WriteRequest::Probe { reply } => {
+        WriteRequest::Probe { filler, reply } => {
             // Only a real write shows whether the database is writable.
-            query(sql::PROBE).execute(connection).await?;
+            query(sql::PROBE).execute(&mut *connection).await?;
+            if *filler > 0 {
+                let put = query(sql::PUT_PROBE).bind(" ".repeat(*filler));
+                put.execute(&mut *connection).await?;
+                query(sql::DROP_PROBE).execute(connection).await?;
+            }
             reply.set(());
         }
     }

@@ -7,6 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 use crate::store::StoreError;
 use crate::store::database::connection::Readers;
+use crate::store::database::damage::DamageMark;
 use crate::store::database::location::DatabaseStatus;
 use crate::store::database::{driver_error, schema};
 use crate::store::sqlite::lock_file::{is_locked, lock_path};
@@ -62,7 +63,7 @@ pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
     let is_closed = !is_locked(path)? && !has_wal;
     let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
     let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await;
-    pool.map(Readers::Sqlite)
+    pool.map(|pool| Readers::Sqlite(pool, DamageMark::default()))
         .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text.to_string()))
 }
 
