@@ -2,13 +2,6 @@
 
 use std::path::Path;
 
-use aizuchi::replay::gate_trial::{GateTarget, GateTrial, NothingLearned, SavedCalls};
-use aizuchi::replay::learning::TimedMoment;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::learned::features::NAMES;
-use aizuchi_core::decision::learned::{JudgedMoment, MomentFeatures};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
