@@ -141,10 +141,14 @@ async fn a_file_or_log_that_is_cut_takes_no_messages() {
     }
 }
 
-/// That shortens the log, and later the file.
+/// That shortens the log and the file, also if others write before the next message.
 #[tokio::test]
 async fn another_program_may_compact_the_file() {
     let (store, _) = file_with_messages().await;
+    checkpoint(&store).await;
+    let mut other = store.database.as_ref().unwrap().connect().await;
+    query("UPDATE counters SET backed_up_ms = 1").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
     checkpoint(&store).await;
     store.store.hear(settled(60)).await.unwrap();
     let mut other = store.database.as_ref().unwrap().connect().await;
@@ -152,6 +156,9 @@ async fn another_program_may_compact_the_file() {
     query("VACUUM").execute(&mut other).await.unwrap();
     other.close().await.unwrap();
     checkpoint(&store).await;
+    let mut other = store.database.as_ref().unwrap().connect().await;
+    query("UPDATE counters SET backed_up_ms = 2").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
     for number in 61..64 {
         store.store.hear(settled(number)).await.unwrap();
         store.archive.health().await.unwrap();

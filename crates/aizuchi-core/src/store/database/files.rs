@@ -20,6 +20,13 @@ struct OpenFile {
     bytes: u64,
 }
 
+/// A file that has become shorter since it was last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShorterFile {
+    Database,
+    Log { bytes: u64 },
+}
+
 /// A file's device and inode number.
 type FileId = (u64, u64);
 
@@ -33,9 +40,8 @@ impl DatabaseFiles {
         Ok(Self { database: OpenFile::find(path)?, log: OpenFile::find(Path::new(&log))? })
     }
 
-    /// Fails if one of the files was removed or replaced. If one has become shorter since the last call, returns the length
-    /// of the database file.
-    pub fn check(&mut self) -> Result<Option<u64>, StoreError> {
+    /// Fails if one of the files was removed or replaced. Returns the one that has become shorter since the last call.
+    pub fn check(&mut self) -> Result<Option<ShorterFile>, StoreError> {
         let Some(is_file_shorter) = self.database.look_again()? else {
             return Err(StoreError::Broken(format!(
                 "{} was removed or replaced while it was in use, and nothing is written until it is put back; a restart \
@@ -49,7 +55,8 @@ impl DatabaseFiles {
                 self.log.path.display()
             )));
         };
-        Ok((is_file_shorter || is_log_shorter).then_some(self.database.bytes))
+        let shorter_log = is_log_shorter.then_some(ShorterFile::Log { bytes: self.log.bytes });
+        Ok(is_file_shorter.then_some(ShorterFile::Database).or(shorter_log))
     }
 }
 

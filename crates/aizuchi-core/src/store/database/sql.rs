@@ -192,6 +192,10 @@ statements! {
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
     /// How many pages the log holds, and how many of these are in the file, too.
     LOG_FRAMES = "PRAGMA wal_checkpoint(NOOP)";
+    PAGE_SIZE = "SELECT page_size AS n FROM pragma_page_size()";
+    /// Afterwards, pages are read from the file again.
+    DROP_CACHE = "PRAGMA shrink_memory";
+    CHECK_PAGES = "PRAGMA quick_check(1)";
     /// The timeout for a lock.
     SET_BUSY_TIMEOUT = "PRAGMA busy_timeout = 2000";
     SET_NO_BUSY_TIMEOUT = "PRAGMA busy_timeout = 0";

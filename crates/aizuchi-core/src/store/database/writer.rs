@@ -16,7 +16,7 @@ use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::damage::DamageMark;
 use crate::store::database::driver_error::DAMAGED;
-use crate::store::database::files::DatabaseFiles;
+use crate::store::database::files::{DatabaseFiles, ShorterFile};
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::MAX_UNINDEXED;
 use crate::store::database::recall::index::{self, BatchSize, TermErasure};
@@ -329,24 +329,34 @@ impl DatabaseWriter {
     /// these commits would be lost with the process.
     async fn check_files(&mut self) -> Result<(), StoreError> {
         let Ownership::FileLock { files, .. } = &mut self.ownership else { return Ok(()) };
-        let bytes = match files.check() {
+        let shorter = match files.check() {
             Ok(None) => return Ok(()),
-            Ok(Some(bytes)) => bytes,
+            Ok(Some(shorter)) => shorter,
             // What the log holds goes into the file. Then nothing is lost with the process, even if it is killed.
             Err(error) => match forget::truncate_log(&mut self.connection).await? {
                 true => return Err(error),
                 false => return Err(StoreError::Busy("somebody reads the database".to_owned())),
             },
         };
-        // Another program may have compacted the file. Then the log holds nothing more.
-        let log = query(sql::LOG_FRAMES).fetch_one(&mut self.connection).await?;
-        let size = query(sql::DATABASE_SIZE).fetch_one(&mut self.connection).await?;
-        let is_in_file =
-            rows::column::<i64>(&log, "log")? == rows::column::<i64>(&log, "checkpointed")?;
-        match is_in_file && rows::column::<i64>(&size, "n")? <= bytes as i64 {
-            true => Ok(()),
-            false => Err(StoreError::Broken(DAMAGED.to_owned())),
-        }
+        let is_whole = match shorter {
+            // Another program may have compacted it. That is rare, so every page is looked at.
+            ShorterFile::Database => {
+                query(sql::DROP_CACHE).execute(&mut self.connection).await?;
+                let checked = query(sql::CHECK_PAGES).fetch_one(&mut self.connection).await?;
+                rows::column::<String>(&checked, "quick_check")? == "ok"
+            }
+            // It is truncated whenever all of it is in the file; what has been written since must be there.
+            ShorterFile::Log { bytes } => {
+                let log = query(sql::LOG_FRAMES).fetch_one(&mut self.connection).await?;
+                let frames = rows::column::<i64>(&log, "log")?;
+                let size = query(sql::PAGE_SIZE).fetch_one(&mut self.connection).await?;
+                // https://www.sqlite.org/fileformat.html#the_write_ahead_log
+                let frame_bytes = rows::column::<i64>(&size, "n")? + 24;
+                frames == rows::column::<i64>(&log, "checkpointed")?
+                    || bytes as i64 >= 32 + frames * frame_bytes
+            }
+        };
+        if is_whole { Ok(()) } else { Err(StoreError::Broken(DAMAGED.to_owned())) }
     }
 
     async fn write_all(

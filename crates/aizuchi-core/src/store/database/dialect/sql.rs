@@ -35,6 +35,9 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
     (sql::LOG_FRAMES, "SELECT 1"),
+    (sql::PAGE_SIZE, "SELECT 1"),
+    (sql::DROP_CACHE, "SELECT 1"),
+    (sql::CHECK_PAGES, "SELECT 1"),
     // The planner takes the numbers of a search for a single group, so that a hash aggregation spills into tens of
     // thousands of files; and JIT compilation takes longer than the query.
     (
