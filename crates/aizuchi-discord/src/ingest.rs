@@ -24,6 +24,7 @@ use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
+use aizuchi_core::event::OutboxItem;
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
@@ -230,9 +231,14 @@ impl DiscordPlatform {
         message: &DiscordMessage,
         location: &Location,
     ) -> Result<bool, StoreError> {
-        let ConversationId { workspace, channel, .. } = &location.conversation;
+        let ConversationId { workspace, channel, thread } = &location.conversation;
         let posting = posts_in_flight(&*self.archive, workspace, channel).await?;
-        Ok(posting.iter().any(|item| self.may_be_post_of(item, &message.raw)))
+        // Elsewhere in the channel, an answer may have the same text.
+        let is_here = |item: &OutboxItem| {
+            let opens = thread.is_some() && item.metadata.newest_owed() == thread.as_ref();
+            opens || item.conversation == location.conversation
+        };
+        Ok(posting.iter().any(|item| is_here(item) && self.may_be_post_of(item, &message.raw)))
     }
 
     /// Hears a message and its author.
