@@ -124,7 +124,7 @@ fn a_defect_in_one_channel_ends_the_replay_of_all() {
     let policy = policy("adaptive");
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
     let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
-    let failed = replay.run(&BrokenChannels(nine_channels()), 0, None, &mut |_, _, _| Ok(()));
+    let failed = replay.run(&BrokenChannels(nine_channels()), None, &mut |_, _, _| Ok(()));
     assert_eq!(failed.err().unwrap().to_string(), "a defect in the program");
 }
 
@@ -146,7 +146,7 @@ fn channels_side_by_side_give_what_they_give_one_after_the_other() {
             let output = Some(Box::new(buffer.clone()) as _);
             let mut taken = Vec::new();
             replay
-                .run(&history, 0, output, &mut |index, channel, record| {
+                .run(&history, output, &mut |index, channel, record| {
                     taken.push(index);
                     score.add(channel, record);
                     moments.push(record.moments.take());

@@ -83,7 +83,7 @@ fn a_process_that_is_measured() {
     // The store is the same for each channel, so that only the data kept about all messages grows.
     let replay = Replay::new(&policy, settings).unwrap().on_threads(1).keeping(500);
     let mut score = ReplayScore::new(&policy);
-    let replayed = replay.run(&recording, 0, None, &mut |_, channel, record| {
+    let replayed = replay.run(&recording, None, &mut |_, channel, record| {
         score.add(channel, record);
         Ok(())
     });

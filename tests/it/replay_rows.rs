@@ -91,7 +91,7 @@ fn score(channels: &dyn ChannelSource) -> ReplayScore {
     let settings = ReplaySettings { judge: ReplayJudge::Speak, latency_ms: 4000, seed: 1 };
     let replay = Replay::new(&policy, settings).unwrap().on_threads(1);
     let mut score = ReplayScore::new(&policy);
-    let replayed = replay.run(channels, 0, None, &mut |_, channel, record| {
+    let replayed = replay.run(channels, None, &mut |_, channel, record| {
         score.add(channel, record);
         Ok(())
     });
