@@ -40,7 +40,7 @@ fn measure(name: &str, recording: &Recording, policy: &Policy, judge: ReplayJudg
     let replay = Replay::new(policy, settings).expect("the prompts are readable").on_threads(1);
     let mut score = ReplayScore::new(policy);
     let (begin, mut scored) = (Instant::now(), Duration::ZERO);
-    let replayed = replay.run(recording, 0, None, &mut |_, channel, record| {
+    let replayed = replay.run(recording, None, &mut |_, channel, record| {
         let begin = Instant::now();
         score.add(channel, record);
         scored += begin.elapsed();
