@@ -442,8 +442,8 @@ async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
 
     ----
 
-    This is from what others said, too. I forget at most 3 such things an hour for one person, so
-    I still remember it.
+    This is from what others said, too. I forget at most 3 such things an hour for one
+    person, so I still remember it.
 
     ----
 
