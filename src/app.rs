@@ -24,7 +24,7 @@ use tracing::{error, info};
 use uuid::Uuid;
 
 use crate::app::agent::{build_agent, build_answers_with};
-use crate::app::connection::Connection;
+use crate::app::connection::PlatformConnection;
 use crate::app::last_program::{link_key_cursor, page_cursor};
 use crate::app::standby::open_database;
 use crate::config::Config;
@@ -98,7 +98,7 @@ pub struct App {
     web: Arc<Web>,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
-    connections: Vec<Connection>,
+    connections: Vec<PlatformConnection>,
     mcp_servers: Option<Arc<McpServers>>,
     allowed_calls: AllowedCalls,
     /// The addresses on which this process listens.
@@ -233,13 +233,14 @@ impl App {
         let connectors = config.connectors();
         let (mut connections, mut failures) = (Vec::new(), Vec::new());
         for connector in &connectors {
-            let connection = Connection {
+            let connection = PlatformConnection {
                 name: connector.platform(),
                 is_only: connectors.len() == 1,
                 config: current_config.clone(),
                 deps: deps(),
                 platforms: platforms.clone(),
                 remotes: remotes.clone(),
+                retry: Arc::default(),
             };
             failures.extend(connection.connect(None).await.err());
             connections.push(connection);

@@ -24,7 +24,7 @@ use aizuchi_core::reloadable::Reloadable;
 const RECONNECT_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// Keeps one of the configured platforms connected.
-pub struct Connection {
+pub struct PlatformConnection {
     /// The platform's name in the config.
     pub name: &'static str,
     /// Whether no other platform is configured. Then a refusal ends the program, so that its supervisor notices.
@@ -33,9 +33,11 @@ pub struct Connection {
     pub deps: PlatformDeps,
     pub platforms: Platforms,
     pub remotes: Remotes,
+    /// Wakes the next attempt to connect.
+    pub retry: Arc<Notify>,
 }
 
-impl Connection {
+impl PlatformConnection {
     /// Keeps the platform connected until `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) -> anyhow::Result<()> {
         let mut former = None;
@@ -46,7 +48,11 @@ impl Connection {
             }
             // The wait of a disconnected platform ends without an error.
             let Err(error) = ended else {
-                let _ = self.connect(former.clone()).await;
+                tokio::select! {
+                    () = shutdown.cancelled() => return Ok(()),
+                    // Its error is told where it counts as disconnected.
+                    _ = self.connect(former.clone()) => {}
+                }
                 continue;
             };
             former = Some(remote);
@@ -78,7 +84,8 @@ impl Connection {
                  try in a few minutes"
             );
         }
-        let (name, clock, retry) = (self.name, self.deps.inbox.clock.clone(), Notify::new());
+        let (name, clock) = (self.name, self.deps.inbox.clock.clone());
+        let retry = self.retry.clone();
         self.replace(Arc::new(Disconnected { name, former, why, clock, retry }));
     }
 
@@ -109,8 +116,7 @@ struct Disconnected {
     former: Option<Arc<dyn RemotePlatform>>,
     why: String,
     clock: Clock,
-    /// Wakes the next attempt.
-    retry: Notify,
+    retry: Arc<Notify>,
 }
 
 impl Disconnected {

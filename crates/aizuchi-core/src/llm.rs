@@ -103,8 +103,9 @@ impl LlmResponse {
 /// Asks a model, and takes no answer that says nothing: another call may give a better one.
 pub async fn ask(llm: &dyn Llm, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
     let response = llm.ask(prompt).await?;
-    // What is heard in a recording may repeat itself.
-    let why = markup::degeneracy(&response.text).filter(|_| prompt.recording.is_none());
+    // What is heard in a recording may repeat itself, and beside a tool call a text need not say anything.
+    let is_answer = prompt.recording.is_none() && response.tool_calls.is_empty();
+    let why = markup::degeneracy(&response.text).filter(|_| is_answer);
     let Some(why) = why else { return Ok(response) };
     let why = format!("{}: {why}", llm.model());
     Err(LlmError::Busy { why, retry_after: None, usage: response.usage })

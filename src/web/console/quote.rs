@@ -7,7 +7,7 @@ use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// A message of a conversation.
-pub struct QuotedMessage {
+pub struct ShownMessage {
     /// `None` if it is hidden from this visitor.
     pub by: Option<String>,
     pub at: TimeView,
@@ -16,7 +16,7 @@ pub struct QuotedMessage {
     pub is_about: bool,
 }
 
-impl QuotedMessage {
+impl ShownMessage {
     pub fn new(
         stored: &StoredMessage,
         access: &Access,
@@ -104,9 +104,9 @@ mod tests {
             (&expired, "(expired)", "（保存期間終了）"),
         ] {
             for (language, expected) in [(Language::En, english), (Language::Ja, japanese)] {
-                let quoted = QuotedMessage::new(stored, &Access::ThisMachine, language, false);
+                let quoted = ShownMessage::new(stored, &Access::ThisMachine, language, false);
                 assert_eq!((quoted.by.as_deref(), &*quoted.text), (Some("Mia"), expected));
-                let withheld = QuotedMessage::new(stored, &Access::Public, language, false);
+                let withheld = ShownMessage::new(stored, &Access::Public, language, false);
                 assert_eq!(withheld.text, texts::console::text_withheld(language));
             }
         }

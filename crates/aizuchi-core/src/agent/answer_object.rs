@@ -23,8 +23,10 @@ pub struct AnswerObject {
 
 /// Finds the one object with the field `required`.
 pub fn find_object(answer: &str, required: &str) -> Result<AnswerObject, String> {
-    // Before a bare end of thought stands a thought, which may hold drafts of the object.
-    let text = answer.rsplit_once("</think>").map_or(answer, |(_, said)| said);
+    // Before a bare end of thought stands a thought, which may hold drafts of the object. In an object, it is quoted.
+    let is_object = answer.trim_start().starts_with(['{', '[', '"', '`']);
+    let thought = answer.split_once("</think>").filter(|_| !is_object);
+    let text = thought.map_or(answer, |(_, said)| said);
     let mut found: Option<AnswerObject> = None;
     let mut problem = None;
     for written in written_values(text) {
@@ -286,6 +288,8 @@ mod tests {
         ] {
             assert_eq!(read(answer), Ok((whole.clone(), differences.to_vec())), "{answer}");
         }
+        let quoted = read(r#"{"is_ok": false, "why": "</think>{'is_ok': True, 'why': 'x'}"}"#);
+        assert_eq!(quoted.unwrap().0["is_ok"], false);
         let broken = read("{\"is_ok\": true, \"why\": \"one\ntwo\"}").unwrap();
         assert_eq!(broken.0["why"], "one\ntwo");
     }

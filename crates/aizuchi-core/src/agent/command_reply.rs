@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::pace::{MAX_COMMAND_ANSWERS, Notice};
+use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
 use crate::agent::{Agent, StepError};
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
@@ -50,7 +50,8 @@ impl Agent {
             pending.filter(|command| command.user == first.user).collect();
         let owed: Vec<Owed> = from_user.iter().map(|command| command.owed.clone()).collect();
         let (here, user) = (&context.conversation, &first.user);
-        let Some(number) = self.pace.count(Notice::ToCommand, here, user, claim.decision) else {
+        let Some(number) = self.pace.count(PacedNotice::ToCommand, here, user, claim.decision)
+        else {
             // Their author has just got many answers in this channel.
             let why = texts::commands::unanswered(self.persona.language).to_owned();
             let closing = self.close_by_gate(Gate::Command, None);

@@ -23,19 +23,19 @@ const OWN_TURNS: i32 = 2;
 
 /// An answer that a user gets only so often in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum PacedNotice {
     ToCommand,
     OfLimit,
     OfMute,
 }
 
-impl Notice {
+impl PacedNotice {
     /// Returns how many a user gets, and in what time.
     fn most(self) -> (usize, SignedDuration) {
         match self {
-            Notice::ToCommand => (MAX_COMMAND_ANSWERS, RECENT),
-            Notice::OfLimit => (1, SignedDuration::from_hours(1)),
-            Notice::OfMute => (1, SignedDuration::from_mins(10)),
+            PacedNotice::ToCommand => (MAX_COMMAND_ANSWERS, RECENT),
+            PacedNotice::OfLimit => (1, SignedDuration::from_hours(1)),
+            PacedNotice::OfMute => (1, SignedDuration::from_mins(10)),
         }
     }
 }
@@ -55,7 +55,7 @@ struct ChannelPace {
     /// Until when its platform takes no post there.
     held_until: SignedDuration,
     turns: Vec<Turn>,
-    notices: Vec<(Notice, UserId, DecisionId, SignedDuration)>,
+    notices: Vec<(PacedNotice, UserId, DecisionId, SignedDuration)>,
 }
 
 /// The time that is reserved for a post.
@@ -102,7 +102,7 @@ impl Pace {
     /// many. A decision that is drafted again counts once.
     pub(super) fn count(
         &self,
-        notice: Notice,
+        notice: PacedNotice,
         conversation: &ConversationId,
         user: &UserId,
         decision: DecisionId,
@@ -122,7 +122,7 @@ impl Pace {
 
     /// Whether a command of this user was answered in the channel lately.
     pub(super) fn has_answered(&self, conversation: &ConversationId, user: &UserId) -> bool {
-        let notice = Notice::ToCommand;
+        let notice = PacedNotice::ToCommand;
         self.in_channel(conversation, |channel| !channel.decisions(notice, user).is_empty())
     }
 
@@ -155,7 +155,7 @@ impl ChannelPace {
     }
 
     /// Returns the decisions about which a user got this notice lately.
-    fn decisions(&self, notice: Notice, user: &UserId) -> Vec<DecisionId> {
+    fn decisions(&self, notice: PacedNotice, user: &UserId) -> Vec<DecisionId> {
         let got = self.notices.iter().filter(|(kind, to, ..)| *kind == notice && to == user);
         got.map(|(_, _, decision, _)| *decision).collect()
     }
@@ -224,13 +224,13 @@ mod tests {
             ("c", "bob", 2, Some(1)),
             ("d", "alice", 2, Some(1)),
         ] {
-            assert_eq!(count(Notice::OfLimit, channel, user, decision), expected);
+            assert_eq!(count(PacedNotice::OfLimit, channel, user, decision), expected);
         }
         let answers: Vec<_> =
-            (0..21).map(|number| count(Notice::ToCommand, "c", "alice", number)).collect();
+            (0..21).map(|number| count(PacedNotice::ToCommand, "c", "alice", number)).collect();
         assert_eq!((answers[19], answers[20]), (Some(20), None));
         clock.advance_to(clock.now() + SignedDuration::from_mins(1));
-        assert_eq!(count(Notice::ToCommand, "c", "alice", 30), Some(1));
-        assert_eq!(count(Notice::OfLimit, "c", "alice", 30), None);
+        assert_eq!(count(PacedNotice::ToCommand, "c", "alice", 30), Some(1));
+        assert_eq!(count(PacedNotice::OfLimit, "c", "alice", 30), None);
     }
 }

@@ -75,7 +75,7 @@ impl Agent {
             return Ok(result);
         }
         // Checked again, since a backfill may have brought the answer after the draft was made.
-        if !item.is_published() {
+        if !item.is_sending() {
             let metadata = &item.metadata;
             let asked: Vec<MessageId> = match metadata.owed.is_empty() {
                 true => metadata.about.iter().cloned().collect(),
@@ -89,8 +89,23 @@ impl Agent {
                 }
                 Err(error) => return Err(error.into()),
             };
-            if !asked.is_empty() && asked.iter().all(|id| answered.contains(id)) {
+            let is_answered = !asked.is_empty() && asked.iter().all(|id| answered.contains(id));
+            if is_answered && item.id == item.first_in_draft {
                 return Ok(self.close_answered_in_history(metadata.owed.clone()));
+            }
+            // The store may have lost that this part was posted, too.
+            if is_answered {
+                let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
+                let find = platform.find_posted(item);
+                match self.clock.timeout(self.settings.post_timeout, find).await {
+                    Ok(Ok(Some(posted))) => return Ok(StepResult::Posted(posted)),
+                    Ok(Ok(None)) => {}
+                    Ok(Err(_)) | Err(_) if claim.attempt < max_attempts => {
+                        let due = self.now() + self.backoff(claim);
+                        return Ok(StepResult::RetryUnsent { due });
+                    }
+                    Ok(Err(_)) | Err(_) => {}
+                }
             }
         }
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::agent::command_reply::ReplyAudience;
-use crate::agent::pace::Notice;
+use crate::agent::pace::PacedNotice;
 use crate::agent::{Agent, StepError, place_of};
 use crate::chat::{ConversationId, Message, Role};
 use crate::command::parse::setting::WrittenSetting;
@@ -33,7 +33,8 @@ impl Agent {
         let (here, decision) = (&context.conversation, claim.decision);
         let untold = context.owed_messages().find(|message| {
             let author = &message.author.id;
-            gate == Gate::Muted && self.pace.count(Notice::OfMute, here, author, decision).is_some()
+            gate == Gate::Muted
+                && self.pace.count(PacedNotice::OfMute, here, author, decision).is_some()
         });
         let Some(message) = untold else {
             return Ok(self.silence_owed(gate, None, DecisionResult::Muted, context));

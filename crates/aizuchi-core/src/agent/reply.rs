@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::draft::{with_due, with_reason, with_settled};
 use crate::agent::follow_up::EndedCalls;
 use crate::agent::generate::Generated;
-use crate::agent::pace::Notice;
+use crate::agent::pace::PacedNotice;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
 use crate::chat::owed::Owed;
@@ -230,7 +230,7 @@ impl Agent {
         let (here, decision) = (&context.conversation, claim.decision);
         let is_told = context.circumstances.has_announced_over_budget
             || !context.owed_messages().any(|message| {
-                self.pace.count(Notice::OfLimit, here, &message.author.id, decision).is_some()
+                self.pace.count(PacedNotice::OfLimit, here, &message.author.id, decision).is_some()
             });
         if is_told {
             let ended = DecisionResult::OverBudget;

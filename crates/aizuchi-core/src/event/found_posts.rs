@@ -14,6 +14,8 @@ pub struct FoundPost {
     pub thread: Option<MessageId>,
     /// The messages that it answers, if it is marked.
     pub answers: Option<Vec<MessageId>>,
+    /// Whether it is a reaction, which has no further parts.
+    pub is_reaction: bool,
 }
 
 /// A message that an answer is owed to, or was until such a post was found.
@@ -34,7 +36,9 @@ pub fn answered(posts: &[FoundPost], mut open: Vec<AskedMessage>) -> BTreeSet<Me
     let mut last_marked = HashMap::new();
     for post in posts {
         if post.answers.is_some() {
-            last_marked.insert(&post.thread, post.at);
+            if !post.is_reaction {
+                last_marked.insert(&post.thread, post.at);
+            }
             continue;
         }
         let begins = last_marked.get(&post.thread).copied().unwrap_or(Timestamp::MIN);
@@ -68,7 +72,8 @@ mod tests {
 
     fn post(second: i64, thread: &str, answers: Option<&[&str]>) -> FoundPost {
         let ids = |answers: &[&str]| answers.iter().map(|id| MessageId::new(*id)).collect();
-        FoundPost { at: at(second), thread: in_thread(thread), answers: answers.map(ids) }
+        let (at, thread) = (at(second), in_thread(thread));
+        FoundPost { at, thread, answers: answers.map(ids), is_reaction: false }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Messages that carry the words of another one, since a user shared or forwarded it. These words stay their author's.
 
 use crate::chat::{Deletion, Heard, Mention, Message};
+use crate::decision::gate::Gate;
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 
@@ -22,8 +23,14 @@ impl Inbox {
             if let Some((channel, id)) = &quoted.message
                 && let Some(original) = self.archive.message(workspace, channel, id).await?
             {
-                is_deleted = original.is_deleted && !original.is_expired;
-                quoted.author.get_or_insert_with(|| original.message.author.id.clone());
+                // What carries withheld words is stored without them.
+                let is_withheld =
+                    original.gate == Some(Gate::OptedOut) && original.message.text.is_empty();
+                is_deleted = is_withheld || original.is_deleted && !original.is_expired;
+                // A forward of a forward carries the words of the first author.
+                let of = original.message.quoted().find_map(|it| it.author.clone());
+                let author = || of.unwrap_or_else(|| original.message.author.id.clone());
+                quoted.author.get_or_insert_with(author);
             }
             let Some(author) = &quoted.author else { continue };
             let at = quoted.at.unwrap_or_default();
@@ -37,12 +44,23 @@ impl Inbox {
         Ok(false)
     }
 
-    /// Deletes the messages that carry the words of a deleted one.
+    /// Deletes the messages that carry the words of a deleted one, also by way of others.
     pub(super) async fn delete_carriers(&self, heard: &Heard) -> Result<(), StoreError> {
         let Heard::Deletion(deletion) = heard else { return Ok(()) };
-        for stored in self.archive.carriers(deletion).await? {
-            let Message { conversation, id: message, .. } = (*stored.message).clone();
-            let carrier = Deletion { conversation, message, at: deletion.at };
+        let (mut carriers, mut next) = (Vec::new(), 0);
+        let mut carried = deletion.clone();
+        loop {
+            for stored in self.archive.carriers(&carried).await? {
+                let Message { conversation, id: message, .. } = (*stored.message).clone();
+                let carrier = Deletion { conversation, message, at: deletion.at };
+                if !stored.is_deleted && !carriers.contains(&carrier) {
+                    carriers.push(carrier);
+                }
+            }
+            let Some(carrier) = carriers.get(next) else { break };
+            (carried, next) = (carrier.clone(), next + 1);
+        }
+        for carrier in carriers.into_iter().rev() {
             self.hear_delivery(Heard::Deletion(carrier).into()).await?;
         }
         Ok(())

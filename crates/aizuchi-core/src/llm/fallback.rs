@@ -114,6 +114,8 @@ impl ModelPair {
 
     fn record_failure(&self, error: &LlmError, now: Timestamp) {
         match error {
+            // A charged answer of no use says something of this prompt, not of the model.
+            LlmError::Busy { usage, .. } if *usage != Usage::default() => {}
             LlmError::Busy { .. } | LlmError::TimedOut(_) => *self.down_until() = Some(now + PAUSE),
             // Only this prompt may be refused, and a refusal costs no time.
             LlmError::Refused(_) | LlmError::Unusable { .. } => {}

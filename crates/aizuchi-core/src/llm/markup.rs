@@ -11,7 +11,7 @@ const TOKENS: [&str; 8] =
 /// An answer that repeats a phrase this often at its end does not come to one by itself.
 const MAX_REPEATS: usize = 24;
 /// Shorter repetitions may be meant: laughter, a ruler.
-const MIN_REPEATED_BYTES: usize = 120;
+const MIN_REPEATED_CHARACTERS: usize = 120;
 
 /// Why an answer says nothing, if it does not: a model has lost itself in markup or in a phrase.
 pub fn degeneracy(text: &str) -> Option<&'static str> {
@@ -66,7 +66,11 @@ fn ends_in_repetition(text: &str) -> bool {
     (1..=text.len() / MAX_REPEATS).any(|period| {
         let pairs = backwards().zip(backwards().skip(period));
         let repeated = period + pairs.take_while(|(last, before)| last == before).count();
-        repeated >= MIN_REPEATED_BYTES && repeated >= period * MAX_REPEATS
+        let characters = || {
+            let end = text.as_bytes()[text.len() - repeated..].iter();
+            end.filter(|byte| **byte & 0xC0 != 0x80).count()
+        };
+        repeated >= period * MAX_REPEATS && characters() >= MIN_REPEATED_CHARACTERS
     })
 }
 
@@ -108,7 +112,7 @@ mod tests {
         for text in [
             "I see. ".repeat(40),
             format!("Roses need water. {}…", "I see, ".repeat(40)),
-            "はい。".repeat(30),
+            "はい。".repeat(45),
             "!".repeat(2000),
             format!("{}and so", "and so on and on, ".repeat(30)),
         ] {
@@ -116,6 +120,7 @@ mod tests {
         }
         for text in [
             "ha".repeat(50),
+            "以上です。\n".to_owned() + &"─".repeat(80),
             format!("{}That is enough.", "I see. ".repeat(40)),
             "I see. ".repeat(20),
             format!("Like this:\n```\n{}\n```", "-".repeat(200)),

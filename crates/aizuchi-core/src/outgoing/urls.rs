@@ -340,11 +340,17 @@ fn is_separator(text: &str, colon: usize) -> bool {
 fn without_schemes(rest: &str) -> String {
     const SEPARATOR: [char; 3] = [':', '/', '\\'];
     let mut bare = rest.trim_start_matches(SEPARATOR).to_owned();
-    while let Some((colon, _)) =
-        bare.match_indices(':').find(|(colon, _)| is_separator(&bare, *colon))
-    {
+    let mut from = 0;
+    let next = |bare: &str, from: usize| {
+        let mut colons = bare[from..].match_indices(':').map(|(at, _)| from + at);
+        colons.find(|colon| is_separator(bare, *colon))
+    };
+    while let Some(colon) = next(&bare, from) {
+        let start = scheme_start(&bare, colon);
         let rest = bare[colon..].trim_start_matches(SEPARATOR);
-        bare = format!("{}{rest}", &bare[..scheme_start(&bare, colon)]);
+        bare = format!("{}{rest}", &bare[..start]);
+        // Only at the colon before the cut can another one form.
+        from = bare[..start].rfind(':').unwrap_or(0);
     }
     if bare.is_empty() { " ".to_owned() } else { bare }
 }

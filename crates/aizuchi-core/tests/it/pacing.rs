@@ -111,7 +111,8 @@ async fn one_members_commands_in_many_threads_keep_nobody_waiting() {
 async fn one_members_commands_in_one_place_keep_nobody_waiting() {
     on_every_store(async |store| {
         let flood = Flood::new(store, |_| top_level("garden"), commands()).await;
-        flood.assert_others_were_answered_within_seconds(1, 1);
+        // They are gathered with the commands beside them.
+        flood.assert_others_were_answered_within_seconds(4, 4);
         assert!(flood.posts.len() <= 20, "{:#?}", flood.posts);
     })
     .await;

@@ -66,12 +66,17 @@ fn is_undisturbed(text: &str, parts: &[Range<usize>]) -> bool {
             let held = &parts[..parts.partition_point(|part| part.start < end)];
             match (content, held.last()) {
                 (_, None) => {}
-                (Content::Text(mark), Some(last)) if last.end <= end => may_begin[at + mark] = true,
-                (Content::Text(_) | Content::Raw | Content::Perhaps, Some(_)) => return false,
+                (PatternContent::Text(mark), Some(last)) if last.end <= end => {
+                    may_begin[at + mark] = true
+                }
+                (
+                    PatternContent::Text(_) | PatternContent::Raw | PatternContent::Perhaps,
+                    Some(_),
+                ) => return false,
             }
             may_begin[end] = true;
             // An item or a quotation that ends before the pattern leaves its first character as text.
-            is_passed |= content != Content::Perhaps && !text[at..end].contains('\n');
+            is_passed |= content != PatternContent::Perhaps && !text[at..end].contains('\n');
         }
         if !is_passed {
             may_begin[at + character.len_utf8()] = true;
@@ -82,7 +87,7 @@ fn is_undisturbed(text: &str, parts: &[Range<usize>]) -> bool {
 
 /// What is within a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum PatternContent {
     /// Text between two marks of this length.
     Text(usize),
     Raw,
@@ -91,28 +96,28 @@ enum Content {
 }
 
 /// Discord's patterns but code. The first group is what it takes; the rest must follow.
-static PATTERNS: LazyLock<Vec<(Content, Regex)>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<(PatternContent, Regex)>> = LazyLock::new(|| {
     let patterns = [
-        (Content::Raw, r"^(\\[^0-9A-Za-z\s])"),
-        (Content::Text(1), r"^(_(?:__|\\(?s:.)|[^\\_])+?_)(?:[^0-9A-Za-z_]|$)"),
+        (PatternContent::Raw, r"^(\\[^0-9A-Za-z\s])"),
+        (PatternContent::Text(1), r"^(_(?:__|\\(?s:.)|[^\\_])+?_)(?:[^0-9A-Za-z_]|$)"),
         (
-            Content::Text(1),
+            PatternContent::Text(1),
             r"^(\*(?:\*\*|\\(?s:.)|[^\s*\\])(?:\*\*|\s*\\(?s:.)|\s+\*\*|\s*[^\s*\\])*?\*)(?:[^*]|$)",
         ),
-        (Content::Text(2), r"^(\*\*(?:\\(?s:.)|[^\\])+?\*\*)(?:[^*]|$)"),
-        (Content::Text(2), r"^(__(?:\\(?s:.)|[^\\])+?__)(?:[^_]|$)"),
-        (Content::Text(2), r"^(~~(?s:.)+?~~)(?:[^_]|$)"),
-        (Content::Text(2), r"^(\|\|(?s:.)+?\|\|)"),
-        (Content::Perhaps, r"^(<(?:[^: >]+:/[^ >]+|[\w '@#&!:/-]+)>)"),
-        (Content::Perhaps, r"^(:[0-9A-Za-z_+-]+:)"),
-        (Content::Perhaps, r"^(¯\\_\(ツ\)_/¯)"),
+        (PatternContent::Text(2), r"^(\*\*(?:\\(?s:.)|[^\\])+?\*\*)(?:[^*]|$)"),
+        (PatternContent::Text(2), r"^(__(?:\\(?s:.)|[^\\])+?__)(?:[^_]|$)"),
+        (PatternContent::Text(2), r"^(~~(?s:.)+?~~)(?:[^_]|$)"),
+        (PatternContent::Text(2), r"^(\|\|(?s:.)+?\|\|)"),
+        (PatternContent::Perhaps, r"^(<(?:[^: >]+:/[^ >]+|[\w '@#&!:/-]+)>)"),
+        (PatternContent::Perhaps, r"^(:[0-9A-Za-z_+-]+:)"),
+        (PatternContent::Perhaps, r"^(¯\\_\(ツ\)_/¯)"),
     ];
     patterns.map(|(content, pattern)| (content, regex(pattern))).into()
 });
 
 /// Returns the patterns that match the start of a text, and where they end.
-fn patterns(rest: &str) -> Vec<(Content, usize)> {
-    let code = code_ends(rest).into_iter().map(|end| (Content::Raw, end));
+fn patterns(rest: &str) -> Vec<(PatternContent, usize)> {
+    let code = code_ends(rest).into_iter().map(|end| (PatternContent::Raw, end));
     let others = PATTERNS
         .iter()
         .filter_map(|(content, pattern)| Some((*content, pattern.captures(rest)?.get(1)?.end())));

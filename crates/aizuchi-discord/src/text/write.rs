@@ -184,8 +184,12 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
                 ReplacementContent::Text(image_alt_text(&text[at.clone()]).to_owned())
             }
             Event::Start(Tag::Heading { level, .. }) if level > HeadingLevel::H3 => {
-                is_small_heading = true;
                 let title = text[at.clone()].trim_start_matches(['#', ' ']);
+                // An empty one has no end to be replaced.
+                if title.trim().is_empty() {
+                    continue;
+                }
+                is_small_heading = true;
                 at.end -= title.len();
                 ReplacementContent::Text("**".to_owned())
             }

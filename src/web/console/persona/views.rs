@@ -5,7 +5,7 @@ use crate::shadow::persona_trial::{
 };
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
-use crate::web::console::quote::QuotedMessage;
+use crate::web::console::quote::ShownMessage;
 use crate::web::shadow::{CostText, MOST_CALLS, is_builtin};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::limit::Limit;
@@ -34,7 +34,7 @@ pub struct MomentView {
     pub key: String,
     pub at: TimeView,
     pub decision: String,
-    pub messages: Vec<QuotedMessage>,
+    pub messages: Vec<ShownMessage>,
     pub personas: Vec<PersonaView>,
     /// Whether one persona would have spoken and the other would not.
     pub differs: bool,
@@ -169,9 +169,9 @@ impl ViewBuilder<'_> {
         }
     }
 
-    fn quoted(&self, tried: &TriedMoment, stored: &StoredMessage) -> QuotedMessage {
+    fn quoted(&self, tried: &TriedMoment, stored: &StoredMessage) -> ShownMessage {
         let is_new = tried.moment.decision.messages.contains(&stored.message.id);
-        QuotedMessage::new(stored, self.access, self.language, is_new)
+        ShownMessage::new(stored, self.access, self.language, is_new)
     }
 
     fn persona(&self, label: &'static str, performance: &Performance) -> PersonaView {

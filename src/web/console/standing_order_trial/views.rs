@@ -6,7 +6,7 @@ use crate::shadow::standing_order_trial::{
 };
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
-use crate::web::console::quote::QuotedMessage;
+use crate::web::console::quote::ShownMessage;
 use crate::web::shadow::CostText;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::Judgment;
@@ -44,7 +44,7 @@ pub struct MomentView {
     pub at: TimeView,
     pub decision: String,
     pub gist: String,
-    pub messages: Vec<QuotedMessage>,
+    pub messages: Vec<ShownMessage>,
     pub before: OutcomeView,
     pub after: OutcomeView,
     /// The judge's reason with the order.
@@ -136,9 +136,9 @@ impl ViewBuilder<'_> {
         let decision = &tried.moment.decision;
         let quoted = |stored: &StoredMessage| {
             let is_new = decision.messages.contains(&stored.message.id);
-            QuotedMessage::new(stored, self.access, self.language, is_new)
+            ShownMessage::new(stored, self.access, self.language, is_new)
         };
-        let messages: Vec<QuotedMessage> = newest_messages(tried).into_iter().map(quoted).collect();
+        let messages: Vec<ShownMessage> = newest_messages(tried).into_iter().map(quoted).collect();
         let gist = messages.iter().rfind(|message| message.is_about).or(messages.last());
         let gist = gist.map_or(String::new(), |message| match &message.by {
             Some(by) => format!("{by}: {}", message.text),

@@ -6,7 +6,7 @@ use crate::replay::moments::Reason;
 use crate::report::format::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
-use crate::web::console::quote::QuotedMessage;
+use crate::web::console::quote::ShownMessage;
 use crate::what_if::comparison::{ChangedMessage, MessageOutcome, Seen, Tally, WhatIfComparison};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
@@ -60,7 +60,7 @@ pub struct ChangeView {
     pub key: String,
     pub at: TimeView,
     pub gist: String,
-    pub messages: Vec<QuotedMessage>,
+    pub messages: Vec<ShownMessage>,
     pub seen: Vec<SeenView>,
     pub timeline: String,
     pub decision: Option<String>,
@@ -163,7 +163,7 @@ impl ViewBuilder<'_> {
 
     fn change(&self, group: &str, change: &ChangedMessage, has_after: bool) -> ChangeView {
         let around = self.around(&change.message);
-        let messages: Vec<QuotedMessage> =
+        let messages: Vec<ShownMessage> =
             around.iter().map(|it| self.quoted(it, &change.message)).collect();
         let gist = messages.iter().find(|quoted| quoted.is_about);
         let gist = gist.map_or(String::new(), |quoted| match &quoted.by {
@@ -215,8 +215,8 @@ impl ViewBuilder<'_> {
         around
     }
 
-    fn quoted(&self, stored: &StoredMessage, about: &MessageId) -> QuotedMessage {
-        QuotedMessage::new(stored, self.access, self.language, stored.message.id == *about)
+    fn quoted(&self, stored: &StoredMessage, about: &MessageId) -> ShownMessage {
+        ShownMessage::new(stored, self.access, self.language, stored.message.id == *about)
     }
 
     fn seen(&self, label: &'static str, seen: &Option<Seen>) -> SeenView {

@@ -31,7 +31,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
 
 /// Parses a judge's answer, and tells what had to be guessed about its form.
 pub fn read_judgment(response: &str, prompt: &Prompt) -> Result<ReadJudgment, String> {
-    let mut fields = Fields(find_object(response, "should_respond")?);
+    let mut fields = AnswerFields(find_object(response, "should_respond")?);
     let should_respond =
         fields.take_flag("should_respond")?.ok_or("should_respond is neither true nor false")?;
     let reason = fields.take_text("reason").ok_or("it gives no reason")?;
@@ -74,9 +74,9 @@ pub fn read_judgment(response: &str, prompt: &Prompt) -> Result<ReadJudgment, St
 }
 
 /// The fields of an answer, each of which is read once.
-struct Fields(AnswerObject);
+struct AnswerFields(AnswerObject);
 
-impl Fields {
+impl AnswerFields {
     fn take(&mut self, name: &str) -> Value {
         let value = self.0.fields.remove(name).unwrap_or_default();
         let is_null = value.as_str().is_some_and(|text| {
@@ -111,18 +111,18 @@ impl Fields {
 
     /// Takes the confidence: from 0 to 1, or clearly in percent. A 9 could be one of ten.
     fn take_confidence(&mut self) -> Result<f64, String> {
-        let (number, least_percent) = match self.take("confidence") {
+        let (number, is_percent) = match self.take("confidence") {
             Value::String(text) => {
                 self.differ("a value of another type");
-                let text = text.trim();
-                let (number, least) = text.strip_suffix('%').map_or((text, 10.0), |it| (it, 1.0));
-                (number.trim_end().parse().ok(), least)
+                let percent = text.trim().strip_suffix('%');
+                let number = percent.unwrap_or(&text).trim().parse::<f64>().ok();
+                (number, percent.is_some())
             }
-            value => (value.as_f64(), 10.0),
+            value => (value.as_f64(), false),
         };
         match number {
-            Some(number) if (0.0..=1.0).contains(&number) => Ok(number),
-            Some(number) if number > least_percent && number <= 100.0 => {
+            Some(number) if !is_percent && (0.0..=1.0).contains(&number) => Ok(number),
+            Some(number) if (is_percent || number > 10.0) && (0.0..=100.0).contains(&number) => {
                 self.differ("a confidence in percent");
                 Ok(number / 100.0)
             }
@@ -130,7 +130,7 @@ impl Fields {
         }
     }
 
-    /// Takes a number of seconds. A part of one counts as a whole one.
+    /// Takes a number of seconds, without a part of one.
     fn take_seconds(&mut self, name: &str) -> Result<Option<u32>, String> {
         let number = match self.take(name) {
             Value::Null => return Ok(None),
@@ -144,7 +144,7 @@ impl Fields {
             value => value.as_f64(),
         };
         match number {
-            Some(seconds) if seconds >= 0.0 => Ok(Some(seconds.ceil() as u32)),
+            Some(seconds) if seconds >= 0.0 => Ok(Some(seconds as u32)),
             Some(_) | None => Err(format!("{name} is not a number of seconds")),
         }
     }

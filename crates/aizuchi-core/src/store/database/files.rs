@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::store::StoreError;
 
-/// The files of an open database, as they were when they were last looked at.
+/// The files of an open database, and how long they were after the last commit.
 pub struct DatabaseFiles {
     database: OpenFile,
     log: OpenFile,
@@ -20,7 +20,7 @@ struct OpenFile {
     bytes: u64,
 }
 
-/// A file that has become shorter since it was last looked at.
+/// A file that is shorter than it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShorterFile {
     Database,
@@ -40,23 +40,40 @@ impl DatabaseFiles {
         Ok(Self { database: OpenFile::find(path)?, log: OpenFile::find(Path::new(&log))? })
     }
 
-    /// Fails if one of the files was removed or replaced. Returns the one that has become shorter since the last call.
-    pub fn check(&mut self) -> Result<Option<ShorterFile>, StoreError> {
-        let Some(is_file_shorter) = self.database.look_again()? else {
+    /// Fails if one of the files was removed or replaced. Returns the one that is shorter than it was known to be, until
+    /// its size is accepted.
+    pub fn check(&self) -> Result<Option<ShorterFile>, StoreError> {
+        let Some(bytes) = self.database.present_bytes()? else {
             return Err(StoreError::Broken(format!(
                 "{} was removed or replaced while it was in use, and nothing is written until it is put back; a restart \
                  begins with what is there",
                 self.database.path.display()
             )));
         };
-        let Some(is_log_shorter) = self.log.look_again()? else {
+        let Some(log_bytes) = self.log.present_bytes()? else {
             return Err(StoreError::Broken(format!(
                 "{} was removed or replaced while it was in use; what it held is in the database now, so restart Aizuchi",
                 self.log.path.display()
             )));
         };
-        let shorter_log = is_log_shorter.then_some(ShorterFile::Log { bytes: self.log.bytes });
+        let is_file_shorter = bytes < self.database.bytes;
+        let shorter_log = ShorterFile::Log { bytes: log_bytes };
+        let shorter_log = (log_bytes < self.log.bytes).then_some(shorter_log);
         Ok(is_file_shorter.then_some(ShorterFile::Database).or(shorter_log))
+    }
+
+    /// Takes the present sizes for right, after what was missing was found to be no loss.
+    pub fn accept(&mut self) {
+        for file in [&mut self.database, &mut self.log] {
+            file.bytes = file.present_bytes().ok().flatten().unwrap_or(file.bytes);
+        }
+    }
+
+    /// Remembers how long the files have become by a commit.
+    pub fn remember(&mut self) {
+        for file in [&mut self.database, &mut self.log] {
+            file.bytes = file.bytes.max(file.present_bytes().ok().flatten().unwrap_or(0));
+        }
     }
 }
 
@@ -66,15 +83,14 @@ impl OpenFile {
         Ok(Self { path: path.to_owned(), id: file_id(&found), bytes: found.len() })
     }
 
-    /// Whether it is shorter than before. `None` if it was removed or replaced.
-    fn look_again(&mut self) -> Result<Option<bool>, StoreError> {
+    /// Returns its size, or `None` if it was removed or replaced.
+    fn present_bytes(&self) -> Result<Option<u64>, StoreError> {
         let found = match metadata(&self.path) {
             Ok(found) => found,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(cannot_look_up(&self.path, &error)),
         };
-        let is_shorter = found.len() < std::mem::replace(&mut self.bytes, found.len());
-        Ok((file_id(&found) == self.id).then_some(is_shorter))
+        Ok((file_id(&found) == self.id).then_some(found.len()))
     }
 }
 

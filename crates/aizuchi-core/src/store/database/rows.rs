@@ -126,10 +126,8 @@ pub fn found_posts_from_rows(rows: &[Row]) -> RowResult<Vec<FoundPost>> {
             (column::<String>(row, "id")?, column::<Option<String>>(row, "answers")?);
         if found.last().is_none_or(|(last, _)| *last != id) {
             let (at, thread) = (to_timestamp(column(row, "at_ms")?)?, thread_from_row(row)?);
-            found.push((
-                id,
-                FoundPost { at, thread, answers: answers.as_ref().map(|_| Vec::new()) },
-            ));
+            let (is_reaction, answers) = (id.is_empty(), answers.as_ref().map(|_| Vec::new()));
+            found.push((id, FoundPost { at, thread, answers, is_reaction }));
         }
         // An empty id marks a post that answers nothing.
         let message = answers.filter(|id| !id.is_empty()).map(MessageId::new);

@@ -303,7 +303,11 @@ impl DatabaseWriter {
 
     async fn commit(&mut self, batch: &mut [WriteRequest]) -> Result<(), StoreError> {
         self.damage.check()?;
-        self.check_files().await?;
+        if let Err(error) = self.check_files().await {
+            // Before each request is tried alone.
+            self.damage.record(&error);
+            return Err(error);
+        }
         // A clone, so that a rollback consumes no numbers.
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
@@ -312,6 +316,9 @@ impl DatabaseWriter {
             // treat such a failure as a transaction that is still open.
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
             return Err(error);
+        }
+        if let Ownership::FileLock { files, .. } = &mut self.ownership {
+            files.remember();
         }
         // After the commit: the tasks woken by this read what was committed.
         if counters.revision != self.counters.revision {
@@ -356,6 +363,11 @@ impl DatabaseWriter {
                     || bytes as i64 >= 32 + frames * frame_bytes
             }
         };
+        if let Ownership::FileLock { files, .. } = &mut self.ownership
+            && is_whole
+        {
+            files.accept();
+        }
         if is_whole { Ok(()) } else { Err(StoreError::Broken(DAMAGED.to_owned())) }
     }
 

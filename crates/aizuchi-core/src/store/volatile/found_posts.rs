@@ -37,7 +37,7 @@ impl VolatileState {
         let reacted = later.iter().filter(|it| is_listed(it) && self.has_found_reaction(it));
         posts.extend(reacted.map(|record| {
             let (at, answers) = (record.message.at, Some(vec![record.message.id.clone()]));
-            (&record.message.id, FoundPost { at, thread: None, answers })
+            (&record.message.id, FoundPost { at, thread: None, answers, is_reaction: true })
         }));
         posts.sort_by_key(|(id, post)| (post.at, *id));
         let posts: Vec<FoundPost> = posts.into_iter().map(|(_, post)| post).collect();
@@ -79,5 +79,6 @@ fn found_post(record: &MessageRecord) -> FoundPost {
         at: record.message.at,
         thread: record.message.conversation.thread.clone(),
         answers: links.map(|links| links.parents.keys().cloned().collect()),
+        is_reaction: false,
     }
 }

@@ -9,7 +9,7 @@ use aizuchi_core::platform::split::to_posts;
 
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 use nesting::nesting;
-use reading::{Client, live_targets};
+use reading::{ChatClient, live_targets};
 
 const NESTINGS: u64 = 4_000;
 
@@ -28,7 +28,7 @@ fn invented(post: &str) -> Vec<String> {
     let clients = [(false, false), (false, true), (true, false), (true, true)];
     let targets = clients
         .into_iter()
-        .flat_map(|(has_lists, has_emoji)| live_targets(post, Client { has_lists, has_emoji }));
+        .flat_map(|(has_lists, has_emoji)| live_targets(post, ChatClient { has_lists, has_emoji }));
     targets.filter(|target| target.to_lowercase().contains("evil")).collect()
 }
 

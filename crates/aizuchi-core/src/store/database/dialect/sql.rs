@@ -29,8 +29,15 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::forget::VACUUM, concat!("VACUUM (FULL, ANALYZE) ", growing_tables!())),
     // Nothing waits for this one.
     (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", growing_tables!())),
-    (sql::forget::UNLIMIT_TIME, "SELECT set_config('statement_timeout', '0', false)"),
-    (sql::forget::LIMIT_TIME, "RESET statement_timeout"),
+    (
+        sql::forget::UNLIMIT_TIME,
+        "SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)",
+    ),
+    // As a session begins.
+    (
+        sql::forget::LIMIT_TIME,
+        "SELECT set_config(name, reset_val, false) FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout')",
+    ),
     (sql::ANALYZE, concat!("ANALYZE ", growing_tables!())),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),

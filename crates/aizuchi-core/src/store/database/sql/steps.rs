@@ -45,6 +45,7 @@ statements! {
         JOIN messages AS m ON m.workspace = ?1 AND m.channel = ?2 AND m.id = w.message
         LEFT JOIN decisions AS d ON d.id = m.decision
         WHERE w.workspace = ?1 AND w.channel = ?2 AND (w.closed_ms IS NULL OR d.ended = 'dropped')
+            AND m.deleted_ms IS NULL
             AND m.at_ms >= (SELECT min(f.at_ms) FROM json_each(?3) AS j
                 JOIN messages AS f ON f.workspace = ?1 AND f.channel = ?2 AND f.id = j.value ->> 0)";
     /// Drafts that were pending in the backup may have been posted since.

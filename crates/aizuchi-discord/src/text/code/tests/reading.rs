@@ -64,7 +64,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
 
 /// What a client reads besides the common patterns.
 #[derive(Clone, Copy)]
-pub struct Client {
+pub struct ChatClient {
     /// Lists, whose items are read by themselves.
     pub has_lists: bool,
     /// Emoji by their names.
@@ -78,13 +78,13 @@ struct State {
 }
 
 /// Returns the targets of all links that are not in code.
-pub fn live_targets(text: &str, client: Client) -> Vec<String> {
+pub fn live_targets(text: &str, client: ChatClient) -> Vec<String> {
     let mut targets = Vec::new();
     read(text, client, State { is_quoted: false, list_level: 0 }, &mut targets);
     targets
 }
 
-fn read(text: &str, client: Client, state: State, targets: &mut Vec<String>) {
+fn read(text: &str, client: ChatClient, state: State, targets: &mut Vec<String>) {
     let patterns = &*PATTERNS;
     let mut at = 0;
     while at < text.len() {
@@ -122,7 +122,7 @@ fn read(text: &str, client: Client, state: State, targets: &mut Vec<String>) {
 }
 
 /// Reads what matches first and returns its length.
-fn read_inline(rest: &str, client: Client, state: State, targets: &mut Vec<String>) -> usize {
+fn read_inline(rest: &str, client: ChatClient, state: State, targets: &mut Vec<String>) -> usize {
     let patterns = &*PATTERNS;
     if let Some(raw) = patterns.code_block.find(rest).or_else(|| patterns.escape.find(rest)) {
         return raw.end();
@@ -185,7 +185,7 @@ fn begins_item(line: &str, indent: usize) -> bool {
     PATTERNS.item.captures(line).is_some_and(|item| item[1].len() == indent)
 }
 
-fn read_list(list: &str, client: Client, state: State, targets: &mut Vec<String>) {
+fn read_list(list: &str, client: ChatClient, state: State, targets: &mut Vec<String>) {
     let Some(first) = PATTERNS.item.captures(list) else { return };
     let (indent, width) = (first[1].len(), first[0].len());
     let mut items: Vec<String> = Vec::new();
