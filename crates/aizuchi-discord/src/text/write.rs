@@ -259,7 +259,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::text::code::tests::reading::{Client, live_targets};
+    use crate::text::code::tests::reading::{ChatClient, live_targets};
     use aizuchi_core::outgoing;
     use aizuchi_core::outgoing::secrets::SecretScanner;
     use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -374,7 +374,7 @@ mod tests {
             let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
             let answer = outgoing::screen(&answer, &known, code, &secrets, Language::En);
             let rendered = to_discord_markdown(&answer, &lookup());
-            let client = Client { has_lists: true, has_emoji: true };
+            let client = ChatClient { has_lists: true, has_emoji: true };
             for target in live_targets(&rendered, client) {
                 prop_assert_eq!(target, "https://known.example/a", "{:?}", rendered);
             }
