@@ -96,6 +96,15 @@ mod tests {
             ("marked", vec![post(5, "", Some(&["a"]))], two(), vec!["a"]),
             ("marked with both", vec![post(5, "", Some(&["a", "b"]))], two(), vec!["a", "b"]),
             ("a notice", vec![post(5, "", Some(&[]))], two(), vec![]),
+            (
+                "a reaction, and an older one's answer",
+                vec![
+                    FoundPost { is_reaction: true, ..post(4, "", Some(&["b"])) },
+                    post(5, "", None),
+                ],
+                two(),
+                vec!["a", "b"],
+            ),
             ("two parts", vec![post(5, "", Some(&["b"])), post(6, "", None)], two(), vec!["b"]),
             (
                 "a later answer after a marked one",

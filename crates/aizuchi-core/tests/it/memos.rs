@@ -56,7 +56,9 @@ impl MemosExt for Harness {
 
     /// A user has the persona call tools.
     async fn call_tools(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
-        self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
+        // Beside a call, some models write what they think.
+        let aside = "<thinking>They want it kept.</thinking>";
+        self.mind.script.push_tool_calls(PromptVerb::Reply, aside, calls);
         let message = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
         self.pass(10).await;
         message

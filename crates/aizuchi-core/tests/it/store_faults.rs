@@ -141,6 +141,18 @@ async fn a_file_or_log_that_is_cut_takes_no_messages() {
     }
 }
 
+/// What one commit has added may be all that is cut, and several messages may come at once.
+#[tokio::test]
+async fn a_log_that_is_cut_takes_none_of_many_messages() {
+    let (store, path) = file_with_messages().await;
+    checkpoint(&store).await;
+    store.store.hear(settled(51)).await.unwrap();
+    cut(&PathBuf::from(format!("{}-wal", path.display())), 0);
+    let many = (60..70).map(|number| store.store.hear(settled(number)));
+    let heard = futures_util::future::join_all(many).await;
+    assert!(heard.iter().all(Result::is_err), "{heard:?}");
+}
+
 /// That shortens the log and the file, also if others write before the next message.
 #[tokio::test]
 async fn another_program_may_compact_the_file() {
