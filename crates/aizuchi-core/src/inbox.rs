@@ -176,9 +176,20 @@ impl Inbox {
     pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
         Box::pin(async move {
             let span = heard_span(&delivery.heard);
-            // First, so that a deletion that is delivered again finds what is left of them.
-            self.delete_carriers(&delivery.heard).instrument(span.clone()).await?;
-            self.hear_delivery(delivery).instrument(span).await
+            let deletion = match &delivery.heard {
+                Heard::Deletion(deletion) => Some(deletion.clone()),
+                Heard::Message(..)
+                | Heard::Edit(_)
+                | Heard::Reaction(_)
+                | Heard::Channel(_)
+                | Heard::User(_) => None,
+            };
+            let receipt = self.hear_delivery(delivery).instrument(span.clone()).await?;
+            // A deletion that is delivered again finds what is left of them.
+            if let Some(deletion) = deletion {
+                self.delete_carriers(deletion).instrument(span).await?;
+            }
+            Ok(receipt)
         })
     }
 

@@ -45,14 +45,14 @@ impl Inbox {
     }
 
     /// Deletes the messages that carry the words of a deleted one, also by way of others.
-    pub(super) async fn delete_carriers(&self, heard: &Heard) -> Result<(), StoreError> {
-        let Heard::Deletion(deletion) = heard else { return Ok(()) };
+    pub(super) async fn delete_carriers(&self, deletion: Deletion) -> Result<(), StoreError> {
         let (mut carriers, mut next) = (Vec::new(), 0);
-        let mut carried = deletion.clone();
+        let at = deletion.at;
+        let mut carried = deletion;
         loop {
             for stored in self.archive.carriers(&carried).await? {
                 let Message { conversation, id: message, .. } = (*stored.message).clone();
-                let carrier = Deletion { conversation, message, at: deletion.at };
+                let carrier = Deletion { conversation, message, at };
                 if !stored.is_deleted && !carriers.contains(&carrier) {
                     carriers.push(carrier);
                 }

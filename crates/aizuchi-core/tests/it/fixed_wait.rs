@@ -134,7 +134,7 @@ async fn an_out_of_range_answer_is_no_judgment() {
         confidence("-0.1"),
         confidence("\"high\""),
         joins("-1"),
-        joins("1.5"),
+        joins("-1.5"),
         joins("0").replace("\"should_respond\": true, ", ""),
         joins("0").replace("\"reason\": \"asked\", ", ""),
         "Yes, speak!".to_owned(),
