@@ -214,10 +214,10 @@ impl RecordingStore {
             &*attempt.verb == PromptVerb::Judge.name()
                 && attempt.result == AttemptResult::Superseded
         };
-        if outcome.attempts.iter().any(is_superseded_judgment) {
-            if let Some(call) = record.newest_call(thread) {
-                call.is_superseded = true;
-            }
+        if outcome.attempts.iter().any(is_superseded_judgment)
+            && let Some(call) = record.newest_call(thread)
+        {
+            call.is_superseded = true;
         }
         record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
