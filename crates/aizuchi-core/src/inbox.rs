@@ -34,7 +34,7 @@ use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
-use crate::inbox::calling::{is_call, is_typed_mention};
+use crate::inbox::calling::{is_call, is_named, is_typed_mention};
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
 use crate::memory::asker;
@@ -255,14 +255,12 @@ impl Inbox {
         let given_links = Self::given_links(&heard, reply_to, answers);
         let answers_persona = match &heard {
             Heard::Edit(edit) => self.still_answers_persona(edit, &names).await?,
-            Heard::Message(..)
-            | Heard::Deletion(_)
-            | Heard::Reaction(_)
-            | Heard::Channel(_)
-            | Heard::User(_) => links.as_ref().is_some_and(|links| {
-                // In a replay the persona's posts were not there for those who wrote.
-                links.answers_persona || links.follows_up && self.persona_name.is_some()
+            Heard::Message(message, _) => links.as_ref().is_some_and(|links| {
+                // Who names it without a call speaks of it. In a replay its posts were not there for those who wrote.
+                links.answers_persona && !is_named(&message.text, &names)
+                    || links.follows_up && self.persona_name.is_some()
             }),
+            Heard::Deletion(_) | Heard::Reaction(_) | Heard::Channel(_) | Heard::User(_) => false,
         };
         // Only now, since the links tell whether an unmarked message answers the persona.
         let heard = self.address_if(heard, |_, _| answers_persona);

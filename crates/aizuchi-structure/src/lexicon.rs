@@ -163,7 +163,8 @@ pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
             "never mind", "nevermind", "nvm", "solved", "fixed it", "found it", "figured it out",
             "that worked", "it works now", "works now", "that was it", "that did it", "解決",
             "できました", "直りました", "動きました", "いけました", "ありました", "見つかりました",
-            "できた", "直った", "いけた",
+            "できた", "直った", "いけた", "お騒がせ", "だけでした", "だけだった", "勘違いでした",
+            "false alarm", "sorry for the noise", "all good now", "all sorted now",
         ],
     ),
     (

@@ -44,6 +44,9 @@ const NAMING_TAKES_UP: f32 = 0.9;
 const NAMING_ANOTHER: f32 = 0.02;
 /// Cues by which an asker shows that the matter is settled.
 const CONTENT: Cues = Cues::THANKS.union(Cues::SOLVED).union(Cues::GOODBYE);
+/// The minimum probability that an asker is content who writes in the same matter that it is solved.
+pub const SOLVED_CONTENT: f32 = 0.9;
+const SAME_MATTER: f32 = 0.5;
 /// A plea differs from a story only in its form, so it counts for less than a question.
 const PLEA_WEIGHT: f32 = 0.65;
 const MIN_PLEA_LENGTH: usize = 5;
@@ -330,8 +333,14 @@ impl<'m> ConversationStructure<'m> {
             // Before another user has written, only clear words show that the matter is settled.
             let is_clear = progress.others > 0 || message.cues.intersects(CONTENT);
             let is_meant = is_clear && message.addressee.is_none();
-            let content =
-                if is_meant || message.cues.contains(Cues::THANKS) { content } else { 0.0 };
+            let is_next = index == progress.question + 1;
+            let solves = (is_next || belongs > SAME_MATTER) && message.solves();
+            let content = match () {
+                () if solves => content.max(SOLVED_CONTENT),
+                () if is_meant || message.cues.contains(Cues::THANKS) => content,
+                () => 0.0,
+            };
+            let waits = if solves { waits.min(1.0 - SOLVED_CONTENT) } else { waits };
             uptake.open *= 1.0 - content;
             uptake.open += (1.0 - uptake.open) * waits;
             uptake.content = (uptake.content + content * (1.0 - uptake.content)) * (1.0 - waits);

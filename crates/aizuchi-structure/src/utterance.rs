@@ -162,6 +162,12 @@ impl Utterance {
         self.cues.intersects(Cues::ASKS | Cues::TROUBLE)
     }
 
+    /// Whether it says that a matter is solved, and nothing more: "false alarm", 「…だけでした、お騒がせしました」.
+    pub fn solves(&self) -> bool {
+        let goes_on = Cues::ASKS | Cues::AGAIN | Cues::TROUBLE;
+        self.cues.contains(Cues::SOLVED) && !self.cues.intersects(goes_on)
+    }
+
     /// A coarse class of the answer that it could be, below [`Utterance::FORMS`].
     pub fn form(&self) -> usize {
         let forms = [

@@ -284,12 +284,15 @@ impl<'a> ConversationAnalysis<'a> {
         let mut later = index + 1..structure.len();
         let first = later.find(|later| counts(&self.target[later + self.first]));
         let uptake = structure.uptake_since(index, first.unwrap_or(structure.len()));
+        let taker = || taker(&uptake);
+        // Where it is told and not asked, only a reader can tell what in it was answered.
+        let is_told = structure.asking(index) < 1.0;
         match uptake.open {
             open if open > STILL_OPEN => OpenState::Open,
             open if open > OPEN => OpenState::ProbablyOpen,
-            open if open > TAKEN_UP => OpenState::ProbablyTakenUp,
+            open if open > TAKEN_UP || is_told && taker().is_some() => OpenState::ProbablyTakenUp,
             _ => OpenState::TakenUp(
-                taker(&uptake).map(|(by, probability)| (self.talk.author(by).clone(), probability)),
+                taker().map(|(by, probability)| (self.talk.author(by).clone(), probability)),
             ),
         }
     }

@@ -79,7 +79,7 @@ async fn an_arrangement_between_two_is_theirs() {
 
 #[tokio::test]
 async fn what_is_settled_in_japanese_is_not_spoken_over() {
-    let talks: [&[(i64, &str, &str)]; 2] = [
+    let talks: [&[(i64, &str, &str)]; 3] = [
         &[
             (0, "carol", "おはようございます"),
             (30, "ann", "物置の鍵はどこですか？"),
@@ -90,6 +90,12 @@ async fn what_is_settled_in_japanese_is_not_spoken_over() {
             (0, "ann", "誰かランチ行きませんか？"),
             (95, "bob", "行きます！12時半でどうでしょう"),
             (15, "ann", "了解です、ではのちほど"),
+        ],
+        &[
+            (0, "bob", "名札の紐、通し終わりました"),
+            (30, "ann", "印刷機、ふたを閉めても動かない。故障したのかな？"),
+            (25, "ann", "あ、トレイが半開きになってただけでした。お騒がせしました"),
+            (20, "bob", "よかったです〜"),
         ],
     ];
     for messages in talks {
@@ -191,6 +197,8 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
         // Not, or not certainly, to the persona.
         ("Is it on the hook by the door?", "bob: did you take it?", false),
         ("Is it on the hook by the door?", "does anyone want tea?", false),
+        ("Is it on the hook by the door?", "Aizuchi seems to talk less than last week", false),
+        ("入り口のフックに掛かっていませんか？", "Aizuchiって先週より無口になった気がする", false),
     ] {
         on_every_store(async |store| {
             let harness =
@@ -460,7 +468,7 @@ async fn among_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // The measured values: see docs/internals/eval.md. A change of the models changes them.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 184, plainly_answered: 150, plainly_spoken_over: 106, open: 160, dropped: 4 }"
+        @"Count { answered: 240, spoken_over: 185, plainly_answered: 150, plainly_spoken_over: 107, open: 160, dropped: 4 }"
     );
 }
 

@@ -109,6 +109,33 @@ async fn the_thanks_of_the_misled_withdraw_no_correction() {
     ");
 }
 
+/// Only a reader can tell whether the grief was met, or what stands beside it.
+#[tokio::test]
+async fn what_is_told_is_looked_at_again_when_others_answer_what_stands_beside_it() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for _ in 0..2 {
+            harness.mind.script.push(PromptVerb::Judge, Ok(join_about(0, "ann")));
+        }
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Judge, move || async move {
+            there.says("ben", "I can take the till on Friday, Ann").await;
+            there.says("cat", "and I'll take Saturday").await;
+        });
+        let told = "our old dog died this morning, so I can't take the till on Friday";
+        harness.says("ann", told).await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s ann: our old dog died this morning, so I can't take the till on Friday
+      90s ben: I can take the till on Friday, Ann
+      90s cat: and I'll take Saturday
+      90s (persona): Here I am.
+    [m000 m001 m002] spoke: nobody answers ann (judge looked_again, judge kept, reply kept)
+    ");
+}
+
 /// Grief beside everyday matters, distress that looks like a reply, and an answer that an announcement contradicts.
 #[tokio::test]
 async fn what_is_told_beside_something_else_is_judged_in_time() {

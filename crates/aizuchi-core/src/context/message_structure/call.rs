@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::context::message_structure::{LIKELY, MessageStructure};
+use aizuchi_structure::SOLVED_CONTENT;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
 
@@ -92,8 +93,10 @@ impl MessageStructure {
         // The persona's own posts may answer others: whether they answer this message is checked before.
         let is_last_word = names_nobody && self.is_followed_by_nobody(index);
         let asks = message.cues.contains(Cues::ASKS);
-        let open = self.structure.uptake(index).open;
-        if message.is_bot || asks && open < SURELY_ANSWERED && !is_last_word {
+        let uptake = self.structure.uptake(index);
+        let open = uptake.open;
+        let is_solved = uptake.content >= SOLVED_CONTENT;
+        if message.is_bot || asks && open < SURELY_ANSWERED && (is_solved || !is_last_word) {
             return false;
         }
         // Whether grief was met is for a judge to say: an answer may be about something else in the same message.

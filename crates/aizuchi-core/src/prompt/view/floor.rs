@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::chat::UserId;
+use crate::chat::{AuthorKind, UserId};
 use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
@@ -59,7 +59,7 @@ impl FloorView {
             .rev()
             .filter(|question| now.duration_since(question.message.at) <= MAX_QUESTION_AGE);
         let shown = current.filter_map(|question| {
-            let (fate, whom) = fate(question, &analysis)?;
+            let (fate, whom) = fate(question, &analysis, context)?;
             Some(QuestionView {
                 line: escape_quotes(&speakers.message_label(question.message)),
                 seconds: seconds_since(question.message.at),
@@ -93,11 +93,13 @@ impl FloorView {
 fn fate<'a>(
     question: &'a QuestionAnalysis<'_>,
     analysis: &ConversationAnalysis<'_>,
+    context: &Context,
 ) -> Option<(&'static str, Option<&'a UserId>)> {
     match &question.status {
         QuestionStatus::Directed(user) => Some(("put_to", Some(user))),
         // Its own answers are easy to see, and whether they help is not.
         _ if question.message.is_addressed() => None,
+        QuestionStatus::TakenUp(user, _) if is_own(user, context) => None,
         QuestionStatus::TakenUp(_, probability) => {
             (*probability >= TAKEN_UP).then_some(("answered", None))
         }
@@ -118,6 +120,11 @@ fn fate<'a>(
         // Who talks with whom is wrong too often, and in its thread may be only the author.
         QuestionStatus::AuthorInExchange | QuestionStatus::InThread => None,
     }
+}
+
+fn is_own(user: &UserId, context: &Context) -> bool {
+    let mut authors = context.target_messages().iter().map(|message| &message.author);
+    authors.any(|author| author.kind == AuthorKind::Persona && author.id == *user)
 }
 
 /// The name of a user in the prompt, even if they have not written in it.
