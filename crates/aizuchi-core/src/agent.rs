@@ -46,7 +46,7 @@ use crate::agent::speaker::Words;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
-use crate::chat::{Channel, ChannelId, ConversationId, Visibility, WorkspaceId};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::LONGEST_TRIAL;
@@ -428,7 +428,35 @@ impl Agent {
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         self.leave_out_memories(&mut context).await?;
         context.companions = self.companions_in(&context);
+        self.add_replied_to(&mut context).await?;
         Ok(context)
+    }
+
+    /// Adds the messages outside the history that the newest ones of the target reply to.
+    async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
+        let newest = context.target_messages().iter().rev();
+        let parents = newest.filter_map(|message| context.parent_given(&message.id));
+        let is_outside =
+            |id: &&MessageId| context.conversation_history.iter().all(|it| it.id != **id);
+        let outside: Vec<MessageId> =
+            parents.filter(is_outside).take(MAX_REPLIED_TO).cloned().collect();
+        for parent in outside {
+            let ConversationId { workspace, channel, .. } = &context.conversation;
+            let archive = &self.command_answers.archive;
+            let Some(parent) = archive.message(workspace, channel, &parent).await? else {
+                continue;
+            };
+            let is_shown = !parent.is_deleted
+                && !parent.is_withheld
+                && (parent.visibility == context.visibility
+                    || parent.visibility == Visibility::Public);
+            if is_shown && !context.replied_to.contains(&parent.message) {
+                let author = parent.message.author.id.clone();
+                context.names.entry(author).or_insert(parent.author_name);
+                context.replied_to.push(parent.message);
+            }
+        }
+        Ok(())
     }
 
     /// Removes memories from the context if the channel is not remembered, and those of other channels that are not
@@ -509,6 +537,8 @@ fn capped_retry_after(retry_after: Option<SignedDuration>) -> SignedDuration {
 /// The maximum number of attempts of a step. A step that crashes the process is claimed again after every restart, so
 /// there must be a limit that counts claims.
 const MAX_ATTEMPTS: u32 = 100;
+/// How many messages outside the history are added because others reply to them.
+const MAX_REPLIED_TO: usize = 3;
 /// The maximum number of attempts while a user waits for the answer.
 const MAX_OWED_ATTEMPTS: u32 = 4;
 /// The maximum number of attempts of an unsolicited step.

@@ -25,7 +25,7 @@ use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId, Visibility,
 };
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::links::MessageLinks;
+use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::message_structure::SharedStructure;
 use crate::context::message_window::MessageWindow;
 use crate::context::seen_revision::SeenRevision;
@@ -263,6 +263,9 @@ pub struct Context {
     pub important_memos: Vec<Memo>,
     /// The newest other memos.
     pub recent_memos: Vec<Memo>,
+    /// Messages outside the history that the newest ones of the target reply to, according to the platform. Set by the
+    /// agent.
+    pub replied_to: Vec<Arc<Message>>,
     /// Search results for the current messages, best first, if a search was made.
     pub recalled_messages: Vec<RecalledMessage>,
     /// The memories and memos behind the texts above.
@@ -314,6 +317,7 @@ impl Context {
             thread_memories: Vec::new(),
             important_memos: Vec::new(),
             recent_memos: Vec::new(),
+            replied_to: Vec::new(),
             recalled_messages: Vec::new(),
             memory_ids: Vec::new(),
             names: BTreeMap::new(),
@@ -442,6 +446,7 @@ impl Context {
         for thread in &mut self.conversation_history.thread_messages {
             thread.messages.retain(is_kept);
         }
+        self.replied_to.retain(is_kept);
         self.recalled_messages.retain(|recalled| is_kept(&recalled.message));
         if let Some(intervention) = &mut self.circumstances.last_intervention {
             intervention.messages_before.retain(is_kept);
@@ -470,7 +475,13 @@ impl Context {
         let intervention = self.circumstances.last_intervention.iter();
         let earlier = intervention.flat_map(|intervention| &intervention.messages_before);
         let earlier = earlier.filter(|message| !self.has_message(message));
-        self.conversation_history.iter().chain(recalled).chain(earlier)
+        self.conversation_history.iter().chain(&self.replied_to).chain(recalled).chain(earlier)
+    }
+
+    /// Returns the message that one of the target replies to, according to the platform.
+    pub fn parent_given(&self, message: &MessageId) -> Option<&MessageId> {
+        let links = self.links.get(message).filter(|it| it.source == LinkSource::Platform)?;
+        links.parents.keys().next().filter(|_| links.parents.len() == 1)
     }
 
     /// Adds the content that was read from a file to its message, wherever the message occurs.

@@ -25,6 +25,9 @@ texts! {
         "**({count} characters left out)**"
         / "**（{count}文字を省略）**";
 
+    in_reply_to(line: &str): "**(in reply to {line})**" / "**（{line} への返信）**";
+    in_reply_to_text(line: &str, text: &str):
+        "**(in reply to {line}: “{text}”)**" / "**（{line}「{text}」への返信）**";
     quoted(text: &str): "“{text}”" / "「{text}」";
 
     tools_heading: "Tools" / "使えるツール";

@@ -46,6 +46,7 @@ mod proposal_schedules;
 mod limits;
 mod modes;
 mod defects;
+mod replied_to;
 mod reply_defects;
 mod endless_tools;
 mod external_tools;

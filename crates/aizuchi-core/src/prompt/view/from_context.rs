@@ -43,6 +43,9 @@ const MAX_REASON_CHARS: usize = 200;
 /// The maximum length of what is shown of the message that opened a thread, in characters.
 const MAX_PARENT_CHARS: usize = 60;
 
+/// The maximum length of what is shown of a message outside the history that one replies to, in characters.
+const MAX_REPLIED_TO_CHARS: usize = 300;
+
 /// Renders messages as values.
 pub struct MessageRenderer<'a> {
     pub speakers: &'a Speakers,
@@ -116,13 +119,17 @@ impl ContextView {
         mode: Mode,
         renderer: &MessageRenderer<'_>,
     ) -> Self {
-        let target = &context.conversation.thread;
         let history = &context.conversation_history;
-        let target_messages: Vec<_> = context
-            .target_messages()
+        let target = context.target_messages();
+        let target_messages: Vec<_> = target
             .iter()
-            .map(|message| renderer.target_message(message))
+            .enumerate()
+            .map(|(index, message)| {
+                let before = index.checked_sub(1).map(|before| &target[before].id);
+                with_parent(renderer.target_message(message), before, context, renderer)
+            })
             .collect();
+        let target = &context.conversation.thread;
         let label =
             |thread: &MessageId| renderer.speakers.thread_label(thread, parent_of(thread, context));
         let mut view = Self {
@@ -269,6 +276,33 @@ impl ContextView {
             self.recalled.push(line);
         }
     }
+}
+
+/// Adds what a message replies to, unless that is the one before it.
+fn with_parent(
+    mut view: Arc<MessageView>,
+    before: Option<&MessageId>,
+    context: &Context,
+    renderer: &MessageRenderer<'_>,
+) -> Arc<MessageView> {
+    let parent = view.message.as_ref().and_then(|message| context.parent_given(message));
+    let Some(parent) = parent.filter(|parent| Some(*parent) != before) else { return view };
+    let label = |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
+    let line = if let Some(parent) = context.target_message(parent) {
+        texts::prompts::in_reply_to(renderer.language, &label(parent))
+    } else if let Some(parent) = context.messages().find(|message| message.id == *parent) {
+        let text = escape_quotes(&to_inert_line(&parent.text));
+        let text = first_chars(&text, MAX_REPLIED_TO_CHARS);
+        texts::prompts::in_reply_to_text(renderer.language, &label(parent), &text)
+    } else {
+        return view;
+    };
+    let shown = Arc::make_mut(&mut view);
+    shown.tokens += estimate(&line);
+    shown.text = format!("{line}\n{}", shown.text).into();
+    // What is cached has no such line.
+    shown.rendered = OnceLock::new();
+    view
 }
 
 fn standing_order_view(order: &StandingOrder) -> StandingOrderView {

@@ -67,6 +67,7 @@ fn questions() -> Vec<(Value, String)> {
             let bare = Context {
                 important_memos: Vec::new(),
                 recent_memos: Vec::new(),
+                replied_to: Vec::new(),
                 recalled_messages: Vec::new(),
                 ..context.clone()
             };
