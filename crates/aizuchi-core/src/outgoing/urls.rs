@@ -274,7 +274,7 @@ fn find_links(text: &str) -> Vec<(MarkdownLink, Range<usize>)> {
 }
 
 /// Returns the union of what the platforms' renderers enable.
-fn markdown_options() -> Options {
+pub fn markdown_options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 

@@ -1,5 +1,5 @@
-//! Splits a text that is too long for one post, at the least disruptive place. Code blocks continue in the next
-//! chunk.
+//! Splits a text that is too long for one post, at the least disruptive place. Code, tables, quotes and emphasis
+//! continue in the next chunk.
 
 use std::iter::once;
 use std::ops::Range;
@@ -7,6 +7,9 @@ use std::ops::Range;
 use unicode_segmentation::GraphemeCursor;
 
 use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls, without_urls};
+use crate::platform::split::blocks::Blocks;
+
+mod blocks;
 
 /// Characters that may follow the punctuation mark at the end of a sentence.
 const CLOSING_MARKS: [char; 14] =
@@ -57,95 +60,35 @@ pub fn utf16_length(text: &str) -> usize {
 
 /// Splits a text into chunks of at most `longest`, as [`utf16_length`] counts. It prefers the end of a
 /// paragraph in the second half, then the end of a line, a sentence, a word, and only then any place. A code
-/// block is split only if nothing else is possible; then one chunk closes it and the next one opens it again.
+/// block, a table or an emphasized part is split only if nothing else is possible; then one chunk closes it and the next
+/// one opens it again.
 pub fn split(text: &str, longest: usize) -> Vec<String> {
     let text = text.trim();
     let longest = longest.max(1);
-    let fences = fences(text, longest);
+    let blocks = Blocks::of_text(text, longest);
     let mut chunks = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let opening = enclosing_fence(&fences, at).map(|fence| format!("{}\n", fence.opening));
-        let opening = opening.unwrap_or_default();
+        let opening = blocks.seam(at).opening;
         let max_length = longest - utf16_length(&opening);
-        let cut = SplitWindow { text, fences: &fences, at, max_length }.cut();
+        let cut = SplitWindow { text, blocks: &blocks, at, max_length }.cut();
         let body = text[at..cut].trim_end();
         if !body.trim().is_empty() {
-            let closing = enclosing_fence(&fences, cut).map(|fence| format!("\n{}", fence.marker));
-            chunks.push(format!("{opening}{body}{}", closing.unwrap_or_default()));
+            chunks.push(format!("{opening}{body}{}", blocks.seam(cut).closing));
         }
-        at = next_chunk_start(text, &fences, cut);
+        at = next_chunk_start(text, &blocks, cut);
     }
     chunks
 }
 
-/// A code block, from its opening line to the end of its closing line.
-struct CodeFence<'a> {
-    span: Range<usize>,
-    /// The code between the opening and the closing line.
-    code: Range<usize>,
-    opening: &'a str,
-    marker: &'a str,
-}
-
-/// Returns the code blocks. A block whose fences would fill half a chunk is treated as plain text.
-fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
-    let mut fences: Vec<CodeFence<'_>> = Vec::new();
-    let mut open: Option<CodeFence<'_>> = None;
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let end = start + line.len();
-        match open.take() {
-            None => open = parse_opening_fence(line, start, text.len()),
-            Some(mut fence) if is_closing_fence(line, fence.marker.trim_start()) => {
-                fence.span.end = end;
-                fence.code.end = start;
-                fences.push(fence);
-            }
-            Some(fence) => open = Some(fence),
-        }
-        start = end;
-    }
-    fences.extend(open);
-    fences.retain(|fence| {
-        (utf16_length(fence.opening) + utf16_length(fence.marker) + 2) * 2 <= longest
-    });
-    fences
-}
-
-fn parse_opening_fence(line: &str, start: usize, end: usize) -> Option<CodeFence<'_>> {
-    let opening = line.trim_end();
-    let trimmed = opening.trim_start();
-    let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let info = trimmed.trim_start_matches(mark);
-    let is_fence = trimmed.len() - info.len() >= 3 && !(mark == '`' && info.contains('`'));
-    let marker = &opening[..opening.len() - info.len()];
-    let code = start + line.len()..end;
-    let span = start + opening.len() - trimmed.len()..end;
-    is_fence.then_some(CodeFence { span, code, opening, marker })
-}
-
-fn is_closing_fence(line: &str, marker: &str) -> bool {
-    line.trim().strip_prefix(marker).is_some_and(|more| {
-        let mark = marker.chars().next();
-        more.chars().all(|character| Some(character) == mark)
-    })
-}
-
-/// Returns the block that a cut at this position would split, if any.
-fn enclosing_fence<'a, 'b>(fences: &'b [CodeFence<'a>], at: usize) -> Option<&'b CodeFence<'a>> {
-    fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
-}
-
 /// Returns where the next chunk begins.
-fn next_chunk_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
+fn next_chunk_start(text: &str, blocks: &Blocks<'_>, cut: usize) -> usize {
     let blank = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
-    let Some(fence) = enclosing_fence(fences, cut) else {
+    if let Some(end) = blocks.end_of_code(cut, blank(cut)) {
+        return blank(end);
+    }
+    if !blocks.is_in_code(cut) {
         return blank(cut);
-    };
-    // The rest of the block is blank: the previous chunk has closed it.
-    if blank(cut) >= fence.code.end {
-        return blank(fence.span.end);
     }
     // The next line of code keeps its indentation.
     let gap = &text[cut..blank(cut)];
@@ -155,7 +98,7 @@ fn next_chunk_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
 /// The part of the text from which the next chunk is cut.
 struct SplitWindow<'a> {
     text: &'a str,
-    fences: &'a [CodeFence<'a>],
+    blocks: &'a Blocks<'a>,
     at: usize,
     max_length: usize,
 }
@@ -176,11 +119,11 @@ impl SplitWindow<'_> {
             cuts.collect::<Vec<_>>()
         };
         let levels = [paragraph_ends(head), line_ends(head), sentence_ends(head), word_ends(head)];
-        let good = |cuts: &[usize], is_code: bool| {
+        let good = |cuts: &[usize], is_inside: bool| {
             let cuts = fit(cuts, end / 2).into_iter().filter(is_whole);
-            cuts.filter(|cut| self.is_in_code(*cut) == is_code).max()
+            cuts.filter(|cut| self.blocks.is_in_block(self.at + *cut) == is_inside).max()
         };
-        let between = |is_code| levels.iter().find_map(|cuts| good(cuts, is_code));
+        let between = |is_inside| levels.iter().find_map(|cuts| good(cuts, is_inside));
         let anywhere: Vec<usize> =
             head.char_indices().map(|(cut, _)| cut).chain(once(end)).collect();
         let whole = |cuts: &[usize], from| fit(cuts, from).into_iter().filter(is_whole).max();
@@ -196,30 +139,22 @@ impl SplitWindow<'_> {
     /// Cuts when not even one grapheme cluster fits.
     fn hard_cut(&self, head: &str) -> usize {
         let end = self.at + head.len();
-        let spare =
-            enclosing_fence(self.fences, end).map_or(0, |fence| utf16_length(fence.marker) + 1);
+        let spare = utf16_length(&self.blocks.seam(end).closing);
         fitting_end(head, utf16_length(head).saturating_sub(spare)).unwrap_or(head.len())
     }
 
-    fn is_in_code(&self, cut: usize) -> bool {
-        enclosing_fence(self.fences, self.at + cut).is_some()
-    }
-
-    /// Whether a cut here is between two grapheme clusters, not in the opening or closing line of a code block, and
-    /// leaves space for a closing fence.
+    /// Whether a cut here is between two grapheme clusters, not in the marks of a block, and leaves space for what closes
+    /// the blocks around it.
     fn is_valid_cut(&self, cut: usize) -> bool {
         let here = self.at + cut;
-        let is_boundary = GraphemeCursor::new(here, self.text.len(), true)
-            .is_boundary(self.text, 0)
-            .unwrap_or(true);
-        let Some(fence) = enclosing_fence(self.fences, here) else {
-            return is_boundary;
+        let is_boundary = || {
+            let mut cursor = GraphemeCursor::new(here, self.text.len(), true);
+            cursor.is_boundary(self.text, 0).unwrap_or(true)
         };
-        let is_in_code = fence.code.start <= here && here <= fence.code.end;
-        let has_code = self.text[fence.code.start.max(self.at).min(here)..here].trim() != "";
-        let used = utf16_length(self.text[self.at..here].trim_end());
-        let has_space = used + 1 + utf16_length(fence.marker) <= self.max_length;
-        is_boundary && is_in_code && has_code && has_space
+        let used = || utf16_length(self.text[self.at..here].trim_end());
+        let has_space =
+            || used() + utf16_length(&self.blocks.seam(here).closing) <= self.max_length;
+        is_boundary() && self.blocks.allow(self.at, here) && has_space()
     }
 }
 
@@ -376,12 +311,53 @@ mod tests {
         }
     }
 
-    /// Returns the text without whitespace and without the opening and closing lines of code blocks.
+    #[test]
+    fn blocks_and_emphasis_continue_in_the_next_piece() {
+        for (text, longest, expected) in [
+            ("> one two three four", 14, vec!["> one two", "> three four"]),
+            ("> one two\n> three four", 14, vec!["> one two", "> three four"]),
+            ("> > one two three", 14, vec!["> > one two", "> > three"]),
+            ("so **one two three four**", 20, vec!["so **one two three**", "**four**"]),
+            ("**one two three four five**", 20, vec!["**one two three**", "**four five**"]),
+            ("~~one two three four five~~", 20, vec!["~~one two three~~", "~~four five~~"]),
+            ("_one **two three four** five_", 20, vec!["_one **two three**_", "_**four** five_"]),
+            (
+                "> ```\n> one two\n> three\n> four\n> ```",
+                32,
+                vec!["> ```\n> one two\n> three\n> ```", "> ```\n> four\n> ```"],
+            ),
+            (
+                "- so\n  ```\n  one two\n  three\n  four\n  ```",
+                36,
+                vec!["- so\n  ```\n  one two\n  three\n  ```", "  ```\n  four\n  ```"],
+            ),
+            (
+                "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |",
+                41,
+                vec![
+                    "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |",
+                    "| a | b |\n|---|---|\n| 5 | 6 |",
+                ],
+            ),
+            // Marks that would fill the chunk are plain text.
+            ("**one two**", 7, vec!["**one", "two**"]),
+        ] {
+            let chunks = split(text, longest);
+            assert!(chunks.iter().all(|chunk| utf16_length(chunk) <= longest), "{chunks:?}");
+            assert_eq!(chunks, expected, "{text:?} in {longest}");
+        }
+    }
+
+    /// Returns the text without whitespace, without the opening and closing lines of code blocks and the headers of
+    /// tables, and without the marks of quotes and emphasis.
     fn content(text: &str) -> String {
-        let is_mark =
-            |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
+        let is_mark = |line: &&str| {
+            let line = line.trim_start_matches([' ', '>']);
+            ["```", "~~~", "| x | y |", "|---|---|"].iter().any(|mark| line.starts_with(mark))
+        };
         let lines = text.lines().filter(|line| !is_mark(line));
-        lines.flat_map(|line| line.chars().filter(|character| !character.is_whitespace())).collect()
+        let is_content = |it: &char| !it.is_whitespace() && !">*~_|".contains(*it);
+        lines.flat_map(|line| line.chars().filter(is_content)).collect()
     }
 
     fn marks(text: &str) -> usize {
@@ -395,6 +371,9 @@ mod tests {
         fn no_text_is_lost_and_code_stays_code(
             parts in prop::collection::vec(prop_oneof![
                 "[a-z .!。、か\u{3099}👩\u{200d}👧@\\[\\]()]{0,60}",
+                "\n\n(> ?){1,2}([a-z ]{1,70}\n){1,2}\n",
+                "(\\*\\*|~~|_)[a-z ]{0,80}(\\*\\*|~~|_)",
+                "\n\n\\| x \\| y \\|\n\\|---\\|---\\|\n(\\| [a-w]{1,8} \\| [a-w]{0,9} \\|\n){1,6}\n",
                 "[a-z ]{0,20}\n\n[あ-ん。]{0,30}",
                 "\n```rust\n([a-z (){};]{0,20}\n){0,6}```\n",
                 "\n  ```\n( {0,4}[a-z漢字]{0,50}\n){0,3}  ```\n",
