@@ -14,9 +14,9 @@ use aizuchi_structure::cues::Cues;
 /// among few users, one that names nobody and has no reply, and any other. Japanese ones are weighed from less recorded
 /// talk, and cost more calls at the same bound.
 const FEW_USERS_CALL: f32 = -1.95;
-const UNANSWERED_CALL: f32 = -1.75;
+const UNANSWERED_CALL: f32 = -1.7;
 const CALL: f32 = -0.5;
-const JAPANESE_RAISE: f32 = 0.25;
+const JAPANESE_RAISE: f32 = 0.3;
 /// Words with this appeal call for a word by themselves, however the message seems to stand to the others.
 const SURE_APPEAL: f32 = 4.0;
 /// A question is surely answered below the first probability of being open, and surely calls for a word from the second
