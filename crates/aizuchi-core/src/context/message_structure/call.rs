@@ -16,7 +16,7 @@ use aizuchi_structure::cues::Cues;
 const FEW_USERS_CALL: f32 = -1.95;
 const UNANSWERED_CALL: f32 = -1.7;
 const CALL: f32 = -0.5;
-const JAPANESE_RAISE: f32 = 0.3;
+const JAPANESE_RAISE: f32 = 0.25;
 /// Words with this appeal call for a word by themselves, however the message seems to stand to the others.
 const SURE_APPEAL: f32 = 4.0;
 /// A question is surely answered below the first probability of being open, and surely calls for a word from the second
