@@ -12,7 +12,6 @@ mod topic;
 mod keeping;
 mod request;
 mod days;
-mod sums;
 mod asked;
 mod quote;
 mod ranking;

@@ -216,23 +216,6 @@ texts! {
     that_day(weekday: &str, day: &str, year: i16):
         "That’s {weekday}, {day} {year}."
         / "{year}年{day}、{weekday}です。";
-    sum(sum: &str, result: &str): "{sum} = {result}" / "{sum} = {result}";
-    /// `weekday` and `day` as below; `known` is a quotation.
-    on_that_day(weekday: &str, day: &str, known: &str):
-        "That’s today, {weekday} {day}. {known}"
-        / "今日、{day}（{weekday}）です。{known}";
-    in_one_day(weekday: &str, day: &str, known: &str):
-        "That’s tomorrow, {weekday} {day}. {known}"
-        / "明日、{day}（{weekday}）です。{known}";
-    in_days(days: i32, weekday: &str, day: &str, known: &str):
-        "{days} days, until {weekday} {day}. {known}"
-        / "あと {days} 日で、{day}（{weekday}）です。{known}";
-    one_day_ago(weekday: &str, day: &str, known: &str):
-        "That was yesterday, {weekday} {day}. {known}"
-        / "昨日、{day}（{weekday}）でした。{known}";
-    days_ago(days: i32, weekday: &str, day: &str, known: &str):
-        "That day has passed: it was {weekday} {day}, {days} days ago. {known}"
-        / "もう過ぎています。{days} 日前の{day}（{weekday}）でした。{known}";
     today_at(time: &str): "at {time}" / "{time}";
     yesterday_at(time: &str): "yesterday at {time}" / "昨日の {time}";
     on_day(day: &str): "on {day}" / "{day}";

@@ -71,7 +71,6 @@ impl<'a> Answer<'a> {
             Request::News(News::Bad) => texts::builtin::sympathy(language, Name(&self.name)),
             Request::Laugh => LAUGH.to_owned(),
             Request::Again => self.again(),
-            Request::Sum { sum, result } => texts::builtin::sum(language, sum, result),
             Request::Order(order) => self.order(order),
             Request::Question(question) => self.question(question),
             Request::Statement => match self.has_explained_itself() {

@@ -1,4 +1,4 @@
-//! The day that a text names, and questions about how long it is until a day, in English and Japanese.
+//! The day that a text names, in English and Japanese.
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
@@ -18,27 +18,6 @@ const MONTHS: [&str; 12] = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 ];
-
-/// The subject of a countdown question: "how many days until the deploy?" → "the deploy", 「リリースまであと何日？」 → 「リリース」.
-pub fn days_until(question: &str) -> Option<String> {
-    const BEFORE: [&str; 8] = [
-        "how many days until ",
-        "how many days till ",
-        "how many days to ",
-        "how many days are left until ",
-        "how many days left until ",
-        "how many days before ",
-        "how long until ",
-        "how long till ",
-    ];
-    const BEHIND: [&str; 5] =
-        ["まであと何日", "まで、あと何日", "まで何日", "まであとどれくらい", "まであとどのくらい"];
-    let lower = normalize(question);
-    let behind = BEFORE.iter().find_map(|start| lower.split_once(start)).map(|(_, topic)| topic);
-    let before = BEHIND.iter().find_map(|end| lower.split_once(end)).map(|(topic, _)| topic);
-    let topic = behind.or(before)?.trim_matches(|character: char| !character.is_alphanumeric());
-    (!topic.is_empty()).then(|| topic.to_owned())
-}
 
 /// The day that a text names, which was written on the day `written`: a date, a weekday, or a day relative to
 /// `written`. A weekday means the next one.
@@ -219,18 +198,5 @@ mod tests {
             assert_eq!(named_day(text, written), expected, "{text}");
         }
         assert_eq!(named_day("tomorrow", Date::MAX), None);
-    }
-
-    #[test]
-    fn questions_for_the_days_until_something_name_it() {
-        for (text, expected) in [
-            ("how many days until the deploy?", Some("the deploy")),
-            ("How long till lunch", Some("lunch")),
-            ("リリースまであと何日？", Some("リリース")),
-            ("how many days does it take?", None),
-            ("あと何日？", None),
-        ] {
-            assert_eq!(days_until(text).as_deref(), expected, "{text}");
-        }
     }
 }

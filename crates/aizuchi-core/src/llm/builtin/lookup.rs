@@ -10,7 +10,6 @@ use crate::context::conversation_analysis::{
 };
 use crate::llm::builtin::answer::Answer;
 use crate::llm::builtin::asked::{QuestionKind, is_about_somebody, person_asked_about};
-use crate::llm::builtin::days;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::preamble::without_call;
@@ -150,9 +149,6 @@ impl<'a> Answer<'a> {
 
     /// What was said that answers the question, on its own or as a follow-up to an earlier one.
     fn known(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> Option<String> {
-        if let Some(days) = self.days_until(question, quotes) {
-            return Some(days);
-        }
         let known = quotes.nearest_of_themselves(question, self.asker);
         let known = known.or_else(|| quotes.nearest_of_all(question));
         let known = known.or_else(|| quotes.nearest_following(question, earlier?));
@@ -170,34 +166,6 @@ impl<'a> Answer<'a> {
             Request::Said { topic, .. } => Some(topic),
             _ => None,
         }
-    }
-
-    /// The number of days until a day, or until an event whose day was mentioned.
-    fn days_until(&self, question: &str, quotes: &Quotes<'_>) -> Option<String> {
-        let topic = days::days_until(question)?;
-        let today = self.prompt.now.date();
-        let (date, told) = match days::named_day(&topic, today) {
-            Some(date) => (date, String::new()),
-            None => {
-                let known = quotes.nearest_of_all(&format!("when {topic}"))?;
-                let zone = self.prompt.now.time_zone().clone();
-                let written = known.newest.message.at.to_zoned(zone).date();
-                let date = days::named_day(&known.newest.text, written)?;
-                (date, quotes.describe(&known, self.asker))
-            }
-        };
-        let left = today.until(date).ok()?.get_days();
-        let language = self.language;
-        let weekday = texts::builtin::weekday(language, date.weekday());
-        let day = texts::builtin::day(language, date);
-        let text = match left {
-            0 => texts::builtin::on_that_day(language, weekday, &day, &told),
-            1 => texts::builtin::in_one_day(language, weekday, &day, &told),
-            left if left > 1 => texts::builtin::in_days(language, left, weekday, &day, &told),
-            -1 => texts::builtin::one_day_ago(language, weekday, &day, &told),
-            past => texts::builtin::days_ago(language, -past, weekday, &day, &told),
-        };
-        Some(text.trim_end().to_owned())
     }
 
     /// That there is no answer, in different words than the last time, with the closest quote.

@@ -385,7 +385,6 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
         | Request::Said { .. }
         | Request::Topic(_)
         | Request::Again
-        | Request::Sum { .. }
         | Request::Order(_)
         | Request::Laugh
         | Request::Question(_) => None,

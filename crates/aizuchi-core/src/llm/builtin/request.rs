@@ -7,7 +7,6 @@ use crate::llm::builtin::matching::{
 };
 use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::preamble::{greets, without_call, without_excuse, without_greeting};
-use crate::llm::builtin::sums;
 use crate::llm::builtin::topic::find_topic;
 use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
@@ -27,11 +26,6 @@ pub enum Request {
     Topic(Topic),
     /// To repeat the last request: "another one".
     Again,
-    /// A calculation, and its result.
-    Sum {
-        sum: String,
-        result: String,
-    },
     News(News),
     /// A laugh.
     Laugh,
@@ -87,9 +81,6 @@ impl Request {
         let asks = Cues::from_text(rest).contains(Cues::ASKS);
         let orders = orders(&lower);
         let may_ask = asks || begins_like_question(rest);
-        if let Some((sum, result)) = sums::solve(rest) {
-            return Request::Sum { sum, result };
-        }
         if let Some(said) = find_said(&lower, user_names).filter(|_| may_ask || orders) {
             return said;
         }
