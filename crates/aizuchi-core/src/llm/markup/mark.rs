@@ -78,92 +78,55 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<Mark> {
     let words: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric()).collect();
     let has = |others: &[&str]| words.iter().any(|word| others.contains(word));
     let length = text.len() - rest.len();
-    let mark = |kind| Some(Mark { kind, length });
     let is_call = has(&["toolcall", "toolcalls", "functioncall", "invoke", "dsml"])
         || has(&["tool", "tools", "function", "functions"])
             && has(&["call", "calls", "code", "use", "response", "responses", "outputs"]);
     let is_thought = has(&[
         "think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis",
-        "scratchpad",
+        "scratchpad", "unused94", "unused95",
     ]);
-    match form {
+    let is_end = is_closing || has(&["end", "unused95"]);
+    let ends = ["end", "endoftext", "eot", "eom", "eos", "eod", "return", "stop"];
+    let is_own = has(&["header", "assistant"]);
+    let kind = match form {
         // In small letters, brackets may hold an aside: `[thinking]`.
-        Form::Bracket if is_call => {
-            (name == name.to_uppercase()).then_some(Mark { kind: MarkKind::ToolCall, length })
-        }
-        _ if is_call => mark(MarkKind::ToolCall),
-        Form::Bracket => match (&*lower, is_closing) {
-            ("think" | "thinking", true) => mark(MarkKind::ThoughtEnds),
-            ("think" | "thinking", false) if name == name.to_uppercase() || has_end(rest, text) => {
-                mark(MarkKind::ThoughtBegins)
+        Form::Bracket if !is_end && name != name.to_uppercase() => return None,
+        Form::Bracket if lower == "inst" && is_end => MarkKind::Token,
+        Form::Bracket if lower == "inst" => MarkKind::MessageEnds,
+        Form::Bracket if !is_call && !lower.starts_with("think") => return None,
+        _ if is_call => MarkKind::ToolCall,
+        _ if is_thought && is_end => MarkKind::ThoughtEnds,
+        _ if is_thought => MarkKind::ThoughtBegins,
+        Form::PipeBefore if lower == "channel" => MarkKind::ThoughtBegins,
+        Form::PipeAfter if lower == "channel" => MarkKind::ThoughtEnds,
+        Form::PipeBefore if lower == "turn" => return Some(message_begins(length, rest)),
+        Form::PipeAfter if lower == "turn" => MarkKind::MessageEnds,
+        Form::Pipes if lower == "channel" => return Some(channel_begins(length, rest)),
+        Form::Pipes if lower == "call" || has(&["python", "action"]) => MarkKind::ToolCall,
+        Form::Pipes if has(&["start", "begin"]) => return Some(message_begins(length, rest)),
+        Form::Pipes if !is_own && (has(&ends) || has(&ROLES)) => MarkKind::MessageEnds,
+        Form::Pipes => MarkKind::Token,
+        Form::Bracket | Form::Triangle | Form::PipeBefore | Form::PipeAfter => return None,
+        Form::Angle => match &*lower {
+            "function" if attributes.starts_with('=') => MarkKind::ToolCall,
+            "answer" | "response" | "final" if is_first && !is_end || is_end && is_last(rest) => {
+                MarkKind::Token
             }
-            ("inst", true) => mark(MarkKind::Token),
-            ("inst", false) if name == "INST" => mark(MarkKind::MessageEnds),
-            _ => None,
-        },
-        // The numbers of Gemma's marks for a thought.
-        Form::Angle if lower == "unused94" => mark(MarkKind::ThoughtBegins),
-        Form::Angle if lower == "unused95" => mark(MarkKind::ThoughtEnds),
-        _ if is_thought && (is_closing || has(&["end"])) => mark(MarkKind::ThoughtEnds),
-        _ if is_thought => mark(MarkKind::ThoughtBegins),
-        Form::Triangle => None,
-        Form::PipeBefore if has(&["channel"]) => match rest.trim_start().starts_with("final") {
-            true => Some(Mark { kind: MarkKind::AnswerBegins, length: length + first_line(rest) }),
-            false => mark(MarkKind::ThoughtBegins),
-        },
-        Form::PipeAfter if has(&["channel"]) => mark(MarkKind::ThoughtEnds),
-        Form::PipeBefore if has(&["turn"]) => Some(message_begins(length, rest)),
-        Form::PipeAfter if has(&["turn"]) => mark(MarkKind::MessageEnds),
-        Form::PipeBefore | Form::PipeAfter => None,
-        Form::Pipes if lower == "channel" => Some(channel_begins(length, rest)),
-        Form::Pipes if has(&["python", "action", "plugin"]) || lower == "call" => {
-            mark(MarkKind::ToolCall)
-        }
-        Form::Pipes if has(&["inner"]) => match has(&["suffix"]) {
-            true => mark(MarkKind::ThoughtEnds),
-            false => mark(MarkKind::ThoughtBegins),
-        },
-        Form::Pipes if has(&["start", "begin"]) => Some(message_begins(length, rest)),
-        Form::Pipes if has(&["header", "assistant"]) => mark(MarkKind::Token),
-        Form::Pipes
-            if has(&["end", "endoftext", "eot", "eom", "eos", "eod", "return", "stop"])
-                || has(&ROLES) =>
-        {
-            mark(MarkKind::MessageEnds)
-        }
-        Form::Pipes => mark(MarkKind::Token),
-        Form::Angle => match (&*lower, is_closing) {
-            ("function", _) if attributes.starts_with('=') => mark(MarkKind::ToolCall),
-            ("answer" | "response" | "final" | "final_answer", false) if is_first => {
-                mark(MarkKind::Token)
-            }
-            ("answer" | "response" | "final" | "final_answer", true) if is_last(rest) => {
-                mark(MarkKind::Token)
-            }
-            ("start_of_turn", false) => Some(message_begins(length, rest)),
-            ("eos" | "end_of_turn" | "eot", false) => mark(MarkKind::MessageEnds),
-            ("s" | "bos", false) if is_first => mark(MarkKind::Token),
+            "start_of_turn" => return Some(message_begins(length, rest)),
+            "eos" | "end_of_turn" | "eot" => MarkKind::MessageEnds,
+            "s" | "bos" if is_first && !is_end => MarkKind::Token,
             // In the middle of a line, it is HTML.
-            ("s", true) if is_last(rest) || rest.starts_with('\n') => mark(MarkKind::MessageEnds),
-            _ => None,
+            "s" if is_end && (is_last(rest) || rest.starts_with('\n')) => MarkKind::MessageEnds,
+            _ => return None,
         },
-    }
+    };
+    Some(Mark { kind, length })
 }
 
 /// Whether nothing but marks follows.
 fn is_last(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.is_empty() || rest.starts_with(['<', '['])
-}
-
-/// Whether a bracket in small letters has an end.
-fn has_end(rest: &str, text: &str) -> bool {
-    let closing = text[..text.len() - rest.len()].replacen('[', "[/", 1);
-    rest.contains(&closing)
-}
-
-fn first_line(text: &str) -> usize {
-    text.find('\n').map_or(text.len(), |end| end + 1)
 }
 
 /// A message begins, with the role of its author.
@@ -189,13 +152,12 @@ fn message_begins(length: usize, rest: &str) -> Mark {
 /// A message begins in a channel of the Harmony format: `analysis<|message|>…`. The final one is the answer.
 fn channel_begins(length: usize, rest: &str) -> Mark {
     const MESSAGE: &str = "<|message|>";
-    let header = rest.find("<|").unwrap_or_else(|| first_line(rest));
+    let header = rest.find("<|").unwrap_or(rest.len());
     let (name, body) = rest.split_at(header);
-    let name_length = name.len() - name.trim_start().len() + "final".len();
     if name.trim_start().starts_with("final") {
-        let header = rest.find(MESSAGE).filter(|at| !rest[..*at].contains('\n'));
-        let header = header.map_or(name_length, |at| at + MESSAGE.len());
-        return Mark { kind: MarkKind::AnswerBegins, length: length + header };
+        let header = rest.find(MESSAGE).map(|at| at + MESSAGE.len());
+        let header = header.or_else(|| Some(rest.find("final")? + "final".len()));
+        return Mark { kind: MarkKind::AnswerBegins, length: length + header.unwrap_or(0) };
     }
     if name.contains("to=") {
         return Mark { kind: MarkKind::ToolCall, length };
