@@ -470,14 +470,19 @@ impl MindResolver<'_> {
             ModelId::Builtin => return Ok(ResolvedModel { id, params, endpoint: None }),
             ModelId::Hosted { provider, .. } => *provider,
         };
-        let base = self.api_base(provider, client_args, path, source)?;
-        // A key of the provider must not be sent to another server.
-        let is_own = provider.owns(&base);
+        let named = self.base_from_environment(provider, client_args)?;
+        let is_named = named.is_some();
+        let base = match named {
+            Some(base) => base,
+            None => self.api_base(provider, client_args, path, source)?,
+        };
+        // A key of the provider must not be sent to another server, unless the environment names both.
+        let is_own = provider.owns(&base) || is_named;
         let provider_key = || self.key_from_environment(provider).filter(|_| is_own);
         let key = client_args.api_key.clone().or_else(provider_key);
         // Headers may authenticate as well, and another server may want no key.
         let has_headers = !client_args.extra_headers.is_empty();
-        let is_elsewhere = client_args.api_base.is_some() && !is_own;
+        let is_elsewhere = client_args.api_base.is_some() && !is_own || is_named;
         let needs_key = key.is_none() && !has_headers && !is_elsewhere;
         if let Some(variable) = provider.key_variable().filter(|_| needs_key) {
             let own = "client_args.api_key";
@@ -497,6 +502,28 @@ impl MindResolver<'_> {
             headers: client_args.extra_headers.clone(),
         };
         Ok(ResolvedModel { id, params, endpoint: Some(endpoint) })
+    }
+
+    /// The base URL that the environment names for the provider's clients, if the settings name none.
+    fn base_from_environment(
+        &self,
+        provider: Provider,
+        client_args: &ClientArgs,
+    ) -> Result<Option<String>, ConfigProblem> {
+        if client_args.api_base.is_some() {
+            return Ok(None);
+        }
+        let mut named = provider.base_variables().iter().filter_map(|(variable, path)| {
+            Some((*variable, *path, self.environment.get_non_empty(variable)?))
+        });
+        let Some((variable, path, value)) = named.next() else { return Ok(None) };
+        provider.base_in_variable(value, path).map(Some).ok_or_else(|| {
+            let sentence = format!(
+                "the variable {variable} cannot be used: it must be an address like https://example.com/v1; unset it, or \
+                 set client_args.api_base"
+            );
+            ConfigProblem::for_file(None, sentence)
+        })
     }
 
     /// The base URL of the API: from the settings, from the provider, or from the account that the environment names.

@@ -14,8 +14,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
+use crate::chat::is_blank;
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
+use crate::llm::markup::AnswerForm;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};
 
@@ -100,15 +102,25 @@ impl LlmResponse {
     }
 }
 
-/// Asks a model, and takes no answer that says nothing: another call may give a better one.
+/// Asks a model. The answer is without the model's own markup; an answer that says nothing is a failure, because another
+/// call may give a better one.
 pub async fn ask(llm: &dyn Llm, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
     let response = llm.ask(prompt).await?;
-    // What is heard in a recording may repeat itself, and beside a tool call a text need not say anything.
-    let is_answer = prompt.recording.is_none() && response.tool_calls.is_empty();
-    let why = markup::degeneracy(&response.text).filter(|_| is_answer);
-    let Some(why) = why else { return Ok(response) };
-    let why = format!("{}: {why}", llm.model());
-    Err(LlmError::Busy { why, retry_after: None, usage: response.usage })
+    // The built-in mind writes no markup but quotes that of others. What is heard in a recording may be anything.
+    if !llm.uses_tokens() || prompt.recording.is_some() || is_blank(&response.text) {
+        return Ok(response);
+    }
+    match markup::said_in(&response.text, AnswerForm::of(prompt)) {
+        Ok(text) => Ok(LlmResponse { text, ..response }),
+        // Beside a tool call or after what was said before one, a text need not say anything.
+        Err(_) if !response.tool_calls.is_empty() || prompt.has_said() => {
+            Ok(LlmResponse { text: String::new(), ..response })
+        }
+        Err(no_answer) => {
+            let why = format!("{}: {}", llm.model(), no_answer.describe());
+            Err(LlmError::Busy { why, retry_after: None, usage: response.usage })
+        }
+    }
 }
 
 /// The tracing target for model input and output. Such events go only to traces that an operator asks for, never to

@@ -124,6 +124,11 @@ impl Prompt {
         }
     }
 
+    /// Whether the model has put words beside its tool calls so far.
+    pub fn has_said(&self) -> bool {
+        self.tool_rounds.iter().any(|round| !round.text.trim().is_empty())
+    }
+
     /// The estimated tokens of the whole request, including tools, picture and recording.
     pub fn total_tokens(&self) -> u64 {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();

@@ -16,7 +16,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::llm::{self, Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// The number of failed calls in a row after which the model is not asked any more.
@@ -248,7 +248,7 @@ impl ModelJudge {
 
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let reserved = self.reserve(prompt)?;
-        let ask = self.clock.timeout(self.limits.timeout, self.llm.ask(prompt));
+        let ask = self.clock.timeout(self.limits.timeout, llm::ask(&*self.llm, prompt));
         let asked = self.stop.run_until_cancelled(ask).await;
         let gave_up = || Err(LlmError::TimedOut("no answer within the timeout".to_owned()));
         let result = asked.and_then(Result::ok).unwrap_or_else(gave_up);

@@ -7,6 +7,8 @@ use std::str::CharIndices;
 
 use serde_json::{Map, Value};
 
+use crate::llm::markup::{AnswerForm, said_in};
+
 /// How deep the object may be wrapped: in a list, under a name, in a tool call, or encoded as a string.
 const MAX_WRAPPINGS: usize = 4;
 /// The number of places in a text at which an object is looked for.
@@ -23,10 +25,9 @@ pub struct AnswerObject {
 
 /// Finds the one object with the field `required`.
 pub fn find_object(answer: &str, required: &str) -> Result<AnswerObject, String> {
-    // Before a bare end of thought stands a thought, which may hold drafts of the object. In an object, it is quoted.
-    let is_object = answer.trim_start().starts_with(['{', '[', '"', '`']);
-    let thought = answer.split_once("</think>").filter(|_| !is_object);
-    let text = thought.map_or(answer, |(_, said)| said);
+    // A thought may hold drafts of the object.
+    let text = said_in(answer, AnswerForm::Json).map_err(|why| why.describe().to_owned())?;
+    let text = &*text;
     let mut found: Option<AnswerObject> = None;
     let mut problem = None;
     for written in written_values(text) {
@@ -298,7 +299,7 @@ mod tests {
     fn what_is_not_sure_is_no_object() {
         for (answer, problem) in [
             ("true", "it holds no JSON object"),
-            ("", "it holds no JSON object"),
+            ("", "its answer holds nothing but markup"),
             ("\"\"", "it holds no JSON object"),
             (r#"{"is_ok": true, "why": "They hav"#, "its JSON object does not end"),
             ("{\"is_ok\" true}", "it is not valid JSON"),

@@ -60,7 +60,8 @@ pub(super) fn is_about_file(problem: Option<ModelProblem>) -> bool {
             | ModelProblem::KeyMissing
             | ModelProblem::UnknownModel
             | ModelProblem::NoFunds
-            | ModelProblem::Overloaded,
+            | ModelProblem::Overloaded
+            | ModelProblem::ServerFailed,
         ) => false,
     }
 }

@@ -18,8 +18,10 @@ pub enum ModelProblem {
     UnknownModel,
     /// The account has no funds.
     NoFunds,
-    /// The rate limit is exceeded, or the service is failing.
+    /// The rate limit is exceeded, or the service is overloaded.
     Overloaded,
+    /// The server has an error of its own.
+    ServerFailed,
     /// The model rejects requests made with these settings.
     RequestRejected,
     /// The response cannot be parsed.

@@ -135,6 +135,49 @@ impl Provider {
         }
     }
 
+    /// The environment variables from which other clients of the provider read the base URL, with the path that they
+    /// add to it. The first one that is set wins.
+    pub fn base_variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Provider::OpenAi => &[("OPENAI_BASE_URL", ""), ("OPENAI_API_BASE", "")],
+            Provider::Anthropic => &[("ANTHROPIC_BASE_URL", "v1/"), ("ANTHROPIC_API_BASE", "v1/")],
+            Provider::Gemini => {
+                &[("GOOGLE_GEMINI_BASE_URL", "v1beta/"), ("GEMINI_API_BASE", "v1beta/")]
+            }
+            Provider::Ollama => &[("OLLAMA_HOST", "v1/"), ("OLLAMA_API_BASE", "v1/")],
+            Provider::OpenRouter => &[("OPENROUTER_BASE_URL", ""), ("OPENROUTER_API_BASE", "")],
+            Provider::DeepSeek => &[("DEEPSEEK_BASE_URL", ""), ("DEEPSEEK_API_BASE", "")],
+            Provider::Groq => &[("GROQ_BASE_URL", "openai/v1/"), ("GROQ_API_BASE", "")],
+            Provider::Mistral => &[("MISTRAL_BASE_URL", "v1/"), ("MISTRAL_API_BASE", "")],
+            Provider::Xai => &[("XAI_BASE_URL", ""), ("XAI_API_BASE", "")],
+            Provider::Vertex => &[("GOOGLE_VERTEX_BASE_URL", "v1/publishers/google/")],
+            // Their clients read the variable of the account's place.
+            Provider::Azure => &[],
+            Provider::Bedrock => &[("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "openai/v1/")],
+        }
+    }
+
+    /// The base URL that a variable names. `None` if it is not an address. Ollama's may be only a host or a port.
+    pub fn base_in_variable(self, value: &str, path: &str) -> Option<String> {
+        let value = value.trim().trim_end_matches('/');
+        let value = match self {
+            Provider::Ollama if !value.contains("://") => {
+                let (host, port) = value.rsplit_once(':').unwrap_or((value, "11434"));
+                // A server that listens on all interfaces listens on this machine.
+                let is_any = matches!(host, "" | "0.0.0.0" | "[::]");
+                format!("http://{}:{port}", if is_any { "localhost" } else { host })
+            }
+            _ => value.to_owned(),
+        };
+        let has_host = ["http://", "https://"].iter().any(|scheme| {
+            value.strip_prefix(scheme).is_some_and(|place| {
+                !place.is_empty() && !place.starts_with('/') && !place.contains(char::is_whitespace)
+            })
+        });
+        let base = format!("{value}/");
+        has_host.then(|| if base.ends_with(&format!("/{path}")) { base } else { base + path })
+    }
+
     /// The environment variables that locate an account's API. The first one that is set wins.
     pub fn place_variables(self) -> &'static [&'static str] {
         match self {
@@ -328,6 +371,26 @@ mod tests {
             let base = provider.api_base_at(place);
             assert_eq!(base.as_deref(), expected, "{provider:?} {place}");
             assert!(base.is_none_or(|base| provider.owns(&base)), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_variable_names_an_address_as_other_clients_read_it() {
+        for (provider, number, value, expected) in [
+            (Provider::OpenAi, 0, "https://gate.example/v1", Some("https://gate.example/v1/")),
+            (Provider::OpenAi, 1, "http://gate.example", Some("http://gate.example/")),
+            (Provider::OpenAi, 0, "gate.example/v1", None),
+            (Provider::OpenAi, 0, "https://", None),
+            (Provider::Anthropic, 0, "https://gate.example/a", Some("https://gate.example/a/v1/")),
+            (Provider::Anthropic, 0, "https://gate.example/v1/", Some("https://gate.example/v1/")),
+            (Provider::Ollama, 0, "192.0.2.7", Some("http://192.0.2.7:11434/v1/")),
+            (Provider::Ollama, 0, "0.0.0.0:5000", Some("http://localhost:5000/v1/")),
+            (Provider::Ollama, 0, ":5000", Some("http://localhost:5000/v1/")),
+            (Provider::Ollama, 0, "https://models.example", Some("https://models.example/v1/")),
+        ] {
+            let (_, path) = provider.base_variables()[number];
+            let base = provider.base_in_variable(value, path);
+            assert_eq!(base.as_deref(), expected, "{provider:?} {value}");
         }
     }
 

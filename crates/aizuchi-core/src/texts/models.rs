@@ -80,6 +80,11 @@ pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
             "the model is overloaded, or a rate limit was reached",
             "モデルが混雑しているか、利用回数の制限に達しています",
         ),
+        ModelProblem::ServerFailed => pick(
+            language,
+            "the model’s server reports an error of its own",
+            "モデルのサーバーでエラーが起きています",
+        ),
         ModelProblem::RequestRejected => pick(
             language,
             "the model does not accept requests with these settings",

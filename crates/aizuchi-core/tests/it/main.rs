@@ -73,6 +73,7 @@ mod memos;
 mod memo_askers;
 mod models;
 mod model_limits;
+mod model_markup;
 mod model_failures;
 mod model_problems;
 mod nearly_right_verdicts;

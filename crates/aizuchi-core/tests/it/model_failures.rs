@@ -81,6 +81,30 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
             "busy: it is in trouble itself (502)",
             3,
         ),
+        // Errors with a status of success.
+        (
+            Raw(
+                "application/json",
+                json!({ "error": { "message": CHAT, "code": 429 } }).to_string(),
+            ),
+            "busy: it asks to be called less often (429)",
+            3,
+        ),
+        (
+            Raw("application/json", json!({ "error": leak }).to_string()),
+            "busy: it is in trouble itself (500)",
+            3,
+        ),
+        (
+            Raw("application/json", json!({ "detail": "Unauthorized" }).to_string()),
+            "refuses: it does not accept the API key (401)",
+            1,
+        ),
+        (
+            Raw("text/event-stream", "data: {\"error\": {\"code\": 402}}\n\n".to_owned()),
+            "refuses: its account has no credit left (402)",
+            1,
+        ),
         (BreaksOff, "busy: the connection broke off", 3),
         // These may be charged, so they are retried only if the budget allows it.
         (Raw("text/html", format!("<p>{leak}</p>")), "busy: its answer is not JSON", 1),

@@ -26,6 +26,10 @@ fn status(status: u16, code: &str) -> ProviderResponse {
     ProviderResponse::Status(status, vec![], body)
 }
 
+fn raw(body: &str) -> ProviderResponse {
+    ProviderResponse::Raw("application/json", body.to_owned())
+}
+
 #[tokio::test]
 async fn a_problem_is_known_until_a_call_succeeds() {
     let server = Server::start(ServerLimits::default()).await;
@@ -41,6 +45,9 @@ async fn a_problem_is_known_until_a_call_succeeds() {
             (status(429, "insufficient_quota"), Some(ModelProblem::NoFunds)),
             (status(429, "x"), Some(ModelProblem::Overloaded)),
             (status(503, "x"), Some(ModelProblem::Overloaded)),
+            (status(500, "x"), Some(ModelProblem::ServerFailed)),
+            (raw(r#"{"error": "it burns"}"#), Some(ModelProblem::ServerFailed)),
+            (raw(r#"{"error": {"code": 429}}"#), Some(ModelProblem::Overloaded)),
             (ProviderResponse::Raw("text/html", "<html>".to_owned()), Some(ModelProblem::Garbled)),
             (ProviderResponse::BreaksOff, Some(ModelProblem::Unreachable)),
             (ProviderResponse::Says("fine".to_owned()), None),

@@ -12,6 +12,7 @@ use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::provider::amend::Remedy;
+use crate::llm::provider::refusal::error_words;
 use crate::llm::provider::relay::TransferError;
 use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
 use crate::platform::log_sentence::to_log_sentence;
@@ -49,7 +50,7 @@ impl CallError {
     pub fn settled(self) -> Self {
         match self {
             Self::RequestRejected { why, may_pass: true, .. } => {
-                Self::retryable(ModelProblem::Overloaded, &why)
+                Self::retryable(ModelProblem::ServerFailed, &why)
             }
             other => other,
         }
@@ -66,6 +67,18 @@ impl CallError {
             Self::RequestRejected { .. } => Some(ModelProblem::RequestRejected),
             Self::Unusable { .. } => None,
         }
+    }
+
+    /// The same error with the server's own words, for a request that holds no chat text.
+    pub fn with_words(mut self, body: &str) -> Self {
+        let (Self::Retryable { why, .. }
+        | Self::RequestRejected { why, .. }
+        | Self::Permanent { why, .. }
+        | Self::Unusable { why, .. }) = &mut self;
+        if let Some(words) = error_words(body) {
+            why.push_str(&format!(": “{}”", to_log_sentence(&words)));
+        }
+        self
     }
 
     /// The same error with the tokens that the call used.
@@ -158,7 +171,7 @@ pub fn rejection(error: &Error) -> Option<&str> {
 }
 
 /// The status and the body of a response with an error status.
-fn refusal(error: &Error) -> Option<(u16, &str)> {
+pub fn refusal(error: &Error) -> Option<(u16, &str)> {
     let (Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) = error
     else {
         return None;
@@ -222,7 +235,10 @@ pub fn status_error(
                 _ => format!("it is in trouble itself ({status_text})"),
             };
             let retry_after = retry_after(headers, now).or_else(|| retry_delay(body));
-            let problem = ModelProblem::Overloaded;
+            let problem = match status.as_u16() {
+                500..=502 => ModelProblem::ServerFailed,
+                _ => ModelProblem::Overloaded,
+            };
             CallError::Retryable { problem, why, retry_after, usage: Usage::default() }
         }
         401 | 403 => key_refused(&status_text),

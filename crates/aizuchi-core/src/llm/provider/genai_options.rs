@@ -24,8 +24,6 @@ pub fn chat_options(settings: &ProviderSettings) -> ChatOptions {
         reasoning_effort: reasoning_effort(settings),
         // Only the raw body shows that a model refused.
         capture_raw_body: Some(true),
-        // Keeps a model's reasoning out of its answer.
-        normalize_reasoning_content: Some(true),
         extra_headers: (!headers.is_empty()).then(|| headers.into()),
         ..ChatOptions::default()
     }

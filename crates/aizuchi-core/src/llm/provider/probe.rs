@@ -11,6 +11,7 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::ProviderMind;
 use crate::llm::provider::error::error_code;
+use crate::llm::provider::refusal::hidden_status;
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 
 /// Servers list their models immediately.
@@ -51,11 +52,14 @@ impl ProviderMind {
             Err(_) => return Listing::Unknown,
         };
         let status = response.status();
+        let body = body_of(response).await;
+        let hidden = body.as_ref().and_then(|body| hidden_status(body.as_bytes()));
+        let status = hidden.filter(|_| status.is_success()).unwrap_or(status);
         // 403 is no proof: a key may be allowed to use a model but not to list models.
         if status == StatusCode::UNAUTHORIZED {
             return Listing::Problem(ModelProblem::KeyRefused);
         }
-        let Some(body) = body_of(response).await else { return Listing::Unknown };
+        let Some(body) = body else { return Listing::Unknown };
         let has_invalid_key = || error_code(&body).as_deref() == Some("API_KEY_INVALID");
         match (self.provider, status.as_u16()) {
             (Provider::Gemini, 400) if has_invalid_key() => {

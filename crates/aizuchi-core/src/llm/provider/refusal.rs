@@ -1,5 +1,7 @@
-//! What a server says when it refuses a request: which parameter it rejects, as far as that can be told.
+//! What a server says when it refuses a request: that it does, whatever its status, and which parameter it rejects, as
+//! far as that can be told.
 
+use reqwest::StatusCode;
 use serde_json::Value;
 
 /// The names of a request's output limit.
@@ -68,5 +70,94 @@ impl ProviderRefusal {
     fn is_about(&self, word: &str, is_in: impl Fn(&str) -> bool) -> bool {
         let is_limit = LIMIT_WORDS.contains(&word);
         self.parameter.as_ref().is_none_or(|parameter| is_limit || is_in(parameter))
+    }
+}
+
+/// The status that a body with a status of success stands for, if it is an error: gateways answer 200 whatever happened.
+pub fn hidden_status(body: &[u8]) -> Option<StatusCode> {
+    // Signs in an error's code or words, for errors without a number.
+    const SIGNS: [(u16, &[&str]); 6] = [
+        (429, &["rate limit", "rate_limit", "too many requests", "exhausted"]),
+        (402, &["quota", "insufficient", "credit", "billing", "balance"]),
+        (401, &["api key", "api_key", "unauthorized", "authentic", "permission"]),
+        (404, &["not found", "not_found", "not exist", "no such"]),
+        (503, &["overloaded", "unavailable", "busy"]),
+        (400, &["invalid", "bad request", "unsupported"]),
+    ];
+    // As a stream, it is the first event.
+    let body = std::str::from_utf8(body).ok()?.trim_start();
+    let body = body.strip_prefix("data:").map_or(body, |rest| rest.lines().next().unwrap_or(rest));
+    let body: Value = serde_json::from_str(body).ok()?;
+    let body = body.get(0).unwrap_or(&body);
+    let is_there = |value: Option<&Value>| value.is_some_and(|it| !it.is_null() && *it != false);
+    let answers = ["choices", "content", "candidates", "text", "promptFeedback"];
+    let choice = body.pointer("/choices/0/error");
+    let is_answer = answers.iter().any(|key| is_there(body.get(key)));
+    let kinds = ["type", "object"].map(|key| body.get(key));
+    let is_error = is_there(choice)
+        || !is_answer
+            && (["error", "errors", "detail", "message"].iter().any(|key| is_there(body.get(key)))
+                || kinds.contains(&Some(&Value::from("error"))));
+    if !is_error {
+        return None;
+    }
+    let error = choice.or_else(|| body.get("error")).unwrap_or(body);
+    let numbers = ["code", "status"].map(|key| error.get(key).or_else(|| body.get(key)));
+    let number = numbers.into_iter().flatten().find_map(|number| {
+        let written = number.as_str().and_then(|text| text.parse().ok());
+        number.as_u64().or(written).filter(|number| (400..600).contains(number))
+    });
+    let words = error.to_string().to_lowercase();
+    let signed = || SIGNS.iter().find(|(_, signs)| signs.iter().any(|sign| words.contains(sign)));
+    let status = match number {
+        Some(number) => number as u16,
+        None if body.get("detail").is_some_and(Value::is_array) => 422,
+        None => signed().map_or(500, |(status, _)| *status),
+    };
+    StatusCode::from_u16(status).ok()
+}
+
+/// What the server says of an error.
+pub fn error_words(body: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let body = body.get(0).unwrap_or(&body);
+    let places = ["/error/message", "/error", "/choices/0/error/message", "/message", "/detail"];
+    let words = places.iter().find_map(|place| body.pointer(place)?.as_str());
+    words.filter(|words| !words.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_with_a_status_of_success_is_seen() {
+        for (body, expected) in [
+            (r#"{"error": {"message": "slow down", "code": 429}}"#, Some(429)),
+            (r#"{"error": {"message": "slow down", "code": "429"}}"#, Some(429)),
+            (r#"{"error": "Rate limit reached"}"#, Some(429)),
+            (r#"{"error": "model 'x' not found, try pulling it first"}"#, Some(404)),
+            (r#"{"error": "it burns"}"#, Some(500)),
+            (r#"{"error": {}}"#, Some(500)),
+            (r#"{"error": {"type": "invalid_request_error"}, "choices": null}"#, Some(400)),
+            (r#"{"type": "error", "error": {"type": "authentication_error"}}"#, Some(401)),
+            (r#"[{"error": {"code": 503, "status": "UNAVAILABLE"}}]"#, Some(503)),
+            (r#"{"object": "error", "message": "too long", "code": 400}"#, Some(400)),
+            (r#"{"detail": "Unauthorized"}"#, Some(401)),
+            (r#"{"detail": [{"loc": ["body", "tools"], "msg": "no"}]}"#, Some(422)),
+            (r#"{"message": "no credit"}"#, Some(402)),
+            ("data: {\"error\": {\"code\": 502}}\n\ndata: [DONE]\n", Some(502)),
+            (r#"{"choices": [{"error": {"code": 502}, "finish_reason": "error"}]}"#, Some(502)),
+            (r#"{"choices": [{"message": {"content": "error"}}], "error": null}"#, None),
+            (r#"{"choices": [], "error": false}"#, None),
+            (r#"{"content": [], "type": "message"}"#, None),
+            (r#"{"text": "hello"}"#, None),
+            (r#"{"promptFeedback": {"blockReason": "SAFETY"}}"#, None),
+            (r#"{"data": []}"#, None),
+            ("hello", None),
+        ] {
+            let found = hidden_status(body.as_bytes()).map(|status| status.as_u16());
+            assert_eq!(found, expected, "{body}");
+        }
     }
 }

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::llm::provider::amend::RequestChanges;
+use crate::llm::provider::refusal::hidden_status;
 use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 
 /// An error is a sentence and a code, so only its beginning matters.
@@ -184,12 +185,18 @@ impl Relay {
         let body = self.changes.apply(body);
         let call = http.request(head.method, url).headers(head.headers).body(body);
         let response = call.send().await.map_err(TransferError::Broken)?;
-        let (status, headers) = (response.status(), response.headers().clone());
+        let (mut status, headers) = (response.status(), response.headers().clone());
         let body: Bytes = if status.is_success() {
             // Before the body is read: the provider may charge for an answer that breaks off.
             self.transfer.lock().is_accepted = true;
             let body: Bytes = read_body(response, MAX_MODEL_BODY_BYTES).await?.into();
-            self.transfer.lock().body = Some(body.clone());
+            match hidden_status(&body) {
+                Some(hidden) => {
+                    status = hidden;
+                    self.transfer.lock().is_accepted = false;
+                }
+                None => self.transfer.lock().body = Some(body.clone()),
+            }
             body
         } else {
             // Without an error code, the status decides.

@@ -20,12 +20,12 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::provider::amend::{Remedy, RequestChanges};
 use crate::llm::provider::caching::marked_parts;
 use crate::llm::provider::error::{
-    CallError, UNSENDABLE, from_genai, from_transfer, is_not_found, rejection,
+    CallError, UNSENDABLE, from_genai, from_transfer, is_not_found, refusal, rejection,
 };
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::ReportedResponse;
 use crate::llm::provider::usage::{bounded_usage, complete_usage, reported_usage};
-use crate::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind, tools};
+use crate::llm::provider::{CHECK_PROMPT, DEFAULT_MAX_TOKENS, ProviderMind, tools};
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
 
@@ -217,7 +217,10 @@ impl ProviderMind {
             let may_be_tools = has_tools && is_not_found(&error);
             let limit = options.max_tokens.unwrap_or_default();
             let remedy = rejection(&error).and_then(|body| self.parameters.remedy(body, limit));
-            match from_genai(error, self.clock.now()) {
+            let is_check = model_request.system == CHECK_PROMPT;
+            let said = refusal(&error).filter(|_| is_check).map(|(_, body)| body.to_owned());
+            let failed = from_genai(error, self.clock.now());
+            match failed.with_words(said.as_deref().unwrap_or_default()) {
                 CallError::Permanent { why, .. } if may_be_tools => CallError::rejected(why),
                 CallError::RequestRejected { why, .. } | CallError::Permanent { why, .. }
                     if remedy.is_some() =>

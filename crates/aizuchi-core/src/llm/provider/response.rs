@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
-use crate::llm::markup::{begins_with_thinking, is_only_markup};
+use crate::llm::markup::{AnswerForm, NoAnswer, said_in};
 use crate::llm::provider::allowance::Allowance;
 use crate::llm::provider::error::{CallError, DECLINED};
 use crate::llm::provider::usage::{complete_usage, reported_thinking};
@@ -17,7 +17,7 @@ use crate::prompt::tool::ToolCall;
 /// The maximum length of an answer. A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// Shows users that a text was cut off.
-const ELLIPSIS: char = '…';
+const ELLIPSIS: &str = "…";
 
 /// A response with the usage that it reports.
 pub struct ReportedResponse {
@@ -52,8 +52,7 @@ pub fn parse_response(
         return unusable(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
     }
     // Some models put their answer next to the tool calls and send nothing after the results.
-    let has_said = prompt.tool_rounds.iter().any(|round| !round.text.trim().is_empty());
-    if !calls.is_empty() || (text.trim().is_empty() && has_said) {
+    if !calls.is_empty() || (text.trim().is_empty() && prompt.has_said()) {
         return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
     }
     if was_cut && !has_answer(&text, prompt) {
@@ -73,15 +72,18 @@ pub fn parse_response(
     // The provider's limit includes thinking, so the answer's length must be limited here.
     let is_ours_to_limit = allowance.has_room_to_think() && prompt.schema().is_none();
     let max_tokens = allowance.answer(prompt.max_tokens);
-    if was_cut || (is_ours_to_limit && shorten(&mut text, max_tokens.into())) {
-        text.push(ELLIPSIS);
+    if was_cut || is_ours_to_limit {
+        let mut said = said_in(&text, AnswerForm::of(prompt)).unwrap_or_else(|_| text.clone());
+        if was_cut || shorten(&mut said, max_tokens.into()) {
+            text = said + ELLIPSIS;
+        }
     }
     Ok(LlmResponse::new(text, usage))
 }
 
 /// Whether a truncated text is usable: the beginning of a text is, that of JSON is not.
 fn has_answer(text: &str, prompt: &Prompt) -> bool {
-    if is_only_markup(text) {
+    if said_in(text, AnswerForm::of(prompt)) == Err(NoAnswer::Markup) {
         return false;
     }
     let is_whole = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok();
@@ -96,9 +98,9 @@ fn has_thought(response: &ChatResponse) -> bool {
     is_shown || raw.is_some_and(|body| reported_thinking(body) > 0)
 }
 
-/// Whether a text without an answer shows that the model has thought: it is empty, or starts with thinking.
+/// Whether a text without an answer shows that the model has thought: it is empty, or nothing but thinking.
 fn has_thought_aloud(text: &str) -> bool {
-    text.trim().is_empty() || begins_with_thinking(text)
+    said_in(text, AnswerForm::Json) == Err(NoAnswer::Markup)
 }
 
 /// The model used up its tokens before it answered, and has thought. If it had no additional tokens for thinking,

@@ -14,6 +14,7 @@ use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_transfer, status_error};
+use crate::llm::provider::refusal::hidden_status;
 use crate::llm::provider::relay::TransferError;
 use crate::llm::provider::usage::{bounded_usage, reported_usage};
 use crate::llm::provider::{ProviderSettings, api_base, http_client};
@@ -131,6 +132,10 @@ impl TranscriptionMind {
         let usage = estimated_usage(recording);
         let body = read_body(response, MAX_MODEL_BODY_BYTES).await;
         let body = body.map_err(|error| from_transfer(error.into()).with_usage(usage))?;
+        if let Some(hidden) = hidden_status(&body) {
+            let body = String::from_utf8_lossy(&body);
+            return Err(status_error(hidden, &body, &headers, self.clock.now()));
+        }
         let unusable = |why: &str| CallError::Unusable { why: why.to_owned(), usage };
         let body: Value =
             serde_json::from_slice(&body).map_err(|_| unusable("its answer is not JSON"))?;

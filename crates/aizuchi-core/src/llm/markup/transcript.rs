@@ -1,0 +1,66 @@
+//! The form of the transcript in a prompt, which some models go on writing: `**time** name:` before each message.
+
+/// Returns what the persona of this name says in an answer that may be written like a transcript.
+pub fn own_words(text: &str, own_name: &str) -> String {
+    let mut said = String::new();
+    let (mut is_own, mut is_code) = (true, false);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        is_code ^= line.trim_start().starts_with("```");
+        let line = match read_head(line, own_name).filter(|_| !is_code) {
+            Some(Head { speaker: Speaker::Own, is_dated, rest }) if is_dated || number == 0 => {
+                is_own = true;
+                rest
+            }
+            // Others speak for themselves.
+            Some(Head { speaker: Speaker::Other, .. }) if !said.trim().is_empty() => break,
+            Some(Head { speaker: Speaker::Other, .. }) => {
+                is_own = false;
+                continue;
+            }
+            Some(_) | None => line,
+        };
+        if is_own {
+            said.push_str(line);
+        }
+    }
+    said.trim().to_owned()
+}
+
+/// What stands before a message: its time and its speaker.
+struct Head<'t> {
+    speaker: Speaker,
+    is_dated: bool,
+    /// The rest of the line.
+    rest: &'t str,
+}
+
+enum Speaker {
+    Own,
+    Other,
+}
+
+fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
+    let is_mark = |it: char| " \\*_[]()".contains(it);
+    let time = line.trim_start_matches(is_mark);
+    let is_of_time = |it: char| it.is_ascii_digit() || "-/:. ".contains(it);
+    let after = time.trim_start_matches(is_of_time);
+    let is_dated = time[..time.len() - after.len()].contains(':');
+    let after = if is_dated { after.trim_start_matches(is_mark) } else { time };
+    let said = [own_name, "assistant"].into_iter().find_map(|own| {
+        let name = after.get(..own.len()).filter(|name| name.eq_ignore_ascii_case(own))?;
+        let after = after[name.len()..].trim_start_matches(['*', '_', ' ']);
+        after.strip_prefix([':', '：'])
+    });
+    if let Some(said) = said {
+        let rest = said.trim_start_matches(['*', '_']).trim_start_matches(' ');
+        return Some(Head { speaker: Speaker::Own, is_dated, rest });
+    }
+    let is_own = after.trim().is_empty();
+    // To the second, as only the transcript tells it.
+    let time = &time[..time.len() - time.trim_start_matches(is_of_time).len()];
+    let is_exact = time.matches(':').count() == 2 && time.matches('-').count() == 2;
+    let is_head = is_exact && line.trim_start_matches('\\').starts_with("**");
+    let is_head = is_head && line.trim_end().ends_with(if is_own { "**" } else { ":" });
+    let speaker = if is_own { Speaker::Own } else { Speaker::Other };
+    is_head.then_some(Head { speaker, is_dated, rest: "" })
+}
