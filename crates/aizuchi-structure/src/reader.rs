@@ -6,7 +6,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::cues::Cues;
 use crate::fixed_map::FixedMap;
-use crate::lexicon::{ENTRIES, Position};
+use crate::lexicon::{Entry, Position, entries};
 
 impl Cues {
     /// The cues of a text that does not begin with a name.
@@ -153,18 +153,18 @@ impl Lexicon {
     fn new() -> Self {
         let (mut words, mut first_words) = (FixedMap::default(), FixedMap::default());
         let (mut patterns, mut meanings) = (Vec::new(), Vec::new());
-        for (cue, position, entries) in ENTRIES {
-            for entry in *entries {
+        for Entry { cue, position, phrases } in entries() {
+            for phrase in phrases {
                 match position {
-                    Position::Word => *words.entry(*entry).or_insert(Cues::empty()) |= *cue,
+                    Position::Word => *words.entry(*phrase).or_insert(Cues::empty()) |= *cue,
                     Position::FirstWord => {
-                        *first_words.entry(*entry).or_insert(Cues::empty()) |= *cue
+                        *first_words.entry(*phrase).or_insert(Cues::empty()) |= *cue
                     }
                     Position::Anywhere
                     | Position::Start
                     | Position::SentenceEnd
                     | Position::NoQuestion => {
-                        patterns.push(*entry);
+                        patterns.push(*phrase);
                         meanings.push((*position, *cue));
                     }
                 }

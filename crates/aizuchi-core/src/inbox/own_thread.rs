@@ -39,7 +39,7 @@ const PRAISE: [&str; 36] = [
     "that's the one", "worked", "works", "makes sense", "good to know", "phew", "a star",
     "fair enough", "lovely", "did the trick", "explains", "noted", "will do", "神", "完璧", "最高",
     "さすが", "それだ！", "ばっちり", "出せた", "把握", "よかった", "知らなかった", "そうします",
-    "みます", "してみ", "やってみる", "勉強になり",
+    "みます", "てみる", "やってみ", "勉強になり",
 ];
 const SHORT: &str =
     "ok okay k kk cool nice great good fine wow sweet neat lol haha done fixed おけ";
