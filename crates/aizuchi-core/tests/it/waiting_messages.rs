@@ -136,6 +136,35 @@ async fn what_is_told_is_looked_at_again_when_others_answer_what_stands_beside_i
     ");
 }
 
+/// A told line of high appeal among small talk, which the next line passes by.
+#[tokio::test]
+async fn what_is_told_among_small_talk_is_judged_though_others_go_on() {
+    let told = "vet rang. theyre keeping Biscuit in overnight, its his kidneys and she didnt sound hopeful. keep hearing his collar in the hall and its not him";
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for (pause, user, text) in [
+            (0, "ro", "film night at mine then 🍿"),
+            (17, "wim", "last one was 3 hours. never again"),
+            (22, "hanna", "under 100 mins pls. what do you reckon Aizuchi, funny but not totally stupid, and none of us have seen much from the 90s"),
+            (191, "hanna", "how long do boiled eggs keep in the fridge? did way too many for the salad"),
+            (20, "ro", "btw i've got the big bowl, its at my mums"),
+            (19, "wim", "about a week if the shell's still on"),
+            (21, "ro", "egg sandwiches till sunday it is"),
+            (400, "ro", "rain again. my tomatoes have officially given up"),
+            (22, "wim", "mine are all leaf no tomato"),
+            (100, "hanna", told),
+            (29, "wim", "ladders back in your shed ro"),
+        ] {
+            harness.pass(pause).await;
+            harness.says(user, text).await;
+        }
+        harness.pass(330).await;
+        let prompts = harness.mind.prompt_texts(PromptVerb::Judge);
+        assert!(prompts.iter().any(|prompt| prompt.contains(told)), "{}", harness.transcript().await);
+    })
+    .await;
+}
+
 /// Grief beside everyday matters, distress that looks like a reply, and an answer that an announcement contradicts.
 #[tokio::test]
 async fn what_is_told_beside_something_else_is_judged_in_time() {

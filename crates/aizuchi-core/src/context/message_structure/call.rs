@@ -19,6 +19,9 @@ const CALL: f32 = -0.5;
 const JAPANESE_RAISE: f32 = 0.25;
 /// Words with this appeal call for a word by themselves, however the message seems to stand to the others.
 const SURE_APPEAL: f32 = 4.0;
+/// What is told in words with this appeal calls for a word whatever others have written since. In Japanese, technical talk
+/// has it, too.
+const TOLD_APPEAL: f32 = 2.5;
 /// A question is surely answered below the first probability of being open, and surely calls for a word from the second
 /// unless its talk with one user has the third.
 const SURELY_ANSWERED: f32 = 0.15;
@@ -100,8 +103,10 @@ impl MessageStructure {
             return false;
         }
         // Whether grief was met is for a judge to say: an answer may be about something else in the same message.
-        let grieves = names_nobody && message.cues.contains(Cues::GRIEVES);
-        if grieves || is_last_word && message.appeal >= SURE_APPEAL {
+        let is_told =
+            !asks && !message.cues.contains(Cues::JAPANESE) && message.appeal >= TOLD_APPEAL
+                || message.cues.contains(Cues::GRIEVES);
+        if names_nobody && is_told || is_last_word && message.appeal >= SURE_APPEAL {
             return true;
         }
         // Among few users the next message seems to reply even where it goes on about something else, except to an offer.
