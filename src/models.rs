@@ -3,6 +3,7 @@
 
 pub mod prompts;
 pub mod offer;
+pub mod failure;
 pub mod choice;
 pub mod budgeted;
 pub mod trial;
@@ -20,6 +21,7 @@ use tracing::{error, info, warn};
 use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
+use crate::models::failure::next_step;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
@@ -214,10 +216,16 @@ impl ModelsInUse {
             let known = model.problem();
             if let Some(problem) = model.probe().await.filter(|problem| known != Some(*problem)) {
                 let why = texts::models::problem(Language::En, problem);
+                let config = self.config.read();
+                let mut resolved = config.minds.resolved_models(config.decision.state);
+                let resolved = resolved.find(|it| it.id.to_string() == model.model());
+                let endpoint = resolved.and_then(|model| model.endpoint.as_ref());
                 error!(
                     model = model.model(),
                     problem = problem.name(),
                     why,
+                    address = endpoint.map(|endpoint| &*endpoint.base),
+                    next = next_step(problem),
                     "something is wrong with a model"
                 );
                 self.notify();

@@ -17,6 +17,7 @@ use crate::config::minds::ResolvedModel;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::mcp_servers;
+use crate::models::failure::{meant_base, next_step};
 use crate::models::prompts::load_prompts_in;
 use crate::models::short_context;
 use aizuchi_core::clock::Clock;
@@ -317,7 +318,13 @@ async fn check_model(
         Err(error) => return (Err(format!("{error:#}")), None),
     };
     if let Err(error) = mind.check().await {
-        return (Err(error.to_string()), None);
+        let problem = mind.problem();
+        let step = match meant_base(model, problem, &clock).await {
+            Some(meant) => format!("it answers at {meant}: set client_args.api_base to that"),
+            None => problem.map(next_step).unwrap_or_default().to_owned(),
+        };
+        let base = model.endpoint.as_ref().map_or("", |endpoint| &endpoint.base);
+        return (Err(format!("{error}; its address is {base}; {step}")), None);
     }
     let seconds = clock.now().duration_since(started).as_secs_f64();
     let refused = mind.refused_parameters();

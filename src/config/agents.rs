@@ -118,10 +118,11 @@ pub enum ReasoningEffort {
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
     /// The provider's API key. If omitted: the value of the provider's variable, such as `OPENAI_API_KEY`, which is
-    /// sent only to the provider's own address.
+    /// sent only to the provider's own address, or to the one in `OPENAI_BASE_URL` and the like.
     pub api_key: Option<Secret>,
-    /// The address of the API. If omitted: the provider's own; for azure, the value of `AZURE_OPENAI_ENDPOINT`; for
-    /// bedrock, the address of the region in `AWS_REGION`.
+    /// The address of the API. If omitted: the one in the variable that the provider's other clients read, such as
+    /// `OPENAI_BASE_URL`; else the provider's own; for azure, the value of `AZURE_OPENAI_ENDPOINT`; for bedrock, the
+    /// address of the region in `AWS_REGION`.
     pub api_base: Option<WebUrl>,
     /// The timeout of one call, in seconds. If omitted: `models.timeout_seconds`.
     pub timeout: Option<CallSeconds>,

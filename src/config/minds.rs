@@ -266,7 +266,8 @@ impl ResolvedMinds {
         self.resolved_models(state).map(|model| &model.id)
     }
 
-    fn resolved_models(&self, state: StateCall) -> impl Iterator<Item = &ResolvedModel> {
+    /// The same, with what is needed to call them.
+    pub fn resolved_models(&self, state: StateCall) -> impl Iterator<Item = &ResolvedModel> {
         let state_mind = match state {
             StateCall::Fused => None,
             StateCall::Separate => Some(&self.state),
@@ -519,8 +520,8 @@ impl MindResolver<'_> {
         let Some((variable, path, value)) = named.next() else { return Ok(None) };
         provider.base_in_variable(value, path).map(Some).ok_or_else(|| {
             let sentence = format!(
-                "the variable {variable} cannot be used: it must be an address like https://example.com/v1; unset it, or \
-                 set client_args.api_base"
+                "the variable {variable} cannot be used: it must be an address with http:// or https://, like \
+                 https://example.com/v1"
             );
             ConfigProblem::for_file(None, sentence)
         })

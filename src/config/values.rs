@@ -275,7 +275,7 @@ impl TryFrom<String> for WebUrl {
     fn try_from(value: String) -> Result<Self, &'static str> {
         has_host(&value, &["http://", "https://"])
             .then_some(Self(value))
-            .ok_or("it must be an address like https://example.com/v1")
+            .ok_or("it must be an address with http:// or https://, like https://example.com/v1")
     }
 }
 

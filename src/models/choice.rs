@@ -10,10 +10,11 @@ use crate::config::minds::ResolvedModel;
 use crate::config::model_sources::ModelOrigin;
 use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
+use crate::models::failure::meant_base;
 use crate::models::prompts::load_prompts;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm as _;
-use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::discover::{FoundServer, listed_models};
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::persona::Language;
@@ -50,7 +51,8 @@ pub enum ModelChoice {
 pub enum ChoiceError {
     NamedBy(ModelOrigin),
     NamedByVariable(&'static str),
-    ModelNeeded,
+    /// The server has these models, as far as it says.
+    ModelNeeded(Vec<String>),
     MalformedModel,
     MalformedAddress,
     MalformedKey,
@@ -60,6 +62,8 @@ pub enum ChoiceError {
     Failed {
         model: Box<ResolvedModel>,
         problem: Option<ModelProblem>,
+        /// The address that was meant, where the model answers.
+        meant: Option<String>,
     },
     NotSaved(anyhow::Error),
 }
@@ -78,7 +82,12 @@ impl ChoiceError {
                 ModelOrigin::Config | ModelOrigin::Default | ModelOrigin::Saved,
             ) => texts::models::named_by_config(language).to_owned(),
             ChoiceError::NamedByVariable(name) => texts::models::named_by_variable(language, name),
-            ChoiceError::ModelNeeded => texts::models::model_needed(language).to_owned(),
+            ChoiceError::ModelNeeded(names) if names.is_empty() => {
+                texts::models::model_needed(language).to_owned()
+            }
+            ChoiceError::ModelNeeded(names) => {
+                texts::models::models_there(language, &names.join(", "))
+            }
             ChoiceError::MalformedModel => texts::models::malformed_model(language).to_owned(),
             ChoiceError::MalformedAddress => texts::models::malformed_address(language).to_owned(),
             ChoiceError::MalformedKey => texts::models::malformed_key(language).to_owned(),
@@ -86,11 +95,13 @@ impl ChoiceError {
                 texts::models::key_needed(language, provider.name())
             }
             ChoiceError::NotFoundHere => texts::models::not_found_here(language).to_owned(),
-            ChoiceError::Failed { model, problem: Some(problem) } => {
+            ChoiceError::Failed { model, problem: Some(problem), meant } => {
                 let problem = texts::models::problem(language, *problem);
+                let meant = meant.as_ref().map(|base| texts::models::answers_at(language, base));
                 texts::models::try_failed(language, &model.shown_name(language), problem)
+                    + &meant.unwrap_or_default()
             }
-            ChoiceError::Failed { model, problem: None } => {
+            ChoiceError::Failed { model, problem: None, .. } => {
                 texts::models::try_failed_unusably(language, &model.shown_name(language))
             }
             ChoiceError::NotSaved(error) => {
@@ -106,6 +117,13 @@ impl ModelsInUse {
         let _turn = self.turn.lock().await;
         if !self.is_open_to_choice() {
             return Err(ChoiceError::NamedBy(self.origin()));
+        }
+        if let ModelChoice::Compatible { api_base, model, key } = &choice
+            && model.is_empty()
+        {
+            let key = key.as_ref().map(Secret::expose).filter(|key| !key.is_empty());
+            let base = checked_address(api_base.clone())?;
+            return Err(ChoiceError::ModelNeeded(listed_models(&base, key).await));
         }
         let config = self.config.read();
         let changes = changes(choice, &config, &self.found())?;
@@ -129,10 +147,12 @@ impl ModelsInUse {
         let began = self.clock.now();
         let checked = mind.check().await;
         self.record_trial(mind.model(), began, &checked, &chosen.prices()).await;
-        checked.map(|_| ()).map_err(|_| ChoiceError::Failed {
-            model: Box::new(model.clone()),
-            problem: mind.problem(),
-        })
+        if checked.is_ok() {
+            return Ok(());
+        }
+        let problem = mind.problem();
+        let meant = meant_base(model, problem, &self.clock).await;
+        Err(ChoiceError::Failed { model: Box::new(model.clone()), problem, meant })
     }
 }
 
@@ -173,11 +193,7 @@ fn changes(
             Ok(changes)
         }
         ModelChoice::Compatible { api_base, model, key } => {
-            let api_base = with_scheme(api_base);
-            let is_address = ["http://", "https://"].iter().any(|it| api_base.starts_with(it));
-            if !is_address || !is_plain(&api_base) {
-                return Err(ChoiceError::MalformedAddress);
-            }
+            let api_base = checked_address(api_base)?;
             let mut changes = chosen(hosted(Provider::OpenAi, model)?, Some(api_base));
             if let Some(change) = changes.last_mut() {
                 *change = (API_KEY_VARIABLE, typed(key)?);
@@ -185,6 +201,13 @@ fn changes(
             Ok(changes)
         }
     }
+}
+
+fn checked_address(address: String) -> Result<String, ChoiceError> {
+    let address = with_scheme(address);
+    let is_address = ["http://", "https://"].iter().any(|it| address.starts_with(it));
+    let is_plain = is_address && is_plain(&address);
+    is_plain.then_some(address).ok_or(ChoiceError::MalformedAddress)
 }
 
 /// Adds a scheme, because users type `localhost:8000`. Unencrypted HTTP is used only for a nearby server: this machine,
@@ -203,7 +226,7 @@ fn with_scheme(address: String) -> String {
 
 fn hosted(provider: Provider, name: String) -> Result<ModelId, ChoiceError> {
     match name.as_str() {
-        "" => Err(ChoiceError::ModelNeeded),
+        "" => Err(ChoiceError::ModelNeeded(Vec::new())),
         name if !is_plain(name) => Err(ChoiceError::MalformedModel),
         _ => Ok(ModelId::Hosted { provider, name }),
     }

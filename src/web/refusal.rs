@@ -485,14 +485,18 @@ mod tests {
             ChoiceError::NamedBy(ModelOrigin::Flag),
             ChoiceError::NamedBy(ModelOrigin::Config),
             ChoiceError::NamedByVariable("AIZUCHI_MODEL"),
-            ChoiceError::ModelNeeded,
+            ChoiceError::ModelNeeded(Vec::new()),
             ChoiceError::MalformedModel,
             ChoiceError::MalformedAddress,
             ChoiceError::MalformedKey,
             ChoiceError::KeyNeeded(PROVIDERS[0]),
             ChoiceError::NotFoundHere,
-            ChoiceError::Failed { model: model(), problem: Some(ModelProblem::TimedOut) },
-            ChoiceError::Failed { model: model(), problem: None },
+            ChoiceError::Failed {
+                model: model(),
+                problem: Some(ModelProblem::TimedOut),
+                meant: None,
+            },
+            ChoiceError::Failed { model: model(), problem: None, meant: None },
             ChoiceError::NotSaved(anyhow::anyhow!("the disk is full")),
         ]
     }

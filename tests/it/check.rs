@@ -140,12 +140,57 @@ tools:
             "FAIL  web       web_search with SearXNG at http://127.0.0.1:{no_engine}: no connection"
         ),
         "ok    web       web_fetch directly".to_owned(),
-        "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"
-            .to_owned(),
+        format!(
+            "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401); its address is \
+             {}/v1/; check client_args.api_key",
+            server.base
+        ),
     ] {
         assert!(shown.lines().any(|line| line == expected), "{expected}\nis missing in\n{shown}");
     }
     assert!(!shown.contains("sk-secret-key"), "{shown}");
+}
+
+/// Gateways answer 200 whatever happened.
+#[tokio::test]
+async fn an_error_with_a_status_of_success_fails() {
+    let server = Server::start(ServerLimits::default()).await;
+    for (body, expected) in [
+        (
+            r#"{"error": {"message": "slow down", "code": 429}}"#,
+            "it asks to be called less often (429): “slow down”",
+        ),
+        (r#"{"error": "the tank is empty"}"#, "it is in trouble itself (500): “the tank is empty”"),
+        (r#"{"detail": "Unauthorized"}"#, "it does not accept the API key (401): “Unauthorized”"),
+    ] {
+        let raw = ProviderResponse::Raw("application/json", body.to_owned());
+        server.then([raw]);
+        let home = Home::new(1.0);
+        let args = format!("{{api_base: {}/v1, max_retries: 0}}", server.base);
+        home.add(&format!(
+            "agents: {{response: {{model_id: openai/large-1, client_args: {args}}}}}\n"
+        ));
+        let (code, lines) = check(&home, "").await;
+        let model = lines.iter().find(|line| line.starts_with("FAIL  model ")).unwrap();
+        assert!(code == Some(1) && model.contains(expected), "{model}");
+        server.forget();
+    }
+}
+
+#[tokio::test]
+async fn the_address_that_was_meant_is_named() {
+    let server = Server::start(ServerLimits::default()).await;
+    for path in ["", "/v1/chat/completions", "/v1/v1/"] {
+        let home = Home::new(1.0);
+        let args = format!("{{api_base: {}{path}}}", server.base);
+        home.add(&format!(
+            "agents: {{response: {{model_id: openai/large-1, client_args: {args}}}}}\n"
+        ));
+        let (code, lines) = check(&home, "").await;
+        let model = lines.iter().find(|line| line.starts_with("FAIL  model ")).unwrap();
+        let hint = format!("; it answers at {}/v1/: set client_args.api_base to that", server.base);
+        assert!(code == Some(1) && model.ends_with(&hint), "{model}");
+    }
 }
 
 #[tokio::test]

@@ -199,6 +199,11 @@ async fn a_flag_that_finds_nothing_says_so() {
     assert!(stderr.contains("no model server answers on this machine"), "{stderr}");
 }
 
+/// The address may lack its version.
+fn nameless_at(base: &str) -> Value {
+    json!({ "kind": "compatible", "api_base": base, "model": "", "key": KEY })
+}
+
 #[tokio::test]
 async fn a_key_is_tried_saved_and_never_shown() {
     let server = Server::start(ServerLimits::default()).await;
@@ -216,6 +221,14 @@ async fn a_key_is_tried_saved_and_never_shown() {
     let nameless = json!({ "kind": "compatible", "api_base": format!("{}/v1", server.base), "model": " ", "key": KEY });
     let (status, answer) = choose(&program, nameless).await;
     assert_eq!((status, &answer["error"]), (422, &json!("Enter the model’s name.")));
+    server.has_models(&["large-1", "tiny:1b"]);
+    let (_, answer) = choose(&program, nameless_at(&server.base)).await;
+    assert_eq!(answer["error"], "Enter the model’s name. The server has: large-1, tiny:1b.");
+    let elsewhere =
+        json!({ "kind": "compatible", "api_base": server.base, "model": "large-1", "key": KEY });
+    let (status, answer) = choose(&program, elsewhere).await;
+    let hint = format!("Nothing was changed. It answers at {}/v1/: use that address.", server.base);
+    assert!(status == 422 && answer["error"].as_str().unwrap().ends_with(&hint), "{answer}");
     for key in ["two words", "quo'te", "$HOME"] {
         let (status, answer) = choose(&program, choice(key)).await;
         assert_eq!(status, 422);

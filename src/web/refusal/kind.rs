@@ -155,7 +155,7 @@ fn of_choice(error: &ChoiceError) -> (StatusCode, &'static str) {
         ChoiceError::NamedBy(_) | ChoiceError::NamedByVariable(_) => {
             (StatusCode::CONFLICT, "model_set_elsewhere")
         }
-        ChoiceError::ModelNeeded => (StatusCode::UNPROCESSABLE_ENTITY, "model_needed"),
+        ChoiceError::ModelNeeded(_) => (StatusCode::UNPROCESSABLE_ENTITY, "model_needed"),
         ChoiceError::MalformedModel => (StatusCode::UNPROCESSABLE_ENTITY, "malformed_model"),
         ChoiceError::MalformedAddress => (StatusCode::UNPROCESSABLE_ENTITY, "malformed_address"),
         ChoiceError::MalformedKey => (StatusCode::UNPROCESSABLE_ENTITY, "malformed_key"),

@@ -3,8 +3,9 @@
 import { settings, translate } from "./i18n.js";
 
 const TIMEOUT_MS = 15_000;
-/** For uploads, and for a local model, which may have to be loaded first. */
-const LONG_TIMEOUT_MS = 150_000;
+const UPLOAD_TIMEOUT_MS = 150_000;
+/** A local model may have to be loaded first, for which the server waits up to five minutes. */
+const MODEL_TIMEOUT_MS = 330_000;
 
 /** The server refused the request or did not respond; `message` is a sentence for the user. */
 export class ApiError extends Error {
@@ -51,11 +52,12 @@ export function scanModels() {
 }
 
 /**
- * Tests a model and switches to it.
+ * Tests a model and switches to it, unless that is cancelled before.
  * @param {Object} choice
+ * @param {AbortSignal} cancelled
  */
-export function postModel(choice) {
-  return sendJson("POST", "/api/models", choice, LONG_TIMEOUT_MS);
+export function postModel(choice, cancelled) {
+  return sendJson("POST", "/api/models", choice, MODEL_TIMEOUT_MS, cancelled);
 }
 
 /**
@@ -100,7 +102,7 @@ export function postMessage({ shown, ...message }) {
 export function uploadFile(file) {
   const headers = { "Content-Type": file.type || "application/octet-stream" };
   const query = new URLSearchParams({ name: file.name });
-  return request(`/api/files?${query}`, { method: "POST", headers, body: file }, LONG_TIMEOUT_MS);
+  return request(`/api/files?${query}`, { method: "POST", headers, body: file }, UPLOAD_TIMEOUT_MS);
 }
 
 /**
@@ -197,19 +199,21 @@ export function addUser(name) {
   return sendJson("POST", "/api/people", { name });
 }
 
-function sendJson(method, url, body, timeoutMs = TIMEOUT_MS) {
+function sendJson(method, url, body, timeoutMs = TIMEOUT_MS, cancelled = null) {
   const headers = { "Content-Type": "application/json" };
-  return request(url, { method, headers, body: JSON.stringify(body) }, timeoutMs);
+  return request(url, { method, headers, body: JSON.stringify(body) }, timeoutMs, cancelled);
 }
 
-async function request(url, options = {}, timeoutMs = TIMEOUT_MS) {
+async function request(url, options = {}, timeoutMs = TIMEOUT_MS, cancelled = null) {
   // The server explains a refusal in the page's language.
   const headers = { "Accept-Language": settings.language, ...options.headers };
-  const signal = AbortSignal.timeout(timeoutMs);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = cancelled === null ? timeout : AbortSignal.any([timeout, cancelled]);
   let response;
   try {
     response = await fetch(url, { cache: "no-store", signal, ...options, headers });
   } catch (error) {
+    if (cancelled?.aborted) throw new ApiError("", 0);
     throw new ApiError(translate(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
   }
   if (response.status === 401) {

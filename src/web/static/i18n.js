@@ -207,6 +207,7 @@ const ENGLISH = {
   model_key_there: "{variable} is set",
   model_try: "Connect",
   model_trying: "Trying {model}… A model on this machine may take a while to load.",
+  model_slow: "That has taken more than a minute.",
   model_builtin: "The built-in rules",
   model_builtin_why: "Simple rules that cost nothing. Nothing leaves this machine.",
   provider_openai: "OpenAI",
@@ -222,6 +223,7 @@ const ENGLISH = {
   model_own_why:
     "Once connected, what is said in the room is sent to this address. If the server needs no key, leave it empty. A key is kept in the file .env on this machine and is not shown again.",
   model_address: "Address",
+  model_own_name: "Model (leave it empty to see which ones the server has)",
   model_connected: "Connected. {persona} now answers with {model}.",
   model_disconnected: "{persona} now answers with the built-in rules.",
 
@@ -504,6 +506,7 @@ const JAPANESE = {
   model_key_there: "{variable} が設定済み",
   model_try: "接続する",
   model_trying: "{model} を試しています… このマシンのモデルは、読み込みに時間がかかることがあります。",
+  model_slow: "1 分以上かかっています。",
   model_builtin: "内蔵のルール",
   model_builtin_why: "簡単なルールです。費用はかからず、データはこのマシンの外に出ません。",
   provider_openai: "OpenAI",
@@ -519,6 +522,7 @@ const JAPANESE = {
   model_own_why:
     "接続すると、ルームでの発言がこのアドレスに送られます。キーが不要なら空のままでかまいません。キーはこのマシンの .env ファイルに保存され、再び表示されることはありません。",
   model_address: "アドレス",
+  model_own_name: "モデル（空のままにすると、サーバーにあるモデルがわかります）",
   model_connected: "接続しました。{persona} は {model} を使って答えます。",
   model_disconnected: "{persona} は内蔵のルールで答えます。",
 

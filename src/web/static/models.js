@@ -9,6 +9,8 @@ import { showModelNames } from "./localize.js";
 import { ResponseOrder } from "./response-order.js";
 
 const DISMISSED_KEY = "builtin mind kept";
+/** After this time, a test says that it takes long. */
+const SLOW_MS = 60_000;
 
 /** The offer, the banner and the dialog. */
 export class Models {
@@ -17,6 +19,8 @@ export class Models {
   #dialog = document.getElementById("model-dialog");
   #error = this.#dialog.querySelector(".error");
   #busy = document.getElementById("model-busy");
+  #cancel = document.getElementById("model-cancel");
+  #cancelled = new AbortController();
   #provider = document.getElementById("model-provider");
   #name = document.getElementById("model-name");
   #key = document.getElementById("model-key");
@@ -34,6 +38,7 @@ export class Models {
     this.#onClick("model-offer-use", () => this.#use(this.#firstFound()));
     this.#onClick("model-offer-close", () => this.#dismissOffer());
     this.#onClick("model-look", () => this.#run("model-look", translate("model_looking"), scanModels));
+    this.#onClick("model-cancel", () => this.#cancelled.abort());
     this.#onClick("model-keep", () => this.#useBuiltin());
     this.#onClick("model-hosted-use", () => this.#useHosted());
     this.#onClick("model-own-use", () => this.#useOwn());
@@ -219,7 +224,12 @@ export class Models {
    * @param {Object} choice
    */
   async #choose(anchor, choice) {
-    const isDone = await this.#run(anchor, translate("model_trying", { model: choice.model ?? "" }), () => postModel(choice));
+    if (this.#isBusy) return false;
+    this.#cancelled = new AbortController();
+    const label = translate("model_trying", { model: choice.model ?? "" });
+    const slow = setTimeout(() => this.#setBusy(`${label} ${translate("model_slow")}`), SLOW_MS);
+    const isDone = await this.#run(anchor, label, () => postModel(choice, this.#cancelled.signal));
+    clearTimeout(slow);
     if (isDone) this.#showDone();
     return isDone;
   }
@@ -240,7 +250,7 @@ export class Models {
    */
   async #run(anchor, label, action) {
     if (this.#isBusy) return false;
-    document.getElementById(anchor).after(this.#busy, this.#error);
+    document.getElementById(anchor).after(this.#busy, this.#cancel, this.#error);
     this.#setBusy(label);
     this.#showError("");
     try {
@@ -261,6 +271,7 @@ export class Models {
     this.#isBusy = label !== "";
     this.#busy.textContent = label;
     this.#busy.classList.remove("done");
+    this.#cancel.hidden = !this.#isBusy;
     document.getElementById("model-offer-busy").textContent = label;
     this.#dialog.setAttribute("aria-busy", String(this.#isBusy));
   }

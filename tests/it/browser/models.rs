@@ -6,7 +6,7 @@ use crate::browser::Browser;
 use crate::browser::operator::time_zone_at_noon;
 use crate::browser::tab::Tab;
 use crate::program::Home;
-use aizuchi_harness::providers::{Server, ServerLimits};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_found_model_is_used_with_one_click() {
@@ -30,6 +30,28 @@ async fn a_found_model_is_used_with_one_click() {
     }
     alice.post("@Aizuchi who are you?").await;
     bob.expect_messages(&["@Aizuchi who are you?", "I am the model"]).await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trial_can_be_canceled() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Never]);
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("model-offer-open").await;
+    let unfold = "return document.getElementById('model-own').open = true";
+    alice.expect_result(unfold, json!(true)).await;
+    alice.type_in("model-address", &format!("{}/v1", server.base)).await;
+    alice.type_in("model-own-name", "large-1").await;
+    alice.click("model-own-use").await;
+    server.came(1).await;
+    alice.click("model-cancel").await;
+    server.abandoned(1).await;
+    expect_hidden(&alice, "model-cancel").await;
+    expect_hidden(&alice, "model-error").await;
     browser.close().await;
 }
 

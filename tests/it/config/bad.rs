@@ -352,7 +352,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "slack:\n  api_base: slack.com\n",
-        "2:13: slack.api_base is \"slack.com\", but it must be an address like https://example.com/v1",
+        "2:13: slack.api_base is \"slack.com\", but it must be an address with http:// or https://, like https://example.com/v1",
     ),
     (
         "discord:\n  gateway_url: https://gateway\n",
@@ -601,7 +601,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "agents:\n  response:\n    client_args:\n      api_base: localhost\n",
-        "4:17: agents.response.client_args.api_base is \"localhost\", but it must be an address like https://example.com/v1",
+        "4:17: agents.response.client_args.api_base is \"localhost\", but it must be an address with http:// or https://, like https://example.com/v1",
     ),
     (
         "agents:\n  response:\n    client_args:\n      max_retries: 1\n      num_retries: 2\n",

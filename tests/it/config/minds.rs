@@ -31,6 +31,41 @@ fn each_agent_resolves_to_a_model() {
     assert_eq!(models(&minds(&state, &named)), [gpt, gpt, gpt, small]);
 }
 
+/// A key for a company's gateway goes there, as with other clients, and not to the provider.
+#[test]
+fn a_base_url_in_the_environment_is_honored() {
+    let endpoint = |model: &str, client_args: &str, pairs: &[(&str, &str)]| {
+        let text = format!(
+            "agents: {{response: {{model_id: {model}, client_args: {{{client_args}}}}}}}\n"
+        );
+        let read = Config::read(&text, "config.yaml", &environment(pairs, ""));
+        let endpoint = read.map(|read| read.config.minds.response.model.endpoint.unwrap());
+        let key = |key: aizuchi::config::secret::Secret| key.expose().to_owned();
+        endpoint.map(|it| (it.base, it.key.map(key))).map_err(|error| format!("{error:#}"))
+    };
+    let keys = [("OPENAI_API_KEY", "o"), ("ANTHROPIC_API_KEY", "a"), ("GROQ_API_KEY", "g")];
+    let gate = "https://gate.example/v1";
+    for (model, variable, value, expected) in [
+        ("openai/gpt-4o", "OPENAI_BASE_URL", gate, ("https://gate.example/v1/", Some("o"))),
+        ("openai/gpt-4o", "OPENAI_API_BASE", gate, ("https://gate.example/v1/", Some("o"))),
+        ("anthropic/c", "ANTHROPIC_BASE_URL", "http://x/y", ("http://x/y/v1/", Some("a"))),
+        ("groq/l", "GROQ_BASE_URL", "http://x", ("http://x/openai/v1/", Some("g"))),
+        ("ollama/q", "OLLAMA_HOST", "192.0.2.7:5000", ("http://192.0.2.7:5000/v1/", None)),
+        ("ollama/q", "OPENAI_BASE_URL", gate, ("http://localhost:11434/v1/", None)),
+    ] {
+        let pairs = [&keys[..], &[(variable, value)]].concat();
+        let expected = (expected.0.to_owned(), expected.1.map(str::to_owned));
+        assert_eq!(endpoint(model, "", &pairs), Ok(expected), "{variable}");
+    }
+    // The config names the address, so the key of the environment is not for it.
+    let named = [("OPENAI_API_KEY", "o"), ("OPENAI_BASE_URL", gate)];
+    let own = endpoint("openai/l", "api_base: 'http://x/v1'", &named);
+    assert_eq!(own, Ok(("http://x/v1/".to_owned(), None)));
+    let broken = [("OPENAI_API_KEY", "o"), ("OPENAI_BASE_URL", "gate.example")];
+    let why = endpoint("openai/l", "", &broken).unwrap_err();
+    assert!(why.contains("the variable OPENAI_BASE_URL cannot be used: it must be"), "{why}");
+}
+
 /// No agent's call is cut off before the timeout of its own model.
 #[test]
 fn a_call_may_take_as_long_as_the_slowest_model_may() {

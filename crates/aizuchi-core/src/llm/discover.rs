@@ -10,11 +10,13 @@ use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::llm::model::{ModelId, Provider};
-use crate::llm::provider::loopback_client;
+use crate::llm::provider::{http_client, loopback_client};
 use crate::platform::http_body::read_body;
 
 /// A local server answers within this time, even if the machine is busy. Where none listens, this is known at once.
 pub const DISCOVERY_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
+/// The time for a list of models from elsewhere.
+const LIST_TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
 /// The maximum size of a list of models. Real lists are far shorter.
 const MAX_LIST_BYTES: usize = 512 * 1024;
 /// The maximum length of a model's name, in characters.
@@ -100,23 +102,27 @@ const DEFAULT_ENDPOINTS: [ServerEndpoint; 5] = [
     at(LocalServer::Vllm, 8000),
 ];
 
-/// Returns the default endpoints, moved to `ollama_host` (the value of `OLLAMA_HOST`), without this program's own
-/// addresses.
+/// Returns the default endpoints, moved to `ollama_host` (the value of `OLLAMA_HOST`, which may be on another machine),
+/// without this program's own addresses.
 pub fn default_endpoints(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<ServerEndpoint> {
-    let moved = ollama_host.and_then(loopback_address);
+    let moved = ollama_host.map(loopback_address);
     let endpoint = |usual: ServerEndpoint| match (usual.server, moved) {
-        (LocalServer::Ollama, Some(address)) => ServerEndpoint { address, ..usual },
-        _ => usual,
+        (LocalServer::Ollama, Some(address)) => Some(ServerEndpoint { address: address?, ..usual }),
+        _ => Some(usual),
     };
     let is_own =
         |endpoint: &ServerEndpoint| own.iter().any(|own| own.port() == endpoint.address.port());
-    DEFAULT_ENDPOINTS.into_iter().map(endpoint).filter(|endpoint| !is_own(endpoint)).collect()
+    DEFAULT_ENDPOINTS
+        .into_iter()
+        .filter_map(endpoint)
+        .filter(|endpoint| !is_own(endpoint))
+        .collect()
 }
 
 /// Parses a loopback address from a server setting: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
 fn loopback_address(host: &str) -> Option<SocketAddr> {
     let host = host.trim().trim_start_matches("http://").trim_end_matches('/');
-    let (name, port) = host.rsplit_once(':')?;
+    let (name, port) = host.rsplit_once(':').unwrap_or((host, "11434"));
     let ip = match name {
         // A server that listens on all interfaces listens on loopback, too.
         "" | "localhost" | "0.0.0.0" => Ipv4Addr::LOCALHOST.into(),
@@ -146,6 +152,43 @@ async fn look(client: &Client, endpoint: ServerEndpoint) -> Option<FoundServer> 
     let body = read_body(response, MAX_LIST_BYTES).await.ok()?;
     let models = text_models(endpoint.server, &serde_json::from_slice(&body).ok()?)?;
     Some(FoundServer { endpoint, models })
+}
+
+/// Other base URLs that may be meant by one: with `/v1`, or without the path of a call. Each ends with a slash.
+pub fn meant_bases(base: &str) -> Vec<String> {
+    const CALLS: [&str; 5] =
+        ["/chat/completions", "/completions", "/responses", "/models", "/audio/transcriptions"];
+    let base = base.trim_end_matches('/');
+    let bare = CALLS.iter().find_map(|call| base.strip_suffix(call)).unwrap_or(base);
+    let bare = bare.replace("/v1/v1", "/v1");
+    let with_version = (!bare.ends_with("/v1")).then(|| format!("{bare}/v1/"));
+    let without_call = (bare != base).then(|| format!("{bare}/"));
+    with_version.into_iter().chain(without_call).collect()
+}
+
+/// Returns the names of the models that any server with OpenAI's API lists at a base URL, or at one that may be meant.
+pub async fn listed_models(base: &str, key: Option<&str>) -> Vec<String> {
+    let Ok(client) = http_client(LIST_TIMEOUT) else { return Vec::new() };
+    let own = format!("{}/", base.trim_end_matches('/'));
+    for base in [own].into_iter().chain(meant_bases(base)) {
+        let Ok(url) = Url::parse(&base).and_then(|base| base.join("models")) else { continue };
+        let request = client.get(url).timeout(LIST_TIMEOUT.unsigned_abs());
+        let request = match key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        };
+        let Ok(response) = request.send().await else { continue };
+        let Ok(body) = read_body(response, MAX_LIST_BYTES).await else { continue };
+        let list = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some(models) = text_models(LocalServer::Vllm, &list) {
+            let name = |model| match model {
+                ModelId::Hosted { name, .. } => Some(name),
+                ModelId::Builtin => None,
+            };
+            return models.into_iter().filter_map(name).collect();
+        }
+    }
+    Vec::new()
 }
 
 /// The models in a list that generate text on this machine. `None` if the response is not a list of models.
@@ -226,6 +269,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_may_lack_its_version_or_have_a_path_too_much() {
+        for (base, expected) in [
+            ("http://llm:8000", &["http://llm:8000/v1/"][..]),
+            ("http://llm:8000/v1/", &[]),
+            ("http://llm/v1/chat/completions", &["http://llm/v1/"]),
+            ("http://llm/chat/completions/", &["http://llm/v1/", "http://llm/"]),
+            ("http://llm/v1/v1", &["http://llm/v1/"]),
+        ] {
+            assert_eq!(meant_bases(base), expected, "{base}");
+        }
+    }
+
+    #[test]
     fn the_own_ports_are_not_asked() {
         let ports = |endpoints: Vec<ServerEndpoint>| -> Vec<u16> {
             endpoints.iter().map(|endpoint| endpoint.address.port()).collect()
@@ -246,7 +302,7 @@ mod tests {
             (":5000", Some("127.0.0.1:5000")),
             ("192.0.2.7:5000", None),
             ("models.example:5000", None),
-            ("127.0.0.1", None),
+            ("127.0.0.1", Some("127.0.0.1:11434")),
         ] {
             let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
             assert_eq!(loopback_address(host), expected, "{host}");

@@ -8,7 +8,7 @@ mod transcript;
 use serde_json::Value;
 
 use crate::chat::is_blank;
-use crate::llm::markup::mark::{Mark, MarkKind, read_mark};
+use crate::llm::markup::mark::{MarkKind, TemplateMark, read_mark};
 use crate::llm::markup::transcript::own_words;
 use crate::prompt::{Prompt, PromptVerb};
 
@@ -94,7 +94,7 @@ fn without_marks(answer: &str, form: AnswerForm<'_>) -> Result<String, NoAnswer>
             at += length;
             continue;
         }
-        let Some(Mark { kind, length }) = read_mark(rest, is_blank(&said)) else {
+        let Some(TemplateMark { kind, length }) = read_mark(rest, is_blank(&said)) else {
             said.push(next);
             at += next.len_utf8();
             continue;

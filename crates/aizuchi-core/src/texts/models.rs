@@ -37,6 +37,10 @@ texts! {
         / "キーの形式が正しくありません。空白を含まない 1 行で入力してください。";
     key_needed(provider: &str): "{provider} needs a key." / "{provider} にはキーが必要です。";
     model_needed: "Enter the model’s name." / "モデル名を入力してください。";
+    models_there(names: &str):
+        "Enter the model’s name. The server has: {names}." / "モデル名を入力してください。このサーバーにあるモデル：{names}";
+    answers_at(address: &str):
+        " It answers at {address}: use that address." / "{address} では応答します。このアドレスを使ってください。";
     malformed_model:
         "That is not a valid model name: it must be one word."
         / "モデル名の形式が正しくありません。空白を含めずに入力してください。";

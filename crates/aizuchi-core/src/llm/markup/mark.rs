@@ -7,7 +7,7 @@ const ROLES: [&str; 9] =
     ["assistant", "model", "bot", "user", "human", "system", "developer", "tool", "observation"];
 
 /// A mark at the beginning of a text.
-pub struct Mark {
+pub struct TemplateMark {
     pub kind: MarkKind,
     /// With what belongs to it, in bytes.
     pub length: usize,
@@ -26,7 +26,7 @@ pub enum MarkKind {
 
 /// How a mark is written: `<name>`, `<|name|>`, `<|name>`, `<name|>`, `[NAME]` or `◁name▷`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum MarkForm {
     Angle,
     Pipes,
     PipeBefore,
@@ -36,7 +36,7 @@ enum Form {
 }
 
 /// Reads the mark that a text begins with. Some are marks only where nothing has been said before.
-pub fn read_mark(text: &str, is_first: bool) -> Option<Mark> {
+pub fn read_mark(text: &str, is_first: bool) -> Option<TemplateMark> {
     let end = match text.chars().next()? {
         '<' => '>',
         '[' => ']',
@@ -47,25 +47,25 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<Mark> {
     let inner = text[..end_at].trim_start_matches(['<', '[', '◁']);
     let rest = &text[end_at + end.len_utf8()..];
     let (form, name) = match end {
-        ']' => (Form::Bracket, inner),
-        '▷' => (Form::Triangle, inner),
+        ']' => (MarkForm::Bracket, inner),
+        '▷' => (MarkForm::Triangle, inner),
         _ => {
             let name = inner.trim_matches(['|', '｜']);
             match (inner.starts_with(['|', '｜']), inner.ends_with(['|', '｜'])) {
-                (true, true) => (Form::Pipes, name),
-                (true, false) => (Form::PipeBefore, name),
-                (false, true) => (Form::PipeAfter, name),
-                (false, false) => (Form::Angle, name),
+                (true, true) => (MarkForm::Pipes, name),
+                (true, false) => (MarkForm::PipeBefore, name),
+                (false, true) => (MarkForm::PipeAfter, name),
+                (false, false) => (MarkForm::Angle, name),
             }
         }
     };
     let (is_closing, name) = match name.strip_prefix('/') {
         Some(name) => (true, name),
-        None => (form == Form::PipeAfter, name),
+        None => (form == MarkForm::PipeAfter, name),
     };
     // A tag may have attributes: `<invoke name="…">`, `<function=…>`.
     let (name, attributes) = match (form, name.find([' ', '='])) {
-        (Form::Angle, Some(at)) => name.split_at(at),
+        (MarkForm::Angle, Some(at)) => name.split_at(at),
         _ => (name, ""),
     };
     let is_name = |it: char| it.is_alphanumeric() || "_-:▁".contains(it);
@@ -90,24 +90,26 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<Mark> {
     let is_own = has(&["header", "assistant"]);
     let kind = match form {
         // In small letters, brackets may hold an aside: `[thinking]`.
-        Form::Bracket if !is_end && name != name.to_uppercase() => return None,
-        Form::Bracket if lower == "inst" && is_end => MarkKind::Token,
-        Form::Bracket if lower == "inst" => MarkKind::MessageEnds,
-        Form::Bracket if !is_call && !lower.starts_with("think") => return None,
+        MarkForm::Bracket if !is_end && name != name.to_uppercase() => return None,
+        MarkForm::Bracket if lower == "inst" && is_end => MarkKind::Token,
+        MarkForm::Bracket if lower == "inst" => MarkKind::MessageEnds,
+        MarkForm::Bracket if !is_call && !lower.starts_with("think") => return None,
         _ if is_call => MarkKind::ToolCall,
         _ if is_thought && is_end => MarkKind::ThoughtEnds,
         _ if is_thought => MarkKind::ThoughtBegins,
-        Form::PipeBefore if lower == "channel" => MarkKind::ThoughtBegins,
-        Form::PipeAfter if lower == "channel" => MarkKind::ThoughtEnds,
-        Form::PipeBefore if lower == "turn" => return Some(message_begins(length, rest)),
-        Form::PipeAfter if lower == "turn" => MarkKind::MessageEnds,
-        Form::Pipes if lower == "channel" => return Some(channel_begins(length, rest)),
-        Form::Pipes if lower == "call" || has(&["python", "action"]) => MarkKind::ToolCall,
-        Form::Pipes if has(&["start", "begin"]) => return Some(message_begins(length, rest)),
-        Form::Pipes if !is_own && (has(&ends) || has(&ROLES)) => MarkKind::MessageEnds,
-        Form::Pipes => MarkKind::Token,
-        Form::Bracket | Form::Triangle | Form::PipeBefore | Form::PipeAfter => return None,
-        Form::Angle => match &*lower {
+        MarkForm::PipeBefore if lower == "channel" => MarkKind::ThoughtBegins,
+        MarkForm::PipeAfter if lower == "channel" => MarkKind::ThoughtEnds,
+        MarkForm::PipeBefore if lower == "turn" => return Some(message_begins(length, rest)),
+        MarkForm::PipeAfter if lower == "turn" => MarkKind::MessageEnds,
+        MarkForm::Pipes if lower == "channel" => return Some(channel_begins(length, rest)),
+        MarkForm::Pipes if lower == "call" || has(&["python", "action"]) => MarkKind::ToolCall,
+        MarkForm::Pipes if has(&["start", "begin"]) => return Some(message_begins(length, rest)),
+        MarkForm::Pipes if !is_own && (has(&ends) || has(&ROLES)) => MarkKind::MessageEnds,
+        MarkForm::Pipes => MarkKind::Token,
+        MarkForm::Bracket | MarkForm::Triangle | MarkForm::PipeBefore | MarkForm::PipeAfter => {
+            return None;
+        }
+        MarkForm::Angle => match &*lower {
             "function" if attributes.starts_with('=') => MarkKind::ToolCall,
             "answer" | "response" | "final" if is_first && !is_end || is_end && is_last(rest) => {
                 MarkKind::Token
@@ -120,7 +122,7 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<Mark> {
             _ => return None,
         },
     };
-    Some(Mark { kind, length })
+    Some(TemplateMark { kind, length })
 }
 
 /// Whether nothing but marks follows.
@@ -130,7 +132,7 @@ fn is_last(rest: &str) -> bool {
 }
 
 /// A message begins, with the role of its author.
-fn message_begins(length: usize, rest: &str) -> Mark {
+fn message_begins(length: usize, rest: &str) -> TemplateMark {
     let role = rest.trim_start();
     let space = rest.len() - role.len();
     let found = ROLES.iter().find(|name| {
@@ -142,29 +144,29 @@ fn message_begins(length: usize, rest: &str) -> Mark {
             let header = found.map_or(0, |role| space + role.len());
             let is_call = rest[header..].trim_start().starts_with("to=");
             let kind = if is_call { MarkKind::ToolCall } else { MarkKind::Token };
-            Mark { kind, length: length + header }
+            TemplateMark { kind, length: length + header }
         }
         // The model goes on in the words of others.
-        Some(_) => Mark { kind: MarkKind::MessageEnds, length },
+        Some(_) => TemplateMark { kind: MarkKind::MessageEnds, length },
     }
 }
 
 /// A message begins in a channel of the Harmony format: `analysis<|message|>…`. The final one is the answer.
-fn channel_begins(length: usize, rest: &str) -> Mark {
+fn channel_begins(length: usize, rest: &str) -> TemplateMark {
     const MESSAGE: &str = "<|message|>";
     let header = rest.find("<|").unwrap_or(rest.len());
     let (name, body) = rest.split_at(header);
     if name.trim_start().starts_with("final") {
         let header = rest.find(MESSAGE).map(|at| at + MESSAGE.len());
         let header = header.or_else(|| Some(rest.find("final")? + "final".len()));
-        return Mark { kind: MarkKind::AnswerBegins, length: length + header.unwrap_or(0) };
+        return TemplateMark { kind: MarkKind::AnswerBegins, length: length + header.unwrap_or(0) };
     }
     if name.contains("to=") {
-        return Mark { kind: MarkKind::ToolCall, length };
+        return TemplateMark { kind: MarkKind::ToolCall, length };
     }
     let body = body.strip_prefix(MESSAGE).unwrap_or(body);
     let ends = ["<|end|>", "<|start|>", "<|channel|>", "<|return|>", "<|call|>"];
     let end = ends.iter().filter_map(|mark| body.find(mark)).min().unwrap_or(body.len());
     let length = length + rest.len() - body.len() + end;
-    Mark { kind: MarkKind::Token, length }
+    TemplateMark { kind: MarkKind::Token, length }
 }

@@ -7,13 +7,13 @@ pub fn own_words(text: &str, own_name: &str) -> String {
     for (number, line) in text.split_inclusive('\n').enumerate() {
         is_code ^= line.trim_start().starts_with("```");
         let line = match read_head(line, own_name).filter(|_| !is_code) {
-            Some(Head { speaker: Speaker::Own, is_dated, rest }) if is_dated || number == 0 => {
+            Some(Head { is_own: true, is_dated, rest }) if is_dated || number == 0 => {
                 is_own = true;
                 rest
             }
             // Others speak for themselves.
-            Some(Head { speaker: Speaker::Other, .. }) if !said.trim().is_empty() => break,
-            Some(Head { speaker: Speaker::Other, .. }) => {
+            Some(Head { is_own: false, .. }) if !said.trim().is_empty() => break,
+            Some(Head { is_own: false, .. }) => {
                 is_own = false;
                 continue;
             }
@@ -28,15 +28,11 @@ pub fn own_words(text: &str, own_name: &str) -> String {
 
 /// What stands before a message: its time and its speaker.
 struct Head<'t> {
-    speaker: Speaker,
+    /// Whether it is the persona that speaks.
+    is_own: bool,
     is_dated: bool,
     /// The rest of the line.
     rest: &'t str,
-}
-
-enum Speaker {
-    Own,
-    Other,
 }
 
 fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
@@ -53,7 +49,7 @@ fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
     });
     if let Some(said) = said {
         let rest = said.trim_start_matches(['*', '_']).trim_start_matches(' ');
-        return Some(Head { speaker: Speaker::Own, is_dated, rest });
+        return Some(Head { is_own: true, is_dated, rest });
     }
     let is_own = after.trim().is_empty();
     // To the second, as only the transcript tells it.
@@ -61,6 +57,5 @@ fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
     let is_exact = time.matches(':').count() == 2 && time.matches('-').count() == 2;
     let is_head = is_exact && line.trim_start_matches('\\').starts_with("**");
     let is_head = is_head && line.trim_end().ends_with(if is_own { "**" } else { ":" });
-    let speaker = if is_own { Speaker::Own } else { Speaker::Other };
-    is_head.then_some(Head { speaker, is_dated, rest: "" })
+    is_head.then_some(Head { is_own, is_dated, rest: "" })
 }
