@@ -633,7 +633,7 @@ impl Inbox {
 
 /// Returns the span in which a heard event is handled, so that its log lines name its conversation.
 fn heard_span(heard: &Heard) -> Span {
-    let (event, workspace, channel, message) = match heard {
+    let (event, workspace, channel, message_id) = match heard {
         Heard::Message(message, _) => {
             let ConversationId { workspace, channel, .. } = &message.conversation;
             ("message", workspace, Some(channel), Some(&message.id))
@@ -650,7 +650,7 @@ fn heard_span(heard: &Heard) -> Span {
         Heard::Channel(channel) => ("channel", &channel.workspace, Some(&channel.id), None),
         Heard::User(user) => ("user", &user.workspace, None, None),
     };
-    let (channel, message) = (channel.map(field::display), message.map(field::display));
+    let (channel, message_id) = (channel.map(field::display), message_id.map(field::display));
     info_span!(
         "hear",
         event,
@@ -658,7 +658,7 @@ fn heard_span(heard: &Heard) -> Span {
         %workspace,
         channel,
         conversation = conversation_of(heard).map(field::display),
-        message,
+        message_id,
         decision = field::Empty,
     )
 }
