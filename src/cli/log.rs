@@ -119,6 +119,8 @@ fn filter_with<S: Subscriber + for<'a> LookupSpan<'a>>(
     levels: &str,
 ) -> impl Filter<S> + use<S> {
     let from_environment =
+        from_environment.filter(|levels| levels.contains(|it: char| it != ',' && it != ' '));
+    let from_environment =
         from_environment.and_then(|levels| EnvFilter::try_new(rename_targets(&levels)).ok());
     let filter = from_environment.unwrap_or_else(|| EnvFilter::new(levels));
     filter.and(filter_fn(is_allowed))
@@ -220,6 +222,15 @@ mod tests {
                 "sqlx::explain" "sqlx_postgres::connection" "log" "mio::poll" "axum::rejection");
         });
         Arc::into_inner(seen).unwrap().into_inner()
+    }
+
+    #[test]
+    fn no_levels_in_the_environment_are_the_default() {
+        for levels in ["", " ", ","] {
+            let own = logged(levels).into_iter().filter(|(target, _)| *target == "aizuchi::cli");
+            let own: Vec<Level> = own.map(|(_, level)| level).collect();
+            assert_eq!(own, [Level::ERROR, Level::WARN, Level::INFO], "{levels:?}");
+        }
     }
 
     #[test]
