@@ -64,10 +64,9 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
         let is_followed = move |metadata: &Metadata<'_>| TraceLayer::follows(metadata, has_content);
         traces.layer().with_filter(filter_fn(is_followed))
     });
-    let layer = match logging.format {
-        LogFormat::Auto if is_terminal => layer.with_ansi(true).boxed(),
-        LogFormat::Text => layer.with_ansi(false).boxed(),
-        LogFormat::Auto | LogFormat::Json => layer.json().with_span_list(false).boxed(),
+    let layer = match is_json(logging) {
+        true => layer.json().with_span_list(false).boxed(),
+        false => layer.with_ansi(is_terminal && logging.format == LogFormat::Auto).boxed(),
     };
     let filter = filter.and(OnceAMinute::default());
     tracing_subscriber::registry().with(layer.with_filter(filter)).with(spans).init();
@@ -77,6 +76,15 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
         error!(place, "a defect in the program");
     }));
     LogLevels(levels)
+}
+
+/// Whether the lines of the log are JSON objects.
+pub fn is_json(logging: &LoggingConfig) -> bool {
+    match logging.format {
+        LogFormat::Auto => !std::io::stderr().is_terminal(),
+        LogFormat::Text => false,
+        LogFormat::Json => true,
+    }
 }
 
 /// Lets each trouble of the store through once a minute, whoever logs it: while a disk is full, everything that is to be
