@@ -373,7 +373,7 @@ impl App {
             [Some(address), health.as_ref().and_then(|health| health.local_addr().ok())];
         let health_limits = ServerLimits::health(max_files, &proxies);
         // Logged before the welcome text, which must be the last thing that the start prints.
-        let limits = describe_limits(&config.rulebook());
+        let limits = describe_limits(&config.rulebook(), &config.models.currency.0);
         info!(limits, "the limits of calls and posts");
         let web_tools = config.describe_web_tools().join(" and ");
         if !web_tools.is_empty() {

@@ -53,7 +53,7 @@ use anyhow::Context as _;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{Level, enabled, error, warn};
 
 use crate::app::{App, browser};
 use crate::cli::locale::terminal_language;
@@ -352,7 +352,14 @@ fn run_app(
     if let Some(traces) = traces {
         traces.shutdown();
     }
-    ended
+    match ended {
+        // As a line of the log, like all others, and even if the log has just told of the same trouble.
+        Err(error) if log::is_json(&config.logging) && enabled!(Level::ERROR) => {
+            error!(why = format!("{error:#}"), "the program has ended");
+            Ok(ExitCode::FAILURE)
+        }
+        ended => ended,
+    }
 }
 
 /// Writes to stdout. A closed pipe is not an error.

@@ -44,6 +44,8 @@ use aizuchi_core::texts;
 
 /// How long to wait before a model that cannot be reached is probed again.
 const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+/// How long to wait before a model that fails is called again, if no chat calls it.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// The models in use. A choice replaces them in the minds, which the agent shares.
 pub struct ModelsInUse {
@@ -189,10 +191,11 @@ impl ModelsInUse {
         self.changes.subscribe()
     }
 
-    /// Probes the models at once, and again from time to time while one of them cannot be reached. Never ends.
+    /// Probes the models at once, and again from time to time while one of them fails. Never ends.
     pub async fn watch(&self) {
         self.probe().await;
         let mut known_contexts = HashSet::new();
+        let mut check_at = self.clock.now() + CHECK_INTERVAL;
         loop {
             self.warn_of_short_contexts(&mut known_contexts).await;
             self.clock.sleep_until(self.clock.now() + LOOK_INTERVAL).await;
@@ -200,6 +203,23 @@ impl ModelsInUse {
                 |problem| matches!(problem, ModelProblem::Unreachable | ModelProblem::TimedOut);
             if self.problems().into_iter().any(|(_, problem)| is_away(problem)) {
                 self.probe().await;
+                self.notify();
+            }
+            if self.clock.now() >= check_at {
+                self.check_failing().await;
+                check_at = self.clock.now() + CHECK_INTERVAL;
+            }
+        }
+    }
+
+    /// Calls each model that fails, since where nobody writes no other call tells that it answers again. So short a
+    /// call does not show whether a model still rejects the usual ones.
+    async fn check_failing(&self) {
+        let may_answer = |problem: ModelProblem| !matches!(problem, ModelProblem::RequestRejected);
+        for model in self.all().into_iter().filter(|it| it.problem().is_some_and(may_answer)) {
+            let name = model.model().to_owned();
+            if self.within_own_budget(model).check().await.is_ok() {
+                info!(model = name, "a model answers again");
                 self.notify();
             }
         }
@@ -431,6 +451,46 @@ fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aizuchi_harness::fixtures::at;
+    use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+    use aizuchi_harness::test_store::{TestStore, on_every_store};
+
+    fn models(store: &TestStore, server: &Server, tokens_per_day: u64) -> ModelsInUse {
+        let config = format!(
+            "agents: {{response: {{model_id: openai/large-1, client_args: {{api_key: k, api_base: '{}/v1'}}}}}}\n\
+             budget: {{tokens_per_day: {tokens_per_day}}}\n",
+            server.base
+        );
+        let (config, clock) = (Config::parse(&config).unwrap(), Clock::manual(at(0)));
+        let minds = build_minds(&config, &clock).unwrap();
+        let rulebook = config.rulebook();
+        let parts = (store.store.clone(), Arc::default());
+        let secrets = SecretScanner::default();
+        ModelsInUse::new((config.into(), rulebook.into()), minds, parts, secrets, clock)
+    }
+
+    #[tokio::test]
+    async fn a_model_that_failed_is_called_until_it_answers_and_within_the_budget() {
+        on_every_store(async |store| {
+            for (tokens_per_day, calls) in [(100, 3), (1, 1)] {
+                let server = Server::start(ServerLimits::default()).await;
+                let models = models(&store, &server, tokens_per_day);
+                let failure = || ProviderResponse::Status(503, vec![], String::new());
+                server.then([failure(), failure()]);
+                let response = models.minds.response.models.all().remove(0);
+                response.check().await.unwrap_err();
+                assert_eq!(models.problems().len(), 1);
+                models.check_failing().await;
+                assert_eq!(models.problems().len(), 1);
+                models.check_failing().await;
+                assert_eq!(models.problems().is_empty(), calls == 3, "{:?}", models.problems());
+                // It answers, so it is left alone.
+                models.check_failing().await;
+                assert_eq!(server.requests().len(), calls);
+            }
+        })
+        .await;
+    }
 
     #[test]
     fn a_context_has_room_for_the_longest_answer() {

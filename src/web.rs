@@ -91,6 +91,7 @@ use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::remote::Remotes;
 use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::open::StandbyStatus;
 use aizuchi_core::store::{Store, StoreError};
 
 /// What the request handlers need.
@@ -213,17 +214,19 @@ pub fn standby_health_server(
     listener: TcpListener,
     limits: ServerLimits,
     shutdown: CancellationToken,
+    status: Arc<StandbyStatus>,
     metrics: Option<Arc<Metrics>>,
 ) -> Server {
     let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::unready))
-        .route("/available", get(health::standing_by))
+        .route("/available", get(health::standing_by).with_state(status.clone()))
         .route("/health", get(health::starting))
         .route("/", get(health::starting))
         .fallback(|| async { StatusCode::NOT_FOUND });
     if let Some(metrics) = metrics {
-        router = router.route("/metrics", get(health::standby_metrics).with_state(metrics));
+        let metrics = get(health::standby_metrics).with_state((metrics, status));
+        router = router.route("/metrics", metrics);
     }
     Server::new(listener, router, limits, shutdown)
 }

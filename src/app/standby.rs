@@ -15,6 +15,7 @@ use crate::web::peer::TrustedProxies;
 use crate::web::server::ServerLimits;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::store::database::location::OpenedDatabase;
+use aizuchi_core::store::open::StandbyStatus;
 
 /// Opens the database as soon as no other process is active on it. Until then, the listeners answer that this process
 /// is on standby. Also returns whether it was.
@@ -30,6 +31,7 @@ pub async fn open_database(
     }
     warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
+    let status = Arc::new(StandbyStatus::default());
     let mut standby = JoinSet::new();
     let proxies = TrustedProxies::new(&config.http.trusted_proxies);
     let limits = ServerLimits::pages(max_files, &proxies);
@@ -37,14 +39,13 @@ pub async fn open_database(
     standby.spawn(serving::serve(server));
     if let Some(health) = health {
         let limits = ServerLimits::health(max_files, &proxies);
-        let metrics = Arc::new(Metrics::default());
-        metrics.set_standing_by(true);
-        let metrics = Some(metrics).filter(|_| config.health_check.metrics);
+        let metrics = config.health_check.metrics.then(Arc::<Metrics>::default);
         let listener = serving::share(health)?;
-        let server = web::standby_health_server(listener, limits, active.clone(), metrics);
+        let status = status.clone();
+        let server = web::standby_health_server(listener, limits, active.clone(), status, metrics);
         standby.spawn(serving::serve(server));
     }
-    let opened = address.wait_and_open().await;
+    let opened = address.wait_and_open(&status).await;
     active.cancel();
     standby.detach_all();
     info!(database = %address, "this process is active now");

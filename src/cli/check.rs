@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
+use crate::cli::status::running::{self, RunningProgram, UnknownConnections};
 use crate::cli::{print, strip_control_characters};
 use crate::config::budget::describe_limits;
 use crate::config::exposure;
@@ -26,6 +27,10 @@ use aizuchi_core::llm::Llm as _;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local;
+use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
+use aizuchi_core::store::archive::Archive as _;
+use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Cursors, StoreError};
@@ -69,13 +74,21 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     let exposed = exposure::exposed_files(source.file(), &config.database_address());
     results.extend(exposed.into_iter().map(|exposed| check("note", Ok(exposed))));
     results.push(check("prompts", check_prompts(&config)));
-    results.push(check("limits", Ok(describe_limits(&config.with_room_for_models().rulebook()))));
+    let rulebook = config.with_room_for_models().rulebook();
+    results.push(check("limits", Ok(describe_limits(&rulebook, &config.models.currency.0))));
     let status = config.database_address().inspect().await;
+    // Before the first start there is no database.
+    let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok();
+    let stored = stored.map(ReadOnlyDatabase::into_store);
     // A process that uses this database also listens on its ports.
     let is_running = matches!(status, Ok(DatabaseStatus::InUse));
     let pages = check_port(config.http.listen.0, is_running).await;
     let is_ours = matches!(&pages, Ok(PortState::UsedByAizuchi));
-    results.push(check("database", check_database(&config, status, is_ours)));
+    let running = match &stored {
+        Some(stored) if is_running => running::ask(&config, stored, Timestamp::now()).await.ok(),
+        Some(_) | None => None,
+    };
+    results.push(check("database", check_database(&config, status, is_ours, running)));
     results.extend(note_expiring(&config).await.map(|note| check("note", Ok(note))));
     results.push(check("pages", pages.map(|port| port.describe(config.http.listen.0))));
     if let Some(port) = &config.health_check.port {
@@ -83,7 +96,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
         let health = check_port(address, is_running).await;
         results.push(check("health", health.map(|port| port.describe(address))));
     }
-    results.extend(check_platforms(&config).await);
+    results.extend(check_platforms(&config, stored.as_ref()).await);
     results.extend(check_web_tools(&config).await);
     results.extend(check_mcp_servers(&config).await);
     results.extend(note_undescribed_pictures(&config).map(|note| check("note", Ok(note))));
@@ -95,23 +108,45 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     results
 }
 
-/// Checks access to each platform that the settings name.
-async fn check_platforms(config: &Config) -> Vec<CheckResult> {
-    let connectors = config.connectors();
-    if connectors.is_empty() {
+/// Checks access to each platform that the settings name, and to the channels that they name.
+async fn check_platforms(config: &Config, stored: Option<&DatabaseStore>) -> Vec<CheckResult> {
+    let cursors = stored.map(|stored| stored as &dyn Cursors);
+    let (mut results, mut reached) = (Vec::new(), Vec::new());
+    for connector in config.connectors() {
+        let subject = connector.platform();
+        let PlatformCheck { findings, channels } = connector.check(cursors).await;
+        results.extend(findings.into_iter().map(|result| CheckResult { subject, result }));
+        reached.push((subject, channels));
+    }
+    let local = match stored {
+        Some(stored) => stored.channels(&local::workspace_id()).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let is_local = |key: &str| {
+        local.iter().any(|it| key.strip_prefix('#') == Some(&*it.name) || *key == *it.id.0)
+    };
+    let named = config.channels.keys().map(|key| &*key.0).filter(|key| !is_local(key));
+    results.extend(named.flat_map(|key| check_named_channel(key, &reached)));
+    results
+}
+
+/// Reports a channel that the settings name and no bot takes part in, for each platform that may be meant.
+fn check_named_channel(
+    key: &str,
+    reached: &[(&'static str, Option<ReachedChannels>)],
+) -> Vec<CheckResult> {
+    let known = reached.iter().map(|(name, channels)| Some((*name, channels.as_ref()?)));
+    // A platform whose channels are not known may have it.
+    let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return Vec::new() };
+    known.retain(|(_, channels)| (channels.may_name)(key));
+    if known.iter().any(|(_, channels)| channels.contains(key)) {
         return Vec::new();
     }
-    // Before the first start there is no database.
-    let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok();
-    let stored = stored.map(ReadOnlyDatabase::into_store);
-    let cursors = stored.as_ref().map(|stored| stored as &dyn Cursors);
-    let mut results = Vec::new();
-    for connector in connectors {
-        let subject = connector.platform();
-        let found = connector.check(cursors).await;
-        results.extend(found.into_iter().map(|result| CheckResult { subject, result }));
-    }
-    results
+    let missing = known.into_iter().map(|(subject, channels)| {
+        let result = Err(format!("the config names {key}, {}", channels.otherwise));
+        CheckResult { subject, result }
+    });
+    missing.collect()
 }
 
 /// Checks the enabled web tools. Without one there is no result.
@@ -163,24 +198,32 @@ fn check_database(
     config: &Config,
     status: Result<DatabaseStatus, StoreError>,
     is_ours: bool,
+    running: Option<Result<RunningProgram, UnknownConnections>>,
 ) -> Result<String, String> {
     let address = config.database_address();
-    match status {
-        Ok(DatabaseStatus::Missing) => Ok(format!("{address} will be created")),
-        Ok(DatabaseStatus::UpToDate) => Ok(address.to_string()),
-        Ok(DatabaseStatus::Outdated) => {
+    match (status, running) {
+        (Ok(DatabaseStatus::Missing), _) => Ok(format!("{address} will be created")),
+        (Ok(DatabaseStatus::UpToDate), _) => Ok(address.to_string()),
+        (Ok(DatabaseStatus::Outdated), _) => {
             Ok(format!("{address} will be brought up to date at the next start"))
         }
-        Ok(DatabaseStatus::InUse) if is_ours => {
+        (Ok(DatabaseStatus::InUse), Some(Ok(running))) => {
+            Ok(format!("{address} is in use by a running Aizuchi, of version {}", running.version))
+        }
+        (Ok(DatabaseStatus::InUse), _) if is_ours => {
             Ok(format!("{address} is in use by a running Aizuchi"))
         }
-        Ok(DatabaseStatus::InUse) if matches!(address, DatabaseLocation::Postgres(_)) => {
+        (Ok(DatabaseStatus::InUse), _) if matches!(address, DatabaseLocation::Postgres(_)) => {
             Ok(format!("another Aizuchi is active on {address}; this one would stand by"))
         }
-        Ok(DatabaseStatus::InUse) => {
-            Err(format!("{address} is in use by a running Aizuchi with different settings"))
+        (Ok(DatabaseStatus::InUse), unknown) => {
+            let why = unknown.and_then(Result::err).map(|unknown| format!(": {}", unknown.told));
+            Err(format!(
+                "{address} is in use by another Aizuchi, which does not answer{}",
+                why.unwrap_or_default()
+            ))
         }
-        Err(error) => Err(error.to_string()),
+        (Err(error), _) => Err(error.to_string()),
     }
 }
 

@@ -1,11 +1,17 @@
 //! Sets up logging to stderr: text on a terminal, JSON otherwise.
 
+use std::collections::HashMap;
+use std::fmt::Debug;
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tracing::{Level, Metadata, Subscriber, error};
+use parking_lot::Mutex;
+use tracing::field::Field;
+use tracing::subscriber::Interest;
+use tracing::{Event, Level, Metadata, Subscriber, error};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
-use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
@@ -14,6 +20,11 @@ use crate::cli::traces::Traces;
 use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 use aizuchi_core::llm::MODEL_CONTENT_TARGET;
+
+/// The interval at which a trouble of the store that goes on is logged again.
+const REPEAT_INTERVAL: Duration = Duration::from_secs(60);
+/// How a trouble of the store begins in an error, unless it is about what is written.
+const STORE_TROUBLES: [&str; 2] = ["the store is busy: ", "the database cannot be used: "];
 
 /// A handle that replaces the log levels at run time.
 pub struct LogLevels(reload::Handle<BoxedFilter, Registry>);
@@ -53,11 +64,11 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
         let is_followed = move |metadata: &Metadata<'_>| TraceLayer::follows(metadata, has_content);
         traces.layer().with_filter(filter_fn(is_followed))
     });
-    let layer = match logging.format {
-        LogFormat::Auto if is_terminal => layer.with_ansi(true).boxed(),
-        LogFormat::Text => layer.with_ansi(false).boxed(),
-        LogFormat::Auto | LogFormat::Json => layer.json().with_span_list(false).boxed(),
+    let layer = match is_json(logging) {
+        true => layer.json().with_span_list(false).boxed(),
+        false => layer.with_ansi(is_terminal && logging.format == LogFormat::Auto).boxed(),
     };
+    let filter = filter.and(OnceAMinute::default());
     tracing_subscriber::registry().with(layer.with_filter(filter)).with(spans).init();
     std::panic::set_hook(Box::new(|panic| {
         // The panic message may contain chat messages.
@@ -65,6 +76,56 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
         error!(place, "a defect in the program");
     }));
     LogLevels(levels)
+}
+
+/// Whether the lines of the log are JSON objects.
+pub fn is_json(logging: &LoggingConfig) -> bool {
+    match logging.format {
+        LogFormat::Auto => !std::io::stderr().is_terminal(),
+        LogFormat::Text => false,
+        LogFormat::Json => true,
+    }
+}
+
+/// Lets each trouble of the store through once a minute, whoever logs it: while a disk is full, everything that is to be
+/// stored fails.
+#[derive(Default)]
+struct OnceAMinute {
+    logged: Mutex<HashMap<String, Instant>>,
+}
+
+impl<S> Filter<S> for OnceAMinute {
+    fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        true
+    }
+
+    fn callsite_enabled(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::always()
+    }
+
+    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
+        let Some(trouble) = store_trouble(event) else { return true };
+        let (now, mut logged) = (Instant::now(), self.logged.lock());
+        logged.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
+        let is_new = !logged.contains_key(&trouble);
+        if is_new {
+            logged.insert(trouble, now);
+        }
+        is_new
+    }
+}
+
+/// The trouble of the store that an event is about, without what was being done.
+fn store_trouble(event: &Event<'_>) -> Option<String> {
+    let mut trouble = None;
+    event.record(&mut |field: &Field, value: &dyn Debug| {
+        if field.name() == "error" {
+            let error = format!("{value:?}");
+            let starts = STORE_TROUBLES.iter().filter_map(|start| error.find(start));
+            trouble = starts.min().map(|start| error[start..].trim_end_matches('"').to_owned());
+        }
+    });
+    trouble
 }
 
 /// The log targets of a part of this program. Parts keep the names from when the program was a single crate:
@@ -119,6 +180,8 @@ fn filter_with<S: Subscriber + for<'a> LookupSpan<'a>>(
     levels: &str,
 ) -> impl Filter<S> + use<S> {
     let from_environment =
+        from_environment.filter(|levels| levels.contains(|it: char| it != ',' && it != ' '));
+    let from_environment =
         from_environment.and_then(|levels| EnvFilter::try_new(rename_targets(&levels)).ok());
     let filter = from_environment.unwrap_or_else(|| EnvFilter::new(levels));
     filter.and(filter_fn(is_allowed))
@@ -148,10 +211,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use parking_lot::Mutex;
+    use aizuchi_core::store::StoreError;
     use tracing::span::{Attributes, Id};
-    use tracing::{Event, event, span};
-    use tracing_subscriber::layer::Context;
+    use tracing::{event, span, warn};
 
     use super::*;
 
@@ -220,6 +282,47 @@ mod tests {
                 "sqlx::explain" "sqlx_postgres::connection" "log" "mio::poll" "axum::rejection");
         });
         Arc::into_inner(seen).unwrap().into_inner()
+    }
+
+    #[test]
+    fn no_levels_in_the_environment_are_the_default() {
+        for levels in ["", " ", ","] {
+            let own = logged(levels).into_iter().filter(|(target, _)| *target == "aizuchi::cli");
+            let own: Vec<Level> = own.map(|(_, level)| level).collect();
+            assert_eq!(own, [Level::ERROR, Level::WARN, Level::INFO], "{levels:?}");
+        }
+    }
+
+    /// A full disk is one line a minute, whatever cannot be stored because of it.
+    #[test]
+    fn a_standing_trouble_of_the_store_is_logged_once() {
+        struct Counted(Arc<Mutex<u32>>);
+        impl<S: Subscriber> Layer<S> for Counted {
+            fn on_event(&self, _: &Event<'_>, _: Context<'_, S>) {
+                *self.0.lock() += 1;
+            }
+        }
+        let count = Arc::default();
+        let counted = Counted(Arc::clone(&count)).with_filter(OnceAMinute::default());
+        let log = tracing_subscriber::registry().with(counted);
+        tracing::subscriber::with_default(log, || {
+            let full = StoreError::Busy("the disk is full".to_owned());
+            let broken = StoreError::Broken("the disk reports an error".to_owned());
+            for number in 0..500 {
+                error!(error = %full, "nothing can be stored");
+                warn!(
+                    error = format!("{:#}", anyhow::anyhow!("{full}").context("cannot go on")),
+                    number, "a step failed"
+                );
+                warn!(error = format!("an event could not be stored: {full}"), "disconnected");
+                warn!(%number, error = %broken, "polling failed");
+            }
+            assert_eq!(*count.lock(), 2);
+            warn!(number = %full, "that is no error");
+            warn!(error = "the model is busy", "and that is no trouble of the store");
+            warn!(error = "the model is busy", "and that is no trouble of the store");
+            assert_eq!(*count.lock(), 5);
+        });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `aizuchi status`: the current status of every workspace and channel. It opens the database read-only, so it also
 //! works while an Aizuchi is running, and asks that process for what is not in the database.
 
-mod running;
+pub mod running;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

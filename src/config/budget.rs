@@ -179,7 +179,7 @@ impl ChannelBudget {
 }
 
 /// Lists the limits in force by the names of their settings.
-pub fn describe_limits(rulebook: &Rulebook) -> String {
+pub fn describe_limits(rulebook: &Rulebook, currency: &str) -> String {
     let workspace = &rulebook.workspace_limits;
     let channel = &rulebook.default_rules.budget_limits;
     let limits = [
@@ -190,7 +190,14 @@ pub fn describe_limits(rulebook: &Rulebook) -> String {
         ("judge_calls_per_person_per_hour", rulebook.judge_calls_per_hour),
         ("calls_per_decision", rulebook.calls_per_decision),
     ];
-    let limits = limits.into_iter().map(|(name, most)| match most {
+    let limits = limits.into_iter().map(|(name, most)| (name, most.map(|most| most.to_string())));
+    let money = [
+        ("money_per_day", workspace.micros_per_day),
+        ("money_per_month", workspace.micros_per_month),
+    ];
+    let amount = |micros: u64| format!("{} {currency}", micros as f64 / 1e6);
+    let money = money.into_iter().map(|(name, most)| (name, most.map(amount)));
+    let limits = limits.chain(money).map(|(name, most)| match most {
         Some(most) => format!("{name} {most}"),
         None => format!("{name} off"),
     });

@@ -32,8 +32,7 @@ impl Config {
         let mut connectors: Vec<Box<dyn Connector>> = Vec::new();
         if let Some(slack) = self.resolved_slack() {
             let settings = slack.settings(self.channel_sync_interval());
-            let configured_channels = self.channels.keys().map(|key| key.0.clone()).collect();
-            connectors.push(Box::new(SlackConnector { settings, configured_channels }));
+            connectors.push(Box::new(SlackConnector { settings }));
         }
         if let Some(discord) = self.resolved_discord() {
             let zone = self.time_zone_or(TimeZone::system());

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
-use aizuchi_core::chat::Channel;
+use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{Price, Usage};
@@ -20,10 +20,14 @@ use aizuchi_core::event::planned_call::{
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::platform::local;
 use aizuchi_core::prompt::Prompt;
+use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::store::Store;
 
+/// The most that it costs to check whether a model answers, unless it refuses so short an answer.
+const CHECK_TOKENS: (u64, u64) = (50, 1);
 /// By how much a reservation outlasts the longest call.
 const SLACK: SignedDuration = SignedDuration::from_secs(30);
 
@@ -33,7 +37,9 @@ pub struct BudgetedModel {
     store: Arc<dyn Store>,
     clock: Clock,
     prices: Prices,
-    channel: Channel,
+    workspace: WorkspaceId,
+    /// `None` if the call is for the whole program.
+    channel: Option<ChannelId>,
     limits: CallLimits,
     /// How long a call may take.
     longest: SignedDuration,
@@ -46,18 +52,35 @@ pub struct BudgetedModel {
 impl ModelsInUse {
     /// Wraps `llm` so that its calls count against the budget of a channel.
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
+        let rulebook = self.config().rulebook();
+        let limits = rulebook.rules_in(&Place::of_channel(channel)).budget_limits;
+        let workspace = channel.workspace.clone();
+        Arc::new(self.budgeted(llm, workspace, Some(channel.id.clone()), limits))
+    }
+
+    /// Wraps `llm` so that its calls for the whole program count against the budget of the local room.
+    pub(super) fn within_own_budget(&self, llm: Arc<dyn Llm>) -> BudgetedModel {
+        self.budgeted(llm, local::workspace_id(), None, BudgetLimits::default())
+    }
+
+    fn budgeted(
+        &self,
+        llm: Arc<dyn Llm>,
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+        channel_limits: BudgetLimits,
+    ) -> BudgetedModel {
         let config = self.config();
-        let rulebook = config.rulebook();
-        let rules = rulebook.rules_in(&Place::of_channel(channel));
-        Arc::new(BudgetedModel {
+        BudgetedModel {
             llm,
             store: self.store.clone(),
             clock: self.clock.clone(),
             prices: config.prices(),
-            channel: channel.clone(),
+            workspace,
+            channel,
             limits: CallLimits {
-                workspace: rulebook.workspace_limits,
-                channel: rules.budget_limits,
+                workspace: config.rulebook().workspace_limits,
+                channel: channel_limits,
                 // No user was addressed, so no limit per decision or per user applies.
                 share: 1.0,
                 unsolicited_share: 1.0,
@@ -67,7 +90,7 @@ impl ModelsInUse {
             longest: config.minds.longest_call(),
             calls: self.budgeted_calls.clone(),
             reached: Mutex::default(),
-        })
+        }
     }
 }
 
@@ -80,8 +103,8 @@ impl BudgetedModel {
     fn planned(&self, token: i64, estimate: CallCost, until: Timestamp) -> PlannedCall {
         let owner = CallOwner {
             token,
-            workspace: self.channel.workspace.clone(),
-            channel: Some(self.channel.id.clone()),
+            workspace: self.workspace.clone(),
+            channel: self.channel.clone(),
             decision: None,
             // The operator waits for the answer.
             is_unsolicited: false,
@@ -124,8 +147,8 @@ impl BudgetedModel {
     /// Records the call's usage in place of what was reserved for it.
     async fn book(&self, reserved: &PlannedCall, usage: Usage) {
         let call = UnclaimedCall {
-            workspace: self.channel.workspace.clone(),
-            channel: Some(self.channel.id.clone()),
+            workspace: self.workspace.clone(),
+            channel: self.channel.clone(),
             model: self.llm.model().into(),
             calls: 1,
             usage,
@@ -136,6 +159,29 @@ impl BudgetedModel {
         if let Err(error) = self.store.book(&call).await {
             warn!(error = %error, "what a call cost could not be booked");
         }
+    }
+
+    /// Makes a call that uses at most `most`. If it is dropped before it ends, its reservation is recorded when it
+    /// expires.
+    async fn within<T>(
+        &self,
+        most: Usage,
+        call: impl Future<Output = Result<T, LlmError>>,
+        usage: impl FnOnce(&T) -> Usage,
+    ) -> Result<T, LlmError> {
+        let until = self.clock.now() + self.longest + SLACK;
+        let planned = self.planned(self.new_token(), self.most_cost(most), until);
+        self.reserve(&planned).await?;
+        let answer = call.await;
+        let usage = match &answer {
+            Ok(response) => usage(response),
+            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => *usage,
+            // The provider may have charged for the call without reporting the usage.
+            Err(LlmError::TimedOut(_)) => most,
+            Err(LlmError::Refused(_)) => Usage::default(),
+        };
+        self.book(&planned, usage).await;
+        answer
     }
 }
 
@@ -149,31 +195,23 @@ impl Llm for BudgetedModel {
         self.llm.max_output_tokens(prompt)
     }
 
-    /// If the call is dropped before it ends, its reservation is recorded when it expires.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         if self.llm.model() == ModelId::Builtin.to_string() {
             return self.llm.ask(prompt).await;
         }
-        let most = Usage {
-            input_tokens: prompt.total_tokens(),
-            output_tokens: self.llm.max_output_tokens(prompt),
-            is_estimated: true,
-            ..Usage::default()
-        };
-        let until = self.clock.now() + self.longest + SLACK;
-        let call = self.planned(self.new_token(), self.most_cost(most), until);
-        self.reserve(&call).await?;
-        let answer = self.llm.ask(prompt).await;
-        let usage = match &answer {
-            Ok(response) => response.usage,
-            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => *usage,
-            // The provider may have charged for the call without reporting the usage.
-            Err(LlmError::TimedOut(_)) => most,
-            Err(LlmError::Refused(_)) => Usage::default(),
-        };
-        self.book(&call, usage).await;
-        answer
+        let most_output = self.llm.max_output_tokens(prompt);
+        let most = estimated(prompt.total_tokens(), most_output);
+        self.within(most, self.llm.ask(prompt), |response| response.usage).await
     }
+
+    async fn check(&self) -> Result<Usage, LlmError> {
+        let (input, output) = CHECK_TOKENS;
+        self.within(estimated(input, output), self.llm.check(), |usage| *usage).await
+    }
+}
+
+fn estimated(input_tokens: u64, output_tokens: u64) -> Usage {
+    Usage { input_tokens, output_tokens, is_estimated: true, ..Usage::default() }
 }
 
 #[cfg(test)]
@@ -186,8 +224,7 @@ mod tests {
     use aizuchi_core::llm::price::ModelPrice;
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
-    use aizuchi_core::rules::BudgetLimits;
-    use aizuchi_harness::fixtures::{at, new_channel, top_level};
+    use aizuchi_harness::fixtures::{at, top_level, workspace};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
 
     /// Charges 100 tokens, or never answers.
@@ -221,7 +258,8 @@ mod tests {
             store: store.store.clone(),
             clock: clock.clone(),
             prices: Prices::default(),
-            channel: new_channel("garden", aizuchi_core::chat::Visibility::Public),
+            workspace: workspace(),
+            channel: Some(ChannelId::new("garden")),
             limits: CallLimits {
                 workspace: tokens,
                 channel: BudgetLimits::default(),
@@ -259,8 +297,7 @@ mod tests {
 
     /// The recorded tokens of the workspace and of the channel.
     async fn booked(store: &TestStore, clock: &Clock) -> Vec<u64> {
-        let workspace = new_channel("garden", aizuchi_core::chat::Visibility::Public).workspace;
-        let spendings = store.archive.spending(&workspace, clock.now()).await.unwrap();
+        let spendings = store.archive.spending(&workspace(), clock.now()).await.unwrap();
         spendings.iter().map(|spending| spending.spent.tokens_in_day).collect()
     }
 

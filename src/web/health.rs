@@ -21,6 +21,7 @@ use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
+use aizuchi_core::store::open::StandbyStatus;
 
 /// The last status that the health port found, cached so that many requests cost the store few reads.
 #[derive(Default)]
@@ -77,9 +78,12 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
     }
 }
 
-/// Reports that the process can be used as soon as the active one ends.
-pub async fn standing_by() -> Json<Value> {
-    Json(json!({ "status": "standing by" }))
+/// Reports whether the process can be used as soon as the active one ends.
+pub async fn standing_by(State(status): State<Arc<StandbyStatus>>) -> Response {
+    match status.is_available() {
+        true => Json(json!({ "status": "standing by" })).into_response(),
+        false => unready().await.into_response(),
+    }
 }
 
 /// Reports the status in the format of kotonoha: whether the program is healthy, whether each platform is connected,
@@ -231,9 +235,10 @@ pub async fn open_metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> Re
 
 /// The metrics of a process on standby.
 pub async fn standby_metrics(
-    State(metrics): State<Arc<Metrics>>,
+    State((metrics, status)): State<(Arc<Metrics>, Arc<StandbyStatus>)>,
     headers: HeaderMap,
 ) -> impl IntoResponse {
+    metrics.set_standing_by(status.is_available());
     encode(&metrics, None, &headers)
 }
 

@@ -7,8 +7,13 @@ use aizuchi::models::prompts::load_prompts_in;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
 
+use aizuchi_fakes::discord::channel::NewChannelKind;
+use aizuchi_fakes::slack::channel::NewChannel as NewSlackChannel;
+
 use crate::command::aizuchi;
+use crate::discord::harness::DiscordHarness;
 use crate::program::Home;
+use crate::slack::harness::SlackHarness;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_harness::test_store::TestStore;
 
@@ -280,6 +285,101 @@ async fn a_running_program_is_no_problem() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("room.db is in use by a running Aizuchi"), "{shown}");
     assert!(shown.contains("is served by a running Aizuchi"), "{shown}");
+}
+
+/// The program is asked at the address that it has left in the database, since the config may name another port.
+#[tokio::test]
+async fn a_program_on_another_port_is_no_problem() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let (code, lines) = check(&home, "").await;
+    let shown = shown(&lines, &home);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("room.db is in use by a running Aizuchi, of version "), "{shown}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn all_limits_in_force_are_named() {
+    let home = Home::new(1000.0);
+    home.add("budget: {money_per_day: 1.5, money_per_month: 30}\nmodels: {currency: EUR}\n");
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let limits = lines.iter().find(|line| line.starts_with("ok    limits")).unwrap();
+    assert!(limits.contains("money_per_day 1.5 EUR, money_per_month 30 EUR, "), "{limits}");
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Platforms {
+    None,
+    Slack,
+    Discord,
+    Both,
+}
+
+/// Whether the program runs or not, a config that is right passes on each combination of platforms, and only a channel
+/// that is nowhere is a problem.
+#[tokio::test]
+async fn a_config_that_is_right_passes_on_all_platforms() {
+    for platforms in [Platforms::None, Platforms::Slack, Platforms::Discord, Platforms::Both] {
+        let (slack, discord) = (SlackHarness::new().await, DiscordHarness::new().await);
+        let garden = discord.add_channel("garden", NewChannelKind::Text);
+        let home = Home::new(1000.0);
+        let of_slack = format!(
+            "slack: {{bot_token: xoxb-dev, app_token: xapp-dev, api_base: {}}}\n",
+            slack.api
+        );
+        let of_discord =
+            format!("discord: {{token: dev-discord-token, api_base: {}}}\n", discord.api);
+        // Only Slack has `#den`, and only Discord has `#garden`.
+        let on_slack = "  \"#tea\": {mode: observe}\n  \"#den\": {mode: observe}\n";
+        let on_discord =
+            format!("  \"#garden\": {{mode: observe}}\n  \"{garden}\": {{mode: off}}\n");
+        let den = NewSlackChannel {
+            name: "den".to_owned(),
+            members: vec![slack.bot.clone()],
+            ..Default::default()
+        };
+        slack.slack.add_channel(den).unwrap();
+        let (sections, channels, missing) = match platforms {
+            Platforms::None => {
+                (String::new(), "  \"#general\": {mode: observe}\n".to_owned(), vec![])
+            }
+            Platforms::Slack => (of_slack, on_slack.to_owned(), vec!["slack"]),
+            Platforms::Discord => (of_discord, on_discord, vec!["discord"]),
+            Platforms::Both => (
+                of_slack + &of_discord,
+                format!("{on_slack}{on_discord}"),
+                vec!["slack", "discord"],
+            ),
+        };
+        home.add(&format!("{sections}channels:\n{channels}"));
+        let check = async || {
+            let (code, lines) = check(&home, "").await;
+            let failed: Vec<String> =
+                lines.iter().filter(|it| it.starts_with("FAIL")).cloned().collect();
+            (code, failed)
+        };
+        assert_eq!(check().await, (Some(0), vec![]), "{platforms:?}");
+        let program = home.start();
+        if matches!(platforms, Platforms::Slack | Platforms::Both) {
+            slack.wait_until(|slack| slack.connection_counts().open >= 2).await;
+        }
+        if matches!(platforms, Platforms::Discord | Platforms::Both) {
+            discord.until_heard().await;
+        }
+        assert_eq!(check().await, (Some(0), vec![]), "{platforms:?}, running");
+        assert_eq!(program.stop(), Some(0));
+        home.add("  \"#nowhere\": {mode: observe}\n");
+        let (_, failed) = check().await;
+        let found: Vec<_> =
+            failed.iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+        assert_eq!(found, missing, "{failed:?}");
+        assert!(
+            failed.iter().all(|line| line.contains("the config names #nowhere, ")),
+            "{failed:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,10 @@ use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::ts::Ts;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -136,6 +140,56 @@ async fn h42_a_process_whose_session_is_terminated_ends_and_the_other_takes_over
     let posts = pair.harness.slack.posts();
     let texts: Vec<&str> = posts.iter().map(|post| post.text.as_str()).collect();
     assert_eq!(texts, ["fine"; 2]);
+}
+
+/// A way to the database that can be cut.
+async fn lay_way(from: u16, to: u16) -> AbortOnDropHandle<()> {
+    let listener = TcpListener::bind(("127.0.0.1", from)).await.unwrap();
+    let forward = async move {
+        let mut connections = JoinSet::new();
+        loop {
+            let (mut near, _) = listener.accept().await.unwrap();
+            connections.spawn(async move {
+                let mut far = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+                let _ = copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    };
+    AbortOnDropHandle::new(tokio::spawn(forward))
+}
+
+#[tokio::test]
+async fn a_standby_that_cannot_look_at_the_database_is_not_available() {
+    let pair = Pair::new().await;
+    let (near, far) = (free_port(), pair.url.rsplit([':', '/']).nth(1).unwrap().parse().unwrap());
+    let way = lay_way(near, far).await;
+    pair.second.replace(&format!("@127.0.0.1:{far}/"), &format!("@127.0.0.1:{near}/"));
+    let (_first, _second) = pair.start().await;
+    let address = pair.second.health_address();
+    let until = async |status: u16, stands_by: u8| {
+        let is_so = async || {
+            let ask = async |path: &str| reqwest::get(format!("{address}{path}")).await.unwrap();
+            ask("/available").await.status() == status
+                && ask("/metrics")
+                    .await
+                    .text()
+                    .await
+                    .unwrap()
+                    .contains(&format!("aizuchi_standing_by {stands_by}\n"))
+        };
+        let waiting = async {
+            while !is_so().await {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("{}", pair.second.log()));
+    };
+    drop(way);
+    until(503, 0).await;
+    let _way = lay_way(near, far).await;
+    until(200, 1).await;
 }
 
 /// A workspace, a database, and the configs of two processes.

@@ -6,6 +6,7 @@ pub mod named_message;
 pub mod quoted;
 pub mod remembered;
 pub mod forget_that;
+pub mod confirmation;
 pub mod standing_order_trial;
 pub mod standing_orders;
 pub mod settings;

@@ -28,6 +28,7 @@ use crate::chat::{
     Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
+use crate::command::confirmation::{Between, Said, confirmed};
 use crate::command::parse::own_words;
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::WrittenSetting;
@@ -219,7 +220,10 @@ impl Inbox {
                 && !self.channel_cache.mentions_namesake(&conversation.workspace, text, &names)
         });
         // Before calls by name count as mentions: a command needs a mention, since most cannot be undone.
-        let command = self.parse_command(&heard, reply_to.as_ref(), &names);
+        let command = match self.parse_command(&heard, reply_to.as_ref(), &names) {
+            Some(request) => Some(request),
+            None => self.find_confirmed(&heard).await?,
+        };
         let outlasts_forgetting = command.as_ref().is_some_and(|request| {
             request.command.is_about_privacy() && request.command != Command::ForgetMeForSure
         });
@@ -405,8 +409,7 @@ impl Inbox {
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
         };
-        let (conversation, text) = (&message.conversation, &*message.text);
-        let name = self.persona_name.as_deref()?;
+        let (text, name) = (&*message.text, self.persona_name.as_deref()?);
         let stops = || names.contains(&name.to_lowercase()) && Command::stops_by_name(text, name);
         let is_called = || message.is_human() && (is_call(text, names) || stops());
         if self.is_too_old(message, *arrival) || !message.is_addressed() && !is_called() {
@@ -418,11 +421,39 @@ impl Inbox {
         if !message.is_addressed() && !command.is_quieting() && !asks_for_less() {
             return None;
         }
-        let role = self.channel_cache.role(&conversation.workspace, &message.author.id);
-        let visibility =
-            self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
-        let request = CommandRequest::from_message(command, message, visibility, role);
+        let request = self.command_request(command, message);
         Some(CommandRequest { reply_to: reply_to.cloned(), ..request })
+    }
+
+    /// Returns the command that a message gives by answering “yes” to the persona. Without a mention, nobody else may
+    /// have written since the persona was asked.
+    async fn find_confirmed(&self, heard: &Heard) -> Result<Option<CommandRequest>, StoreError> {
+        let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
+            return Ok(None);
+        };
+        let Some(name) = &self.persona_name else { return Ok(None) };
+        if !message.is_human() || self.is_too_old(message, *arrival) {
+            return Ok(None);
+        }
+        let said = Said {
+            conversation: &message.conversation,
+            user: &message.author.id,
+            at: message.at,
+            text: &message.text,
+        };
+        let found = confirmed(&*self.store, &*self.archive, said, name).await?;
+        let is_meant = |between| message.is_addressed() || between == Between::OnlyThePersona;
+        Ok(found.filter(|found| is_meant(found.between)).map(|found| CommandRequest {
+            text: found.text,
+            ..self.command_request(found.command, message)
+        }))
+    }
+
+    fn command_request(&self, command: Command, message: &Message) -> CommandRequest {
+        let ConversationId { workspace, channel, .. } = &message.conversation;
+        let role = self.channel_cache.role(workspace, &message.author.id);
+        let visibility = self.channel_cache.visibility(workspace, channel);
+        CommandRequest::from_message(command, message, visibility, role)
     }
 
     /// Whether a message was missed for too long to be answered or carried out.
@@ -631,7 +662,7 @@ impl Inbox {
 
 /// Returns the span in which a heard event is handled, so that its log lines name its conversation.
 fn heard_span(heard: &Heard) -> Span {
-    let (event, workspace, channel, message) = match heard {
+    let (event, workspace, channel, message_id) = match heard {
         Heard::Message(message, _) => {
             let ConversationId { workspace, channel, .. } = &message.conversation;
             ("message", workspace, Some(channel), Some(&message.id))
@@ -648,7 +679,7 @@ fn heard_span(heard: &Heard) -> Span {
         Heard::Channel(channel) => ("channel", &channel.workspace, Some(&channel.id), None),
         Heard::User(user) => ("user", &user.workspace, None, None),
     };
-    let (channel, message) = (channel.map(field::display), message.map(field::display));
+    let (channel, message_id) = (channel.map(field::display), message_id.map(field::display));
     info_span!(
         "hear",
         event,
@@ -656,7 +687,7 @@ fn heard_span(heard: &Heard) -> Span {
         %workspace,
         channel,
         conversation = conversation_of(heard).map(field::display),
-        message,
+        message_id,
         decision = field::Empty,
     )
 }

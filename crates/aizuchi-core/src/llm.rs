@@ -60,6 +60,11 @@ pub trait Llm: Send + Sync {
         None
     }
 
+    /// Checks that it answers, at the cost of one token, and returns the usage.
+    async fn check(&self) -> Result<Usage, LlmError> {
+        Ok(Usage::default())
+    }
+
     /// The context length of a prompt and its answer together, if it is known and the server silently truncates longer
     /// prompts.
     async fn context_length(&self) -> Option<ContextLength> {

@@ -506,7 +506,7 @@ impl Runner {
             }
             StepResult::Deferred { due } => debug!(wait = ?wait(due), "deferred"),
             StepResult::Posted(_) if is_reaction(claim) => info!("reacted"),
-            StepResult::Posted(posted) => info!(message = %posted.id, "posted"),
+            StepResult::Posted(posted) => info!(message_id = %posted.id, "posted"),
             StepResult::Join { due, .. } => info!(wait = ?wait(due), "joins in"),
             StepResult::React { .. } => info!("will react"),
             StepResult::Drafted { due, .. } => info!(wait = ?wait(due), "drafted"),

@@ -14,7 +14,7 @@ pub mod uploads;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
-mod open;
+pub mod open;
 pub mod read_only;
 pub mod transfer;
 pub mod volatile;

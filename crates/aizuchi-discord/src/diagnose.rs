@@ -16,6 +16,7 @@ use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::clock::Clock;
+use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, Rulebook};
 
@@ -23,14 +24,15 @@ use aizuchi_core::rules::{Mode, Rulebook};
 pub type Diagnosis = Result<String, String>;
 
 /// Runs all checks. `rules` decide in which channels the bot needs to listen and to post.
-pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagnosis> {
+pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> PlatformCheck {
+    let failed = |why: String| PlatformCheck::without_channels(vec![Err(why)]);
     let identity = match fetch_identity(settings).await {
         Ok(identity) => identity,
-        Err(error) => return vec![Err(describe_connect_error(&error))],
+        Err(error) => return failed(describe_connect_error(&error)),
     };
     let api = match DiscordApi::new(settings, Clock::system()) {
         Ok(api) => api,
-        Err(error) => return vec![Err(format!("{error:#}"))],
+        Err(error) => return failed(format!("{error:#}")),
     };
     let mut findings =
         vec![Ok(format!("logs in as {}", identity.name)), check_content_intent(&identity)];
@@ -54,8 +56,7 @@ pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagn
             }
         }
     }
-    findings.extend(check_named_channels(&channels, rules));
-    findings
+    PlatformCheck { findings, channels: Some(reached_channels(&channels)) }
 }
 
 fn describe_connect_error(error: &DiscordConnectError) -> String {
@@ -184,21 +185,16 @@ fn required_permissions(
     REQUIRED_PERMISSIONS.iter().filter(move |need| required.contains(need.permission))
 }
 
-/// Reports channels that the settings name, but that the bot does not see on any server.
-fn check_named_channels(channels: &[CheckedChannel], rules: &Rulebook) -> Vec<Diagnosis> {
-    let is_it = |key: &str, checked: &CheckedChannel| {
-        let channel = &checked.channel;
-        let is_named = key == channel.id.as_str() || key.strip_prefix('#') == Some(&*channel.name);
-        is_named && checked.permissions.contains(Permissions::VIEW_CHANNEL)
-    };
-    // The settings may name channels of other platforms, whose ids look different.
-    let is_ours = |key: &str| key.starts_with('#') || key.bytes().all(|byte| byte.is_ascii_digit());
-    let keys = rules.channels.keys().filter(|key| is_ours(key));
-    let missing = keys.filter(|key| !channels.iter().any(|checked| is_it(key, checked)));
-    let finding = |key: &String| {
-        Err(format!(
-            "the config names {key}, which it cannot see on any server: allow View Channels for its role there"
-        ))
-    };
-    missing.map(finding).collect()
+fn reached_channels(channels: &[CheckedChannel]) -> ReachedChannels {
+    let is_visible = |it: &&CheckedChannel| it.permissions.contains(Permissions::VIEW_CHANNEL);
+    let visible = channels
+        .iter()
+        .filter(is_visible)
+        .map(|checked| (checked.channel.id.to_string(), checked.channel.name.to_string()));
+    ReachedChannels {
+        ids_and_names: visible.collect(),
+        may_name: |key| key.starts_with('#') || key.bytes().all(|byte| byte.is_ascii_digit()),
+        otherwise: "which it cannot see on any server: allow View Channels for its role there"
+            .to_owned(),
+    }
 }

@@ -76,8 +76,8 @@ impl DiscordPlatform {
         cursor: &mut PendingCursor,
     ) -> Result<IngestResult, IngestError> {
         let channel = non_empty_str(&data["channel_id"]);
-        let message = non_empty_str(&data["message_id"]).or(non_empty_str(&data["id"]));
-        let span = info_span!("event", platform = "discord", kind = name, channel, message);
+        let message_id = non_empty_str(&data["message_id"]).or(non_empty_str(&data["id"]));
+        let span = info_span!("event", platform = "discord", kind = name, channel, message_id);
         let hearing = async { self.hear_event(name, parse_event(name, data), cursor).await };
         let hearing = self.incidents.contain(PlatformTask::Event, hearing);
         let Ok(result) = hearing.instrument(span).await else { return Ok(IngestResult::Missed) };
@@ -88,7 +88,7 @@ impl DiscordPlatform {
                 warn!(
                     platform = "discord",
                     channel,
-                    message,
+                    message_id,
                     error = %why,
                     "the store refused an event"
                 );
@@ -98,7 +98,7 @@ impl DiscordPlatform {
                 debug!(
                     platform = "discord",
                     channel,
-                    message,
+                    message_id,
                     error = %refusal,
                     "no access to an event's channel"
                 );
@@ -109,14 +109,14 @@ impl DiscordPlatform {
                 warn!(
                     platform = "discord",
                     channel,
-                    message,
+                    message_id,
                     %error,
                     "an event's channel is not known"
                 );
                 Ok(IngestResult::Missed)
             }
             Err(IngestError::Backfill(error)) => {
-                warn!(platform = "discord", channel, message, %error, "an event's channel cannot be read");
+                warn!(platform = "discord", channel, message_id, %error, "an event's channel cannot be read");
                 Ok(IngestResult::Missed)
             }
             Err(error @ IngestError::Store(_)) => Err(error),

@@ -12,7 +12,7 @@ use crate::settings::DiscordSettings;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::remote::{
-    Account, Connector, Credentials, RemotePlatform, Renewal, RenewalError,
+    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError,
 };
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::store::Cursors;
@@ -29,7 +29,7 @@ impl Connector for DiscordConnector {
         "discord"
     }
 
-    async fn check(&self, _cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>> {
+    async fn check(&self, _cursors: Option<&dyn Cursors>) -> PlatformCheck {
         diagnose(&self.settings, &self.rulebook).await
     }
 

@@ -10,29 +10,26 @@ use crate::identity::parse_identity;
 use crate::manifest;
 use crate::settings::{EventTransport, SlackSettings};
 use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
 use aizuchi_core::store::Cursors;
 
 /// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;
 
-/// Checks the tokens and their access. `configured` lists the channels that the settings name, by `#name` or id;
-/// `cursors` is the database, if it exists already.
-pub async fn diagnose(
-    settings: &SlackSettings,
-    configured: &[String],
-    cursors: Option<&dyn Cursors>,
-) -> Vec<Diagnosis> {
+/// Checks the tokens and their access. `cursors` is the database, if it exists already.
+pub async fn diagnose(settings: &SlackSettings, cursors: Option<&dyn Cursors>) -> PlatformCheck {
+    let failed = |why: String| PlatformCheck::without_channels(vec![Err(why)]);
     let api = match SlackApi::new(&settings.api_base, settings.timeouts.call) {
         Ok(api) => api,
-        Err(error) => return vec![Err(format!("{error:#}"))],
+        Err(error) => return failed(format!("{error:#}")),
     };
     let token = &*settings.bot_token.read();
     let answer = match api.call_with_scopes(token, "auth.test", &[]).await {
         Ok(answer) => answer,
-        Err(error) => return vec![Err(describe_token_error("slack.bot_token", &error))],
+        Err(error) => return failed(describe_token_error("slack.bot_token", &error)),
     };
     let Some(identity) = parse_identity(&answer.body) else {
-        return vec![Err("Slack does not say who the bot is".to_owned())];
+        return failed("Slack does not say who the bot is".to_owned());
     };
     let name = non_empty_str(&answer.body["user"]).unwrap_or("the bot").to_owned();
     let mut findings = vec![Ok(format!("in the workspace {} as @{name}", identity.name))];
@@ -45,16 +42,24 @@ pub async fn diagnose(
         ))
     }));
     findings.extend(check_events(&api, &settings.events).await);
-    match list_channels(&api, token).await {
-        Err(error) => findings.push(Err(format!("its channels could not be read: {error}"))),
-        Ok(channels) => {
-            findings.extend(check_invitations(&channels, configured, &name));
-            if let Some(cursors) = cursors {
-                findings.push(check_backfill(&channels, &identity.workspace, cursors).await);
-            }
+    let channels = match list_channels(&api, token).await {
+        Err(error) => {
+            findings.push(Err(format!("its channels could not be read: {error}")));
+            return PlatformCheck::without_channels(findings);
         }
+        Ok(channels) => channels,
+    };
+    findings.push(check_invitations(&channels, &name));
+    if let Some(cursors) = cursors {
+        findings.push(check_backfill(&channels, &identity.workspace, cursors).await);
     }
-    findings
+    let channels = ReachedChannels {
+        ids_and_names: channels,
+        // Discord's ids are numbers.
+        may_name: |key| !key.bytes().all(|byte| byte.is_ascii_digit()),
+        otherwise: format!("but @{name} was not invited: write /invite @{name} there"),
+    };
+    PlatformCheck { findings, channels: Some(channels) }
 }
 
 fn describe_token_error(key: &str, error: &SlackApiError) -> String {
@@ -124,27 +129,14 @@ async fn list_channels_of_kind(
     }
 }
 
-fn check_invitations(
-    channels: &[(String, String)],
-    configured: &[String],
-    bot_name: &str,
-) -> Vec<Diagnosis> {
-    let is_member = |wanted: &&String| {
-        channels.iter().any(|(id, name)| *wanted == id || wanted.strip_prefix('#') == Some(name))
-    };
-    let absent = configured.iter().filter(|wanted| !is_member(wanted)).map(|channel| {
-        Err(format!(
-            "the config names {channel}, but @{bot_name} was not invited: write /invite @{bot_name} there"
-        ))
-    });
-    let joined = match channels.len() {
+fn check_invitations(channels: &[(String, String)], bot_name: &str) -> Diagnosis {
+    match channels.len() {
         0 => Err(format!(
             "@{bot_name} is not in any channel yet: write /invite @{bot_name} where it should listen"
         )),
         1 => Ok(format!("in 1 channel: #{}", channels[0].1)),
         count => Ok(format!("in {count} channels")),
-    };
-    std::iter::once(joined).chain(absent).collect()
+    }
 }
 
 async fn check_backfill(

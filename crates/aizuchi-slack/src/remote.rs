@@ -13,14 +13,13 @@ use crate::settings::SlackSettings;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::remote::{
-    Account, Connector, Credentials, RemotePlatform, Renewal, RenewalError, Webhook, WebhookError,
+    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError, Webhook,
+    WebhookError,
 };
 use aizuchi_core::store::Cursors;
 
 pub struct SlackConnector {
     pub settings: SlackSettings,
-    /// The channels that the settings name, by `#name` or id.
-    pub configured_channels: Vec<String>,
 }
 
 #[async_trait]
@@ -29,8 +28,8 @@ impl Connector for SlackConnector {
         "slack"
     }
 
-    async fn check(&self, cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>> {
-        diagnose(&self.settings, &self.configured_channels, cursors).await
+    async fn check(&self, cursors: Option<&dyn Cursors>) -> PlatformCheck {
+        diagnose(&self.settings, cursors).await
     }
 
     fn credentials(&self) -> Credentials {

@@ -102,7 +102,7 @@ impl SpanName {
                 ("workspace", "aizuchi.workspace"),
                 ("channel", "aizuchi.channel"),
                 ("conversation", "aizuchi.conversation"),
-                ("message", "aizuchi.message"),
+                ("message_id", "aizuchi.message"),
                 ("decision", "aizuchi.decision"),
             ],
             Self::Step => &[
@@ -176,7 +176,7 @@ impl TraceLayer {
             (SpanName::Hear | SpanName::Step, Some(decision)) => format!("decision {decision}"),
             (SpanName::Hear, None) => {
                 let part = |name| fields.text(name).unwrap_or_default();
-                format!("message {}/{}/{}", part("workspace"), part("channel"), part("message"))
+                format!("message {}/{}/{}", part("workspace"), part("channel"), part("message_id"))
             }
             (SpanName::Step, None) | (SpanName::Remember | SpanName::ModelCall, _) => return None,
         };
@@ -255,7 +255,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
     fn on_close(&self, id: Id, context: layer::Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(mut followed) = span.extensions_mut().remove::<OpenSpan>() else { return };
-        if followed.kind == SpanName::Hear && followed.fields.text("message").is_none() {
+        if followed.kind == SpanName::Hear && followed.fields.text("message_id").is_none() {
             // The span is of a channel or a user, which are heard at every start.
             return;
         }

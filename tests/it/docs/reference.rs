@@ -22,8 +22,8 @@ This page is generated from the help of the program.
   stops at once. SIGHUP [reads the config again](../operate/upgrade.md#change-the-config-while-it-runs).
 - `why`, `report`, `search` and `prompt` only read, and work while Aizuchi runs. They show private messages, too, so treat what they print as confidential.
 - `import`, `forget`, `restore`, `migrate` and `gate --reset` change the database. Stop Aizuchi before you use them.
-- An error is one line on stderr that begins with `aizuchi:`, and the exit code is 1. `check` exits with 1 if it finds
-  a problem.
+- An error is one line on stderr that begins with `aizuchi:`, and the exit code is 1. Once `run` has a log in JSON, it is a line of that log.
+  `check` exits with 1 if it finds a problem.
 ";
 const WRITE_VARIABLE: &str = "AIZUCHI_WRITE_DOCS";
 

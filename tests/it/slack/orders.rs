@@ -48,6 +48,23 @@ async fn a_mute_is_told_to_all_and_other_commands_are_answered_to_their_user() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// The question is ephemeral, so Slack's history does not show it.
+#[tokio::test]
+async fn a_yes_to_an_ephemeral_question_forgets() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.post_message(&harness.tea, &harness.mio, "my shed leaks");
+    harness.post_mention(&harness.tea, &harness.mio, "forget me");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    harness.post_message(&harness.tea, &harness.mio, "yes, please");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    let told = ephemeral_posts(&harness).remove(1).1;
+    assert!(told.starts_with("I’ve deleted what you said"), "{told}");
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'my shed leaks'", 0).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
 #[tokio::test]
 async fn a_command_in_a_direct_message_needs_no_mention_and_its_answer_is_not_ephemeral() {
     let harness = SlackHarness::new().await;

@@ -10,6 +10,8 @@ use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
 use crate::agent::{Agent, StepError};
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
+use crate::command::confirmation::{Said, confirmed};
+use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
@@ -153,22 +155,32 @@ impl Agent {
         context: &Context,
         pending: &PendingCommand,
     ) -> Result<Option<CommandRequest>, StepError> {
-        let Some(command) = Command::parse_message(&pending.text, &self.persona.name) else {
-            return Ok(None);
+        let (conversation, name) = (&context.conversation, &self.persona.name);
+        let PendingCommand { owed, user, role, at, text } = pending;
+        let (command, sure_text) = match Command::parse_message(text, name) {
+            Some(command) => (command, text.clone()),
+            None => {
+                let CommandReplies { store, archive, .. } = &*self.command_answers;
+                let said = Said { conversation, user, at: *at, text };
+                match confirmed(&**store, &**archive, said, name).await? {
+                    Some(found) => (found.command, found.text),
+                    None => return Ok(None),
+                }
+            }
         };
-        let reply_to = match pending.owed.message().filter(|_| command == Command::ForgetThat) {
+        let reply_to = match owed.message().filter(|_| command == Command::ForgetThat) {
             Some(message) => self.replied_to(context, message).await?,
             None => None,
         };
         Ok(Some(CommandRequest {
             command,
-            conversation: context.conversation.clone(),
+            conversation: conversation.clone(),
             visibility: context.visibility,
-            user: pending.user.clone(),
-            role: pending.role,
-            at: pending.at,
-            text: pending.text.clone(),
-            written_in: language_of(&pending.text),
+            user: user.clone(),
+            role: *role,
+            at: *at,
+            text: sure_text,
+            written_in: language_of(text),
             reply_to,
         }))
     }

@@ -27,7 +27,7 @@ use crate::store::{Store, StoreError};
 /// The maximum number of messages between the persona's post and the command.
 const MAX_MESSAGES: usize = 20;
 /// The maximum number of messages among which they are looked for, since a channel's threads are in between.
-const MAX_SCANNED: usize = 500;
+pub const MAX_SCANNED: usize = 500;
 /// The maximum number of newest changes that are searched for those of a command.
 const MAX_CHANGES: usize = 500;
 /// The minimum length in characters of a quoted part of an entry; characters of a script without spaces count twice.

@@ -15,9 +15,9 @@ use crate::command::parse::duration::{
     DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration,
 };
 use crate::command::parse::phrases::{
-    DID_NOT_ANSWER, END_MARKS, EVERYWHERE, FORGET_ME, FORGET_QUOTED, FORGET_THAT, HELP, MEMORY,
-    MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, SETTINGS, STATUS, STOP,
-    SURE, UNMUTE, VAGUE, WHY, WHY_SILENT,
+    DID_NOT_ANSWER, END_MARKS, EVERYWHERE, FORGET_ME, FORGET_QUOTED, FORGET_THAT, GO_AHEAD, HELP,
+    MEMORY, MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, SETTINGS, STATUS,
+    STOP, SURE, UNMUTE, VAGUE, WHY, WHY_SILENT,
 };
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::{WrittenSetting, near_setting};
@@ -210,6 +210,14 @@ pub fn is_confirmed(text: &str) -> bool {
     words.split(|character: char| !character.is_alphanumeric()).any(|word| SURE.contains(&word))
 }
 
+/// Whether a message says yes to a question of the persona, and nothing else: “yes please”, 「はい、お願いします」.
+pub fn is_yes(text: &str, name: &str) -> bool {
+    let order = addressed_order(&normalize(text), name);
+    let agrees = |form: &str| SURE.contains(&form) || GO_AHEAD.contains(&form);
+    let forms = candidate_forms(&order);
+    !is_question(&order) && forms.iter().any(|form| agrees(form) || confirmed(form).any(agrees))
+}
+
 /// Recognizes a short text that begins like a command and ends differently. Longer ones are conversation.
 fn near_miss(text: &str) -> Option<NearMiss> {
     const MAX_WORDS: usize = 2;
@@ -371,6 +379,39 @@ mod tests {
     fn mute(minutes: Option<i64>, scope: MuteScope) -> Command {
         let lasting = |minutes| MuteLength::Lasting(SignedDuration::from_mins(minutes));
         Command::Mute { length: minutes.map(lasting), scope }
+    }
+
+    #[test]
+    fn only_a_plain_yes_is_one() {
+        for (text, expected) in [
+            ("yes", true),
+            ("Yes!", true),
+            ("@Aizuchi yes", true),
+            ("yes please", true),
+            ("Yes, please.", true),
+            ("yes, please do", true),
+            ("yes, I’m sure", true),
+            ("ok, do it", true),
+            ("yep", true),
+            ("はい", true),
+            ("@Aizuchi はい！", true),
+            ("はい、お願いします", true),
+            ("はい、お願い。", true),
+            ("お願いします", true),
+            ("はい、本当に", true),
+            ("うん", true),
+            ("yes?", false),
+            ("yes, but not today", false),
+            ("yes, at noon", false),
+            ("no", false),
+            ("please", false),
+            ("not sure", false),
+            ("はい、でも明日", false),
+            ("いいえ", false),
+            ("", false),
+        ] {
+            assert_eq!(is_yes(text, "Aizuchi"), expected, "{text}");
+        }
     }
 
     #[test]

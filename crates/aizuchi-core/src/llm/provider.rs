@@ -379,6 +379,10 @@ impl Llm for ProviderMind {
         self.look_for_problem().await
     }
 
+    async fn check(&self) -> Result<Usage, LlmError> {
+        ProviderMind::check(self).await
+    }
+
     async fn context_length(&self) -> Option<ContextLength> {
         let tokens = self.ollama_context_length().await?;
         Some(ContextLength { tokens, output_tokens: self.allowance.total(None).into() })

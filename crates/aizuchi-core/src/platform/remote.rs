@@ -21,14 +21,46 @@ pub trait Connector: Send + Sync {
     /// Returns the platform's name in `check` and on the terminal: `slack`.
     fn platform(&self) -> &'static str;
 
-    /// Checks the platform's requirements and returns a sentence for each; an error prevents a connection. `cursors` is
-    /// the database, if it already exists. Changes nothing.
-    async fn check(&self, cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>>;
+    /// Checks the platform's requirements. `cursors` is the database, if it already exists. Changes nothing.
+    async fn check(&self, cursors: Option<&dyn Cursors>) -> PlatformCheck;
 
     fn credentials(&self) -> Credentials;
 
     /// Authenticates, and loads what the store knows about the platform's channels and users.
     async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>>;
+}
+
+/// What a check of a platform has found.
+pub struct PlatformCheck {
+    /// A sentence for each requirement; an error prevents a connection.
+    pub findings: Vec<Result<String, String>>,
+    /// The bot's channels, if they could be read.
+    pub channels: Option<ReachedChannels>,
+}
+
+/// The channels that a bot takes part in.
+pub struct ReachedChannels {
+    pub ids_and_names: Vec<(String, String)>,
+    /// Whether the key of a channel in the settings may be one of this platform.
+    pub may_name: fn(&str) -> bool,
+    /// Why a channel is not among them, and what to do about it.
+    pub otherwise: String,
+}
+
+impl PlatformCheck {
+    /// A check that ended before the channels were read.
+    pub fn without_channels(findings: Vec<Result<String, String>>) -> Self {
+        Self { findings, channels: None }
+    }
+}
+
+impl ReachedChannels {
+    /// Whether one of them has this id, or this name behind a `#`.
+    pub fn contains(&self, key: &str) -> bool {
+        let is_it =
+            |(id, name): &(String, String)| key == id || key.strip_prefix('#') == Some(name);
+        self.ids_and_names.iter().any(is_it)
+    }
 }
 
 /// The configured platforms, by their names in the config, connected or not. Clones share them.

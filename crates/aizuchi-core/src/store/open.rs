@@ -1,6 +1,7 @@
 //! Opens and inspects a database at any location.
 
 use futures_util::future::BoxFuture;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::store::database::MAX_READERS;
@@ -9,6 +10,18 @@ use crate::store::{StoreError, postgres, sqlite};
 
 /// How often a standby checks whether it can take over.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Whether a process on standby could take over, as far as it knows from its last look at the database.
+#[derive(Debug, Default)]
+pub struct StandbyStatus {
+    cannot_look: AtomicBool,
+}
+
+impl StandbyStatus {
+    pub fn is_available(&self) -> bool {
+        !self.cannot_look.load(Ordering::Relaxed)
+    }
+}
 
 impl DatabaseLocation {
     /// Opens the database exclusively. Fails if another process owns it.
@@ -56,12 +69,14 @@ impl DatabaseLocation {
     }
 
     /// Opens the database as soon as no other process owns it. Also waits for a server that is down.
-    pub fn wait_and_open(&self) -> BoxFuture<'_, OpenedDatabase> {
+    pub fn wait_and_open<'a>(&'a self, status: &'a StandbyStatus) -> BoxFuture<'a, OpenedDatabase> {
         Box::pin(async move {
             let mut last_error = None;
             loop {
                 tokio::time::sleep(STANDBY_POLL_INTERVAL).await;
-                match self.open_if_free().await {
+                let opened = self.open_if_free().await;
+                status.cannot_look.store(opened.is_err(), Ordering::Relaxed);
+                match opened {
                     Ok(Some(opened)) => return opened,
                     Ok(None) => last_error = None,
                     Err(error) => {

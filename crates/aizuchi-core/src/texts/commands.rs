@@ -185,6 +185,8 @@ texts! {
         "said after reading it. It can’t be undone. If you’re sure, say `@{name} forget me, yes`."
         / "ここと、{elsewhere} でのあなたの発言、そこから覚えたこと、それを読んで私が話したことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
+    /// Follows such a question in the chat.
+    or_yes: " Or answer “yes” within a minute." / "1 分以内なら「はい」と答えるだけでもかまいません。";
     mode_usage(name: &str):
         "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `propose`, `observe`, `off` or `default`, as in "
         "`@{name} mode observe`."

@@ -10,7 +10,7 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
-use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use jiff::{SignedDuration, Timestamp};
 
 /// A message in the kitchen that its history shows.
@@ -266,6 +266,104 @@ async fn what_a_forgotten_user_wrote_before_is_not_backfilled() {
         assert_eq!(reactions, ["👍", "🙏"]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_yes_within_a_minute_forgets() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "my shed leaks").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi forget me").await;
+        harness.pass(20).await;
+        harness.says("alice", "yes please").await;
+        harness.pass(5).await;
+        let transcript = harness.transcript().await;
+        // Redelivered, it is still the same command.
+        let yes = harness.messages("garden").await.into_iter().rev();
+        let yes = yes.map(|stored| stored.message).find(|message| message.is_human()).unwrap();
+        harness.hear((*yes).clone()).await;
+        harness.pass(5).await;
+        assert_eq!(harness.transcript().await, transcript);
+        transcript
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+     400s forgotten: (deleted)
+     400s (persona): (deleted)
+     400s (persona): (deleted)
+     400s (persona): (deleted)
+     420s alice: yes please
+     420s (persona): I’ve deleted what you said here and in the other channels of this workspace, and what I
+     420s (persona): remembered of it. The last traces leave my database within a day.
+     420s (persona): I’ll hear what you say from now on; if you don’t want that, say `@Aizuchi opt out`.
+    [m000] chose_silence:  (judge kept)
+    [m001] spoke by command: it was a command for me ()
+    [m002] spoke by command: it was a command for me ()
+    ");
+}
+
+#[tokio::test]
+async fn a_japanese_yes_forgets() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("花子", "うちの納屋が雨漏りする").await;
+        harness.pass(400).await;
+        harness.says("花子", "@Aizuchi 私のことを忘れて").await;
+        harness.pass(20).await;
+        harness.says("花子", "はい、お願いします").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+     400s forgotten: (deleted)
+     400s (persona): (deleted)
+     400s (persona): (deleted)
+     420s 花子: はい、お願いします
+     420s (persona): ここと、このワークスペースのほかのチャンネルでのあなたの発言、そこから覚えたことを消しました。データベースに残っている分も、1 日以内にすべて消えます。
+     420s (persona): これからの発言はまた聞きます。聞かれたくないときは `@Aizuchi オプトアウト` と書いてください。
+    [m000] chose_silence by nothing_open: 返事を待っている人はいないようでした ()
+    [m001] spoke by command: 私へのコマンドでした ()
+    [m002] spoke by command: 私へのコマンドでした ()
+    ");
+}
+
+/// Whether alice is forgotten after she says `forget me` and what the steps say: a pause in seconds, a user and a text.
+async fn is_forgotten(store: TestStore, steps: &[(i64, &str, &str)]) -> bool {
+    let harness = Harness::new(store).await;
+    harness.says("alice", "my shed leaks").await;
+    harness.says("bob", "mine does not").await;
+    harness.pass(400).await;
+    harness.says("alice", "@Aizuchi forget me").await;
+    for (pause, name, text) in steps {
+        harness.pass(*pause).await;
+        harness.says(name, text).await;
+    }
+    harness.pass(5).await;
+    let transcript = harness.transcript().await;
+    assert!(transcript.contains("mine does not"), "{transcript}");
+    !transcript.contains("my shed leaks")
+}
+
+#[tokio::test]
+async fn only_an_answer_of_the_same_user_counts_as_a_yes() {
+    for (steps, expected) in [
+        (&[(60, "alice", "yes")][..], true),
+        (&[(70, "alice", "yes")], false),
+        (&[(5, "bob", "yes")], false),
+        (&[(5, "alice", "yes, but not today")], false),
+        (&[(5, "alice", "hm"), (5, "alice", "yes")], false),
+        // The answer may be to bob.
+        (&[(5, "bob", "@alice do you come to lunch?"), (5, "alice", "yes")], false),
+        (&[(5, "bob", "@alice do you come to lunch?"), (5, "alice", "@Aizuchi yes")], true),
+        // The persona has said something else since.
+        (&[(5, "alice", "@Aizuchi shall I bring tar?"), (5, "alice", "@Aizuchi yes")], false),
+        (&[(5, "bob", "@Aizuchi are you there?"), (5, "alice", "@Aizuchi yes")], false),
+    ] {
+        let found = on_every_store(async |store| is_forgotten(store, steps).await).await;
+        assert_eq!(found, expected, "{steps:?}");
+    }
 }
 
 /// The request covers what was written before it, and not what was written before it was read.

@@ -416,7 +416,10 @@ async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
         };
         let mut told = vec![forgets("dora", "the oven repair costs", "forget that").await];
         assert!(!holding(&harness, "oven").await.is_empty());
-        for quoted in ["the oven repair costs", "Tom has the keys of", "I water the seedlings"] {
+        let sure = answer(&harness, &kitchen, "dora", "yes please").await;
+        assert!(sure.starts_with("I’ve forgotten this:\n> 2027-01-15: bob: the oven"), "{sure}");
+        assert_eq!(holding(&harness, "oven").await, [""; 0]);
+        for quoted in ["Tom has the keys of", "I water the seedlings"] {
             let told = forgets("dora", quoted, "forget that, yes").await;
             assert!(told.starts_with("I’ve "), "{quoted}: {told}");
         }
@@ -439,6 +442,7 @@ async fn what_others_said_goes_with_a_yes_and_three_times_an_hour() {
     This is from what others said, too, so I still remember it:
     > 2027-01-15: bob: the oven repair costs ninety, Dan pays half
     If you’re sure, quote it again, with `@Aizuchi forget that, yes` below.
+    Or answer “yes” within a minute.
 
     ----
 
@@ -552,7 +556,7 @@ async fn forget_that_in_japanese() {
     assert_snapshot!(told.join("\n\n----\n\n"), @"
     これは、ほかの人の発言からも覚えたことなので、まだ覚えています。
     > 鍵: 物置の鍵はトムが持っている
-    よければ、もう一度引用して、その下に `@Aizuchi はい、それ忘れて` と書いてください。
+    よければ、もう一度引用して、その下に `@Aizuchi はい、それ忘れて` と書いてください。1 分以内なら「はい」と答えるだけでもかまいません。
 
     ----
 

@@ -54,9 +54,9 @@ impl HistoryPage {
                 None if is_named && has_author => {}
                 None => {
                     page.has_unnamed |= id.is_none();
-                    let (channel, message) =
+                    let (channel, message_id) =
                         (&channel_ref.channel, id.as_ref().map(MessageId::as_str));
-                    warn!(platform = "discord", %channel, message, "skipped a message that cannot be read");
+                    warn!(platform = "discord", %channel, message_id, "skipped a message that cannot be read");
                 }
             }
             page.shown.extend(id);

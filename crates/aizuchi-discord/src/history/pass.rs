@@ -202,7 +202,7 @@ impl DiscordPlatform {
         match self.hear_readable_message(&message, location, pass).await {
             Err(IngestError::Store(StoreError::Refused(why))) => {
                 let (channel, id) = (&pass.channel, &message.id);
-                warn!(platform = "discord", %channel, message = %id, error = %why, "skipped a message that the store refuses");
+                warn!(platform = "discord", %channel, message_id = %id, error = %why, "skipped a message that the store refuses");
             }
             heard => heard?,
         }

@@ -64,8 +64,8 @@ impl HistoryPage {
                 None if has_time => parsed.shown.extend(id),
                 None => {
                     parsed.has_unnamed |= id.is_none();
-                    let message = id.as_ref().map(MessageId::as_str);
-                    warn!(platform = "slack", %channel, message, "skipped a message that cannot be read");
+                    let message_id = id.as_ref().map(MessageId::as_str);
+                    warn!(platform = "slack", %channel, message_id, "skipped a message that cannot be read");
                     parsed.shown.extend(id);
                 }
             }

@@ -264,7 +264,7 @@ impl SlackPlatform {
     ) -> Result<usize, IngestError> {
         match self.hear_readable_message(message, pass).await {
             Err(IngestError::Store(StoreError::Refused(why))) => {
-                warn!(message = %message.id, error = %why, "skipped a message that the store refuses");
+                warn!(message_id = %message.id, error = %why, "skipped a message that the store refuses");
                 Ok(0)
             }
             heard => heard,

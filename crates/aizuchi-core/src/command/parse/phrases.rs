@@ -339,6 +339,12 @@ pub const FORGET_ME: [&str; 12] = [
 /// Confirmations, before or after [`FORGET_ME`] and [`FORGET_THAT`].
 pub const SURE: [&str; 6] = ["yes", "i am sure", "i'm sure", "sure", "はい", "本当に"];
 
+/// Answers that mean the same as [`SURE`], alone or next to it.
+pub const GO_AHEAD: [&str; 12] = [
+    "yeah", "yep", "yup", "y", "do it", "go ahead", "please do", "うん", "ええ", "お願いします",
+    "お願い", "消して",
+];
+
 pub const OPT_OUT: [&str; 9] = [
     "opt out",
     "opt-out",

@@ -177,11 +177,20 @@ impl DatabaseWriter {
         for error in commits.iter().filter_map(|committed| committed.as_ref().err()) {
             self.damage.record(error);
             // A refusal is about the content of a write; the database is well.
-            has_failed |= !matches!(error, StoreError::Refused(_));
+            if matches!(error, StoreError::Refused(_)) {
+                continue;
+            }
+            if !has_failed {
+                tracing::error!(%error, "what happens cannot be stored; trying again");
+            }
+            has_failed = true;
         }
         let mut health = self.write_health.lock();
         if !has_failed {
             health.last_success = Some(Instant::now());
+            if health.has_failed {
+                tracing::info!("what happens is stored again");
+            }
         }
         health.has_failed = has_failed;
         has_failed
