@@ -66,7 +66,7 @@ impl InputFormat {
         match self {
             InputFormat::JsonLines => "JSON Lines",
             InputFormat::Slack => "an export of Slack",
-            InputFormat::SlackMessages => "messages of Slack",
+            InputFormat::SlackMessages => "raw messages of Slack",
             InputFormat::Discord => "an export of Discord",
             InputFormat::Matrix => "an export of a Matrix room",
             InputFormat::Mattermost => "an export of Mattermost",

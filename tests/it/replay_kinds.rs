@@ -65,7 +65,7 @@ fn said(recording: &Recording) -> Vec<String> {
 
 #[test]
 fn an_export_of_slack_is_read_however_it_was_packed() {
-    let null = [("groups.json", "null"), ("dms.json", "null"), ("users.json", "null")];
+    let null = [("groups.json", "null"), ("dms.json", "null"), ("users.json", "[null]")];
     let nulls: Vec<(&str, &str)> = [("channels.json", PORCH), ("porch/2026-03-02.json", DAY)]
         .into_iter()
         .chain(null)

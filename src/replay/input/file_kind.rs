@@ -67,10 +67,10 @@ const FOREIGN_JSON: [(&[&str], &str); 29] = [
 
 /// Matches a line of a log with the time and the nick, or a notice, as IRC clients write it.
 static IRC: LazyLock<Regex> = LazyLock::new(|| {
-    let time = r"\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d{1,2}:\d\d(?::\d\d)?\S{0,6}?\]?\s+";
+    let time = r"\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|[A-Z][a-z]{2} \d\d )?\d{1,2}:\d\d(?::\d\d)?\S{0,6}?\]?\s+";
     let said = r"(?:<\s?[^<>\s]{1,32}>\s|-!-\s|\*{1,3}\s|[\w\[\]\\`^{}|\-@+]{1,32}\t)";
     Regex::new(&format!(
-        r"(?m)^(?:{time}{said}|<[ @+%]?[^<>\s/]{{1,32}}> \S|--- Log opened|\*{{3}} )"
+        r"(?m)^(?:{time}{said}|<[ @+%]?[^<>\s/]{{1,32}}> \S|--- Log opened|\*{{3,4}} )"
     ))
     .expect("the pattern is valid")
 });
@@ -196,8 +196,9 @@ fn json_kind(text: &str) -> FileKind {
     match foreign.find(|(keys, _)| keys.iter().all(|key| has(key))) {
         _ if !text.starts_with(['{', '[']) => FileKind::Unknown,
         Some((_, what)) => FileKind::Foreign(what),
-        None if has("ts") || text.starts_with('[') && has("message") => FileKind::SlackDay,
-        None => FileKind::Foreign("JSON of a kind that Aizuchi does not know"),
+        None if !is_object && (has("ts") || has("message")) => FileKind::SlackDay,
+        None if has("ts") && has("messages") => FileKind::Foreign("an answer of Slack's API"),
+        None => FileKind::Unknown,
     }
 }
 
@@ -241,6 +242,7 @@ mod tests {
             ("{\"guild\":1,\"room\":\"a\",\"id\":\"1\"}\n", FileKind::JsonLines),
             ("{\"kind\":\"channel\",\"workspace\":\"w\"}\n", FileKind::JsonLines),
             ("hello", FileKind::Unknown),
+            (r#"{"message":"hi","by":"ana"}"#, FileKind::Unknown),
             ("Hi, Ana, are you there?\nI am", FileKind::Unknown),
             ("", FileKind::JsonLines),
         ] {
@@ -291,7 +293,8 @@ mod tests {
             ("\x2e\0\0\0\x02_id\0\x02\0\0\01\0", "BSON"),
             ("\u{1}\0\u{2}", "binary"),
             ("<!DOCTYPE html>\n<html>", "HTML"),
-            (r#"{"message":"hi","by":"ana"}"#, "JSON of a kind"),
+            (r#"{"ok":true,"messages":[{"type":"message","ts":"1.000001"}]}"#, "Slack's API"),
+            ("Jan 01 10:01:02 <ana> hello\n", "IRC"),
             (r#"[{"id":"1","channel_id":"2","author":{},"content":"hi"}]"#, "messages of Discord"),
             (r#"{"chunk":[{"type":"m.room.message","origin_server_ts":1}]}"#, "Matrix"),
         ] {

@@ -319,7 +319,9 @@ impl ExportReader for ListReader<'_, '_> {
 
     fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()> {
         self.read = number;
-        if let Err(problem) = (self.take)(&value) {
+        if !value.is_null()
+            && let Err(problem) = (self.take)(&value)
+        {
             self.writer.add_bad(number, problem);
         }
         Ok(())
