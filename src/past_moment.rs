@@ -9,7 +9,7 @@ use aizuchi_core::chat::owed::Owed;
 use aizuchi_core::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::{Attempt, Decision, ModelExchange};
 use aizuchi_core::memory::MessageRef;
 use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope};
 use aizuchi_core::store::archive::Archive;
@@ -25,6 +25,17 @@ pub struct PastMoment {
     /// The newest messages of the channel until then that prompts may hold, oldest first, and the parent of the thread.
     /// They have their current text, and messages deleted since then are missing.
     pub messages: Vec<StoredMessage>,
+}
+
+/// Why a moment cannot be judged again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unjudgeable {
+    /// A rule settled it, or a user was owed an answer.
+    NoJudge,
+    /// The prompt has expired, one of its messages was changed or deleted, or prompts are not kept at all.
+    PromptGone,
+    /// The messages of the decision are gone.
+    MessagesGone,
 }
 
 impl PastMoment {
@@ -140,6 +151,21 @@ impl PastMoment {
         }
         Ok(names)
     }
+}
+
+/// Returns the recorded call that counts: the last one with a verdict, or else the last one. Its prompt must have been
+/// kept.
+pub fn recorded_call(
+    decision: &Decision,
+    exchanges: Vec<Option<ModelExchange>>,
+) -> Result<(&Attempt, ModelExchange), Unjudgeable> {
+    let calls = decision.attempts.iter().zip(exchanges);
+    let mut judged: Vec<_> = calls.filter(|(attempt, _)| &*attempt.verb == "judge").collect();
+    let position = judged.iter().rposition(|(attempt, _)| attempt.judgment.is_some());
+    let last = judged.len().checked_sub(1).ok_or(Unjudgeable::NoJudge)?;
+    let (attempt, exchange) = judged.swap_remove(position.unwrap_or(last));
+    let is_kept = |exchange: &ModelExchange| !exchange.prompt.is_empty();
+    Ok((attempt, exchange.filter(is_kept).ok_or(Unjudgeable::PromptGone)?))
 }
 
 fn decided_at(decision: &Decision) -> Timestamp {

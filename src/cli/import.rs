@@ -17,6 +17,7 @@ use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::open_text;
+use crate::replay::input::{InputFormat, format};
 use crate::replay::to_import::arranged::{Arranged, Destination};
 use crate::replay::to_import::{self, RecordedData};
 use aizuchi_core::chat::{UserId, Visibility, WorkspaceId, to_single_line};
@@ -205,10 +206,20 @@ impl ImportArgs {
     async fn open(&self) -> anyhow::Result<ImportInput> {
         let input = self.input.display();
         anyhow::ensure!(self.input.exists(), "{input} does not exist");
-        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
-        if let Some(database) = Myao2Database::open(&self.input).await? {
+        let is_file = self.input.is_file();
+        if is_file && let Some(database) = Myao2Database::open(&self.input).await? {
             return Ok(ImportInput::Myao2(Box::new(database)));
         }
+        // A damaged file is reported by whatever reads it.
+        let format = format::recognize(&self.input).unwrap_or_default();
+        if let Some(format) = format.filter(|format| *format != InputFormat::JsonLines) {
+            anyhow::bail!(
+                "{input} is {}, which is not imported; `aizuchi replay {input}` shows what Aizuchi would have said in it, \
+                 and on Slack and Discord it reads the newest history itself when it first starts",
+                format.describe()
+            );
+        }
+        anyhow::ensure!(is_file, "{input} is not a file");
         let mut text = open_text(&self.input)?;
         let beginning = text.fill_buf().with_context(|| format!("cannot read {input}"))?;
         anyhow::ensure!(

@@ -44,6 +44,9 @@ pub struct CaseMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
+    /// Whether it is the persona's.
+    #[serde(default)]
+    pub own: bool,
 }
 
 impl CaseMessage {

@@ -68,7 +68,12 @@ impl CasePrompts {
         };
         let unseen = case.messages.len().saturating_sub(self.max_messages);
         let messages = case.messages.iter().enumerate().skip(unseen).map(|(number, message)| {
-            let kind = if message.bot { AuthorKind::Bot } else { AuthorKind::Human };
+            let is_own = message.own || message.user == self.persona.name;
+            let kind = match (is_own, message.bot) {
+                (true, _) => AuthorKind::Persona,
+                (false, true) => AuthorKind::Bot,
+                (false, false) => AuthorKind::Human,
+            };
             Arc::new(Message {
                 conversation: conversation.clone(),
                 // Ids in ascending order keep messages with the same time in their order.

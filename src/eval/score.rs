@@ -92,8 +92,13 @@ mod tests {
     use aizuchi_core::persona::Language;
 
     fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
-        let message =
-            CaseMessage { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };
+        let message = CaseMessage {
+            ts: 0.0,
+            user: "ann".to_owned(),
+            text: "hm".to_owned(),
+            bot: false,
+            own: false,
+        };
         Case {
             id: id.to_owned(),
             language: Language::En,

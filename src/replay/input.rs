@@ -10,7 +10,8 @@ mod slack;
 mod discord;
 mod matrix;
 mod mattermost;
-mod format;
+mod file_kind;
+pub mod format;
 pub mod database;
 
 use std::borrow::Cow;
@@ -52,6 +53,8 @@ pub enum PrivateChannels {
 pub enum InputFormat {
     JsonLines,
     Slack,
+    /// Messages of Slack without its export: nothing says who is who, and which channels are private.
+    SlackMessages,
     Discord,
     Matrix,
     Mattermost,
@@ -63,6 +66,7 @@ impl InputFormat {
         match self {
             InputFormat::JsonLines => "JSON Lines",
             InputFormat::Slack => "an export of Slack",
+            InputFormat::SlackMessages => "raw messages of Slack",
             InputFormat::Discord => "an export of Discord",
             InputFormat::Matrix => "an export of a Matrix room",
             InputFormat::Mattermost => "an export of Mattermost",
@@ -86,6 +90,8 @@ pub struct LeftOutCounts {
     pub expired: u64,
     /// Commands, and messages of users who have opted out.
     pub withheld: u64,
+    /// Files of a folder or a zip that are not recognized.
+    pub files: u64,
 }
 
 impl LeftOutCounts {
@@ -114,6 +120,7 @@ impl LeftOutCounts {
             count(self.deleted, "deleted message", "deleted messages"),
             count(self.expired, "message older than messages are kept", "expired messages"),
             count(self.withheld, "withheld message", "withheld messages"),
+            count(self.files, "file that was not recognized", "files that were not recognized"),
         ];
         counts.into_iter().flatten().collect()
     }
@@ -228,7 +235,7 @@ impl<'a> InputWriter<'a> {
             InputFormat::Slack | InputFormat::Mattermost | InputFormat::Database => true,
             InputFormat::JsonLines => tells_audience,
             // DiscordChatExporter does not say which channels only some roles see, and Element writes one room.
-            InputFormat::Discord | InputFormat::Matrix => false,
+            InputFormat::Discord | InputFormat::Matrix | InputFormat::SlackMessages => false,
         };
         let private = options.private;
         Ok(Recording { format, left_out, tells_private, private, span, spool: spool.finish()? })
@@ -295,6 +302,13 @@ impl<'a> InputWriter<'a> {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         self.spool.add_message(record, message)
+    }
+
+    /// Counts and names a file that no reader knows.
+    fn add_unrecognized(&mut self, name: &str) {
+        self.left_out.files += 1;
+        self.spool.begin_file(format!("{name}, record "));
+        self.spool.add_bad(1, "it is not an export that Aizuchi knows");
     }
 
     fn add_bad(&mut self, record: u64, problem: impl Into<String>) {

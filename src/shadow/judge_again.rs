@@ -11,7 +11,7 @@ use crate::shadow::prompts::PastPrompts;
 use crate::what_if::ShadowModel;
 use aizuchi_core::agent::judge::parse::parse_judgment;
 use aizuchi_core::context::Context;
-use aizuchi_core::decision::{Attempt, Decision, Judgment, ModelExchange};
+use aizuchi_core::decision::{Attempt, Judgment, ModelExchange};
 use aizuchi_core::outgoing;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -27,17 +27,6 @@ pub struct Rejudgment {
     prompt: Prompt,
 }
 
-/// Why a moment cannot be judged again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unjudgeable {
-    /// A rule settled it, or a user was owed an answer.
-    NoJudge,
-    /// The prompt has expired, one of its messages was changed or deleted, or prompts are not kept at all.
-    PromptGone,
-    /// The messages of the decision are gone.
-    MessagesGone,
-}
-
 /// The result of asking the judge again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rejudged {
@@ -46,21 +35,6 @@ pub enum Rejudged {
     Unreadable(String),
     /// The judge did not answer, or was not asked.
     Unanswered,
-}
-
-/// Returns the recorded call that counts: the last one with a verdict, or else the last one. Its prompt must have been
-/// kept.
-pub fn recorded_call(
-    decision: &Decision,
-    exchanges: Vec<Option<ModelExchange>>,
-) -> Result<(&Attempt, ModelExchange), Unjudgeable> {
-    let calls = decision.attempts.iter().zip(exchanges);
-    let mut judged: Vec<_> = calls.filter(|(attempt, _)| &*attempt.verb == "judge").collect();
-    let position = judged.iter().rposition(|(attempt, _)| attempt.judgment.is_some());
-    let last = judged.len().checked_sub(1).ok_or(Unjudgeable::NoJudge)?;
-    let (attempt, exchange) = judged.swap_remove(position.unwrap_or(last));
-    let is_kept = |exchange: &ModelExchange| !exchange.prompt.is_empty();
-    Ok((attempt, exchange.filter(is_kept).ok_or(Unjudgeable::PromptGone)?))
 }
 
 impl Rejudgment {

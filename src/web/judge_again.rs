@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::past_moment::PastMoment;
+use crate::past_moment::{PastMoment, Unjudgeable, recorded_call};
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallCounts;
-use crate::shadow::judge_again::{Rejudged, Rejudgment, Unjudgeable, recorded_call};
+use crate::shadow::judge_again::{Rejudged, Rejudgment};
 use crate::shadow::prompts;
 use crate::shadow::prompts::{PastPrompts, language_of, unknown_channel};
 use crate::web::access::{Access, Visitor};

@@ -6,7 +6,7 @@ mod kind;
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;
-use crate::shadow::judge_again::Unjudgeable;
+use crate::past_moment::Unjudgeable;
 use crate::web::MAX_BODY_BYTES;
 use crate::web::refusal::body_format::BodyFormat;
 use aizuchi_core::chat::WorkspaceId;

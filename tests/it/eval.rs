@@ -662,6 +662,44 @@ fn an_item_may_have_threads_and_replies() {
 }
 
 #[test]
+fn a_case_tells_the_channel_and_what_the_persona_said() {
+    let text = [("ann", "who has the key?"), ("Hilda", "I do"), ("ann", "and the gate?")];
+    let mut named = item("named", "SILENT", "SILENT", text);
+    named["channel"] = "#porch".into();
+    let mut marked = item("marked", "SILENT", "SILENT", text);
+    marked["context"][1]["author"] = "bot".into();
+    marked["context"][1]["own"] = true.into();
+    let mut used = named.clone();
+    (used["id"], used["prompt"]) = ("used".into(), "what a model read".into());
+    let mut state = raw_case("state", "en", None, "S03", &["ACTIVE"]);
+    state["messages"][1]["own"] = true.into();
+    let mut by_name = raw_case("by_name", "en", None, "S03", &["ACTIVE"]);
+    by_name["messages"][1]["user"] = "Hilda".into();
+    let folder = folder(&[
+        ("config.yaml", "persona:\n  name: Hilda\n"),
+        ("items.jsonl", &json_lines(&[named, marked, used])),
+        ("cases.jsonl", &json_lines(&[state, by_name])),
+    ]);
+    for arguments in [&["items.jsonl"][..], &["cases.jsonl", "--task", "state"]] {
+        let arguments = [arguments, &["--dump-prompts", "prompts"]].concat();
+        let (code, _, stderr) = eval(folder.path(), &arguments);
+        assert_eq!((code, &*stderr), (Some(0), ""));
+    }
+    let dumped = |id: &str| {
+        std::fs::read_to_string(folder.path().join(format!("prompts/{id}.txt"))).unwrap()
+    };
+    assert!(dumped("named").contains("You are in the channel #porch."), "{}", dumped("named"));
+    assert!(dumped("marked").contains("You are in the channel #general."), "{}", dumped("marked"));
+    for id in ["named", "marked"] {
+        assert!(dumped(id).contains("** Hilda:\nI do"), "{}", dumped(id));
+    }
+    assert_eq!(dumped("used"), "what a model read");
+    for id in ["state", "by_name"] {
+        assert!(dumped(id).contains("** Hilda:\n"), "{}", dumped(id));
+    }
+}
+
+#[test]
 fn the_error_of_an_invalid_item_has_no_chat_text() {
     let with = |change: &dyn Fn(&mut Value)| {
         let text = [("ann", CHAT), ("bob", "hm"), ("ann", "so")];

@@ -70,6 +70,7 @@ mod reload;
 mod replay;
 mod replay_adaptive;
 mod replay_inputs;
+mod replay_kinds;
 mod replay_quotes;
 mod replay_rows;
 mod replay_memory;

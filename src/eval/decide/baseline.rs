@@ -1,7 +1,7 @@
 //! Baselines for decisions: constant answers and simple rules.
 
 use crate::eval::decide::ItemAnswer;
-use crate::eval::decide::item::DecisionItem;
+use crate::eval::decide::item::{DecisionItem, ItemMessage};
 use crate::eval::decide::prompts::{is_owed, item_context};
 use aizuchi_core::chat::Message;
 use aizuchi_core::chat::starts_with_name;
@@ -46,7 +46,8 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
 /// owed.
 fn passes_gate(item: &DecisionItem, persona: &str) -> bool {
     let context = item_context(item, persona);
-    let mut others = item.context.iter().filter(|message| !message.own && !message.bot);
+    let is_own = |message: &ItemMessage| message.own || message.author == persona;
+    let mut others = item.context.iter().filter(|message| !is_own(message) && !message.bot);
     let mut is_named = || others.any(|message| is_named(&message.text, &spellings(persona)));
     is_owed(&context)
         || is_named()

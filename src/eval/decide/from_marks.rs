@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::eval::decide::item::{DecisionItem, DecisionLabel, ItemMessage};
-use crate::past_moment::PastMoment;
+use crate::past_moment::{PastMoment, recorded_call};
 use aizuchi_core::chat::{AuthorKind, MessageId, WorkspaceId};
 use aizuchi_core::context::links::LinkSource;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
@@ -58,12 +58,18 @@ pub async fn read(
         }
     });
     let label = label(mark.mark, &decision);
+    let channels = store.channels(workspace).await?.into_iter();
+    let mut channels = channels.filter(|channel| channel.id == decision.conversation.channel);
+    let exchanges = store.exchanges(decision.id).await?;
+    let used = recorded_call(&decision, exchanges).ok();
     Ok(Some(DecisionItem {
         id: format!("decision-{}", decision.id),
         label,
         kind: format!("{}/{}", label.name(), mark.mark.name()),
         decide_at: decided.as_millisecond() as f64 / 1000.0,
         language,
+        channel: channels.next().map(|channel| channel.name.to_string()),
+        prompt: used.map(|(_, exchange)| exchange.prompt.to_string()),
         context: context.collect(),
         thread,
         about: None,

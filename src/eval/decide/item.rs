@@ -26,6 +26,13 @@ pub struct DecisionItem {
     pub decide_at: f64,
     #[serde(default = "default_language")]
     pub language: Language,
+    /// The name of the channel, if it matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The prompt that was used, if the decision was made by a model and its prompt was kept. It takes the place of the
+    /// one that the messages make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// At least one message, oldest first.
     pub context: Vec<ItemMessage>,
     /// The index in `context` of the parent of the thread that is judged. `None` if the top level is judged.

@@ -14,7 +14,7 @@ use crate::eval::language_prompts::LanguagePrompts;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,
-    WorkspaceId,
+    WorkspaceId, to_single_line,
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
@@ -26,6 +26,7 @@ use aizuchi_core::persona::spelling::spellings;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
 use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::prompt::tokens::estimate;
 use aizuchi_core::rules::ChannelRules;
 
 /// The number of model calls in flight.
@@ -54,11 +55,15 @@ impl ItemPrompts {
         let persona = Arc::new(Persona { language: item.language, ..(*self.persona).clone() });
         let (budget, zone) = (self.budget, self.zone.clone());
         let options = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
-        self.prompts.for_language(item.language).judge(
+        let rebuilt = self.prompts.for_language(item.language).judge(
             &persona,
             &Arc::new(item_context(item, &self.persona.name)),
             &options,
-        )
+        );
+        match &item.prompt {
+            Some(used) => Prompt { tokens: estimate(used), text: used.clone(), ..rebuilt },
+            None => rebuilt,
+        }
     }
 }
 
@@ -82,7 +87,8 @@ pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     };
     let author = |number: usize| UserId::new(&*item.context[number].author);
     let messages = item.context.iter().enumerate().map(|(number, message)| {
-        let kind = match (message.own, message.bot) {
+        let is_own = message.own || message.author == persona;
+        let kind = match (is_own, message.bot) {
             (true, _) => AuthorKind::Persona,
             (false, true) => AuthorKind::Bot,
             (false, false) => AuthorKind::Human,
@@ -111,7 +117,9 @@ pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     });
     let target = conversation(item.thread);
     let channel = target.channel.clone();
-    let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
+    let name = to_single_line(item.channel.as_deref().unwrap_or("general"));
+    let name = name.trim_start_matches('#').into();
+    let history = ChannelMessages::from_messages(channel, name, messages.collect());
     let visibility = Visibility::Public;
     Context { visibility, links: links.collect(), ..Context::new(target, history) }
 }

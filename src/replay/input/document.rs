@@ -107,6 +107,11 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
         Ok(())
     }
 
+    /// Some programs write `null` for an empty list.
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let mut is_past_elements = false;
         while let Some(name) = fields.next_key::<String>()? {
@@ -131,7 +136,7 @@ impl<'de> DeserializeSeed<'de> for Elements<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(Document(self.0))
+        deserializer.deserialize_any(Document(self.0))
     }
 }
 
@@ -175,6 +180,8 @@ mod tests {
         for (text, parts, end) in [
             (r#"{"a":1,"messages":[2,"x"],"b":3}"#, r#"a=1 elements 1:2 2:"x""#, ""),
             ("[1,2]", "elements 1:1 2:2", ""),
+            ("null", "", ""),
+            (r#"{"a":1,"messages":null}"#, "a=1", ""),
             ("\u{feff}[1,2]", "elements 1:1 2:2", ""),
             (r#"{"messages":[1,{"#, "elements 1:1", "it ends too early, at line 1, column 16"),
             ("[1,\nsecret]", "elements 1:1", "it is not valid JSON, at line 2, column 1"),

@@ -13,20 +13,22 @@ use aizuchi_core::input_file::{self, ByteAllowance, MAX_STREAMED_BYTES};
 /// An export with more files is refused.
 const MAX_FILES: usize = 1_000_000;
 /// The maximum depth of the folders that hold an export's files.
-const MAX_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 6;
+/// The endings of files that count as not recognized if no reader knows them, whatever they hold.
+pub const JSON_ENDINGS: [&str; 5] = [".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz"];
 
 /// The files of an export, by their paths relative to its root.
 pub struct ExportFiles {
     container: ExportContainer,
-    /// Sorted.
-    names: Vec<String>,
-    /// The folder inside a zip that contains everything, with a trailing slash. Empty if there is none.
-    root: String,
+    /// The names, sorted, and the place of each file in the container. A name has `/` between its parts, whatever
+    /// system wrote it.
+    files: Vec<(String, usize)>,
     allowance: ByteAllowance,
 }
 
 enum ExportContainer {
-    Folder(PathBuf),
+    /// The paths of its files.
+    Folder(Vec<PathBuf>),
     Zip(Box<ZipArchive<BufReader<File>>>),
 }
 
@@ -36,7 +38,8 @@ impl ExportFiles {
         list_folder(path, "", 1, &mut names)
             .with_context(|| format!("cannot read {}", path.display()))?;
         let allowance = ByteAllowance::new(MAX_STREAMED_BYTES);
-        Self::new(ExportContainer::Folder(path.to_owned()), names, allowance)
+        let paths = names.iter().map(|name| path.join(name)).collect();
+        Self::new(ExportContainer::Folder(paths), names, allowance)
     }
 
     pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
@@ -49,10 +52,12 @@ impl ExportFiles {
         {
             return Err(allowance.refusal().into());
         }
-        let names: Result<Vec<String>, _> =
-            archive.file_names().map(|name| name.map(String::from)).collect();
-        let mut names = names.map_err(|_| anyhow::anyhow!("a name in the zip cannot be read"))?;
-        names.retain(|name| !name.ends_with('/'));
+        // Some programs write UTF-8 without saying so.
+        let names = archive.file_names_raw().zip(archive.file_names()).map(|(raw, name)| {
+            let name = String::from_utf8(raw.to_vec()).or_else(|_| name.map(String::from));
+            name.map_err(|_| anyhow::anyhow!("a name in the zip cannot be read"))
+        });
+        let names: Vec<String> = names.collect::<anyhow::Result<_>>()?;
         if let Some(name) = names.iter().find(|name| leads_outside(name)) {
             let name = aizuchi_core::chat::to_single_line(name);
             anyhow::bail!(
@@ -68,49 +73,57 @@ impl ExportFiles {
         allowance: ByteAllowance,
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(names.len() <= MAX_FILES, "it has more than {MAX_FILES} files");
-        let mut names: Vec<String> = names.into_iter().filter(|name| !is_hidden(name)).collect();
-        names.sort();
-        let root = common_root(&names);
-        for name in &mut names {
+        let names = names.into_iter().enumerate();
+        let names = names
+            .map(|(place, name)| (name.replace('\\', "/"), place))
+            .filter(|(name, _)| !name.ends_with('/') && !is_hidden(name));
+        let mut files: Vec<(String, usize)> = names.collect();
+        files.sort();
+        let root = common_root(&files);
+        for (name, _) in &mut files {
             name.drain(..root.len());
         }
-        Ok(Self { container, names, root, allowance })
+        Ok(Self { container, files, allowance })
     }
 
-    pub fn names(&self) -> &[String] {
-        &self.names
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|(name, _)| name.as_str())
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.names.binary_search_by(|other| other.as_str().cmp(name)).is_ok()
+        self.place(name).is_some()
     }
 
-    /// Opens a file. It can be read only as far as the limit of the whole export allows.
+    fn place(&self, name: &str) -> Option<usize> {
+        let index = self.files.binary_search_by(|(other, _)| other.as_str().cmp(name));
+        Some(self.files[index.ok()?].1)
+    }
+
+    /// Opens a file, and decompresses it if its name ends with `.gz`. It can be read only as far as the limit of the
+    /// whole export allows.
     pub fn open(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
-        let path = format!("{}{name}", self.root);
-        let opened: Box<dyn Read + '_> = match &mut self.container {
-            ExportContainer::Folder(folder) => Box::new(
-                input_file::open(&folder.join(&path))
-                    .with_context(|| format!("cannot read {name}"))?,
-            ),
-            ExportContainer::Zip(archive) => Box::new(
-                archive
-                    .by_name(&path)
-                    .map_err(|error| anyhow::anyhow!("cannot read {name}: {error}"))?,
-            ),
+        let cannot_read = || format!("cannot read {name}");
+        let place = self.place(name).with_context(cannot_read)?;
+        let (file, size_bytes): (Box<dyn Read + '_>, u64) = match &mut self.container {
+            ExportContainer::Folder(paths) => {
+                let file = input_file::open(&paths[place]).with_context(cannot_read)?;
+                let size_bytes = file.metadata()?.len();
+                (Box::new(file), size_bytes)
+            }
+            ExportContainer::Zip(archive) => {
+                let file = archive.by_index(place);
+                let file = file.map_err(|error| anyhow::anyhow!("cannot read {name}: {error}"))?;
+                let size_bytes = file.size();
+                (Box::new(file), size_bytes)
+            }
         };
-        Ok(Box::new(self.allowance.limit(opened)))
-    }
-
-    /// Opens and decompresses a file that is itself compressed.
-    pub fn open_compressed(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
-        let path = format!("{}{name}", self.root);
-        let size_bytes = match &mut self.container {
-            ExportContainer::Folder(folder) => folder.join(path).metadata()?.len(),
-            ExportContainer::Zip(archive) => archive.by_name(&path)?.size(),
-        };
-        let allowance = ByteAllowance::for_packed(size_bytes);
-        Ok(Box::new(allowance.limit(MultiGzDecoder::new(self.open(name)?))))
+        let plain = self.allowance.limit(file);
+        Ok(match name.ends_with(".gz") {
+            true => {
+                Box::new(ByteAllowance::for_packed(size_bytes).limit(MultiGzDecoder::new(plain)))
+            }
+            false => Box::new(plain),
+        })
     }
 }
 
@@ -134,6 +147,11 @@ fn list_folder(
     Ok(())
 }
 
+pub fn has_ending(name: &str, endings: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
 fn leads_outside(name: &str) -> bool {
     let is_drive = name.as_bytes().get(1) == Some(&b':');
     let is_up = name.split(['/', '\\']).any(|part| part == "..");
@@ -145,13 +163,13 @@ fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Returns the folder that contains every file, if there is one and no Slack export begins above it.
-fn common_root(names: &[String]) -> String {
-    let Some((root, _)) = names.first().and_then(|first| first.split_once('/')) else {
+/// Returns the folder that contains every file, if there is one.
+fn common_root(files: &[(String, usize)]) -> String {
+    let Some((root, _)) = files.first().and_then(|(first, _)| first.split_once('/')) else {
         return String::new();
     };
     let root = format!("{root}/");
-    match names.iter().all(|name| name.starts_with(&root)) {
+    match files.iter().all(|(name, _)| name.starts_with(&root)) {
         true => root,
         false => String::new(),
     }

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
 
 use crate::replay::history::RecordedMessage;
@@ -87,7 +89,7 @@ impl ExportReader for RoomReader<'_, '_> {
             return self.writer.spool.add_edit(number, &self.room, related, &text);
         }
         let text = self.text(content);
-        if text.trim().is_empty() {
+        if text.trim().is_empty() || is_undecrypted(content) {
             self.writer.left_out.notices += 1;
             return Ok(());
         }
@@ -140,35 +142,67 @@ impl RoomReader<'_, '_> {
         }
     }
 
-    /// Puts an `@` before the names of the mentioned users, as other platforms write them. In Matrix, the plain text of
-    /// a mention is the display name alone.
+    /// Writes the mentions of users as other platforms do: an `@` and the name. In Matrix, the plain text of a mention is
+    /// the display name alone, the id, or a link in Markdown. Who is mentioned stands in a list, or only in the HTML.
     fn with_mentions(&self, text: &str, content: &Value) -> String {
+        let mut mentions = Vec::new();
+        let html = str_at(content, "formatted_body");
+        // The quotation that a reply begins with links to its author.
+        let html = html.split_once("</mx-reply>").map_or(html, |(_, rest)| rest);
+        for pill in PILL.captures_iter(html) {
+            let user = pill[1].replace("%40", "@").replace("%3A", ":").replace("%3a", ":");
+            let label = decode_entities(&pill[2]);
+            mentions.push((label.trim_start_matches('@').to_owned(), self.name_of(&user)));
+            mentions.push((user.clone(), self.name_of(&user)));
+        }
         let users = content["m.mentions"]["user_ids"].as_array().into_iter().flatten();
-        let names = users.filter_map(Value::as_str).map(|user| self.name_of(user)).collect();
-        mark_mentions(text, names)
+        let names = users.filter_map(Value::as_str).map(|user| self.name_of(user));
+        mentions.extend(names.map(|name| (name.clone(), name)));
+        mark_mentions(&MARKDOWN_PILL.replace_all(text, "$1"), mentions)
     }
 }
 
-/// Puts an `@` before the first occurrence of each name as a whole word. Longer names come first, because a name may be
-/// part of another. A reply mentions the author that it answers, mostly without the name in the text.
-fn mark_mentions(text: &str, mut names: Vec<String>) -> String {
-    names.retain(|name| !name.is_empty());
-    names.sort_by_key(|name| Reverse(name.len()));
-    let mut taken: Vec<Range<usize>> = Vec::new();
-    for name in &names {
-        let places = text.match_indices(name.as_str()).map(|(at, _)| at..at + name.len());
+/// Matches a link to a user, with the id and the text.
+static PILL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"<a [^>]*href=["']https://matrix\.to/#/((?:@|%40)[^"'?/]+)[^>]*>([^<]*)</a>"#)
+        .expect("the pattern is valid")
+});
+static MARKDOWN_PILL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\[([^\]\n]*)\]\(<?https://matrix\.to/#/(?:@|%40)[^)\s]*\)")
+        .expect("the pattern is valid")
+});
+
+fn decode_entities(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    text.replace("&#39;", "'").replace("&amp;", "&")
+}
+
+/// Whether a message stands for one that whoever exported the room could not read.
+fn is_undecrypted(content: &Value) -> bool {
+    str_at(content, "msgtype") == "m.bad.encrypted"
+        || str_at(content, "body").starts_with("** Unable to decrypt")
+}
+
+/// Writes each mention as `@` and the name, where it first stands as a whole word. Longer ones come first, because one
+/// may be part of another. A reply mentions the author that it answers, mostly without the name in the text.
+fn mark_mentions(text: &str, mut mentions: Vec<(String, String)>) -> String {
+    mentions.retain(|(written, name)| !written.is_empty() && !name.is_empty());
+    mentions.sort_by_key(|(written, _)| (Reverse(written.len()), written.clone()));
+    mentions.dedup_by(|(written, _), (other, _)| written == other);
+    let mut taken: Vec<(Range<usize>, &str)> = Vec::new();
+    for (written, name) in &mentions {
+        let places = text.match_indices(written.as_str()).map(|(at, _)| at..at + written.len());
         let is_free = |place: &Range<usize>| {
-            taken.iter().all(|other| place.end <= other.start || other.end <= place.start)
+            taken.iter().all(|(other, _)| place.end <= other.start || other.end <= place.start)
         };
         let place = places.filter(is_free).find(|place| stands_alone(text, place));
-        taken.extend(place);
+        taken.extend(place.map(|place| (place, name.as_str())));
     }
-    taken.sort_by_key(|place| Reverse(place.start));
+    taken.sort_by_key(|(place, _)| Reverse(place.start));
     let mut marked = text.to_owned();
-    for place in taken {
-        if !text[..place.start].ends_with('@') {
-            marked.insert(place.start, '@');
-        }
+    for (place, name) in taken {
+        let sign = if text[..place.start].ends_with('@') { "" } else { "@" };
+        marked.replace_range(place, &format!("{sign}{name}"));
     }
     marked
 }
@@ -212,14 +246,16 @@ mod tests {
             ("It hangs behind the door.", "Nadia", "It hangs behind the door."),
             ("nothing", "", "nothing"),
         ] {
-            assert_eq!(mark_mentions(text, vec![name.to_owned()]), expected);
+            let mentions = vec![(name.to_owned(), name.to_owned())];
+            assert_eq!(mark_mentions(text, mentions), expected);
         }
         for (text, names, expected) in [
             ("Mia, Mia Berg, look", ["Mia", "Mia Berg"], "@Mia, @Mia Berg, look"),
             ("Mia Berg and Mia", ["Mia", "Mia Berg"], "@Mia Berg and @Mia"),
             ("Joël and Jo", ["Jo", "Ana"], "Joël and @Jo"),
         ] {
-            assert_eq!(mark_mentions(text, names.map(str::to_owned).into()), expected);
+            let mentions = names.map(|name| (name.to_owned(), name.to_owned()));
+            assert_eq!(mark_mentions(text, mentions.into()), expected);
         }
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! <https://slack.com/help/articles/220556107>
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::BufRead;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::replay::history::RecordedMessage;
+use crate::replay::history::{RecordedMessage, describe_json_error};
 use crate::replay::input::InputWriter;
 use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
-use crate::replay::input::export_files::ExportFiles;
+use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
+use crate::replay::json_lines::read_lines;
 use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_core::recall::terms::normalize_unicode;
 use aizuchi_slack::from_slack::{
     self, SlackMessage, SlackUser, non_empty_str, parse_history_message, parse_id, parse_ts,
 };
@@ -22,23 +25,55 @@ use aizuchi_slack::mrkdwn::message::read_message;
 const PUBLIC_LIST: &str = "channels.json";
 const PRIVATE_LISTS: [&str; 3] = ["groups.json", "dms.json", "mpims.json"];
 const USER_LISTS: [&str; 2] = ["users.json", "org_users.json"];
+/// Ids begin with a capital letter. Shorter words in the name of a folder are no ids.
+const MIN_ID_LETTERS: usize = 8;
+/// What an export holds besides messages, and where people's own files may lie.
+const OTHER_FILES: [&str; 7] = [
+    "integration_logs.json",
+    "canvases.json",
+    "canvas_in_the_conversation.json",
+    "file_conversations.json",
+    "huddle_transcripts.json",
+    "lists.json",
+    "channel_canvas.json",
+];
+const FILE_FOLDERS: [&str; 3] = ["attachments", "__uploads", "files"];
 
 pub fn is_export(files: &ExportFiles) -> bool {
-    let lists = PRIVATE_LISTS.into_iter().chain(USER_LISTS).chain([PUBLIC_LIST]);
-    lists.into_iter().any(|list| files.has(list))
+    !roots(files).is_empty()
+}
+
+/// Returns the folders with lists of channels and users, each with a trailing slash. The export of an organization has
+/// one for each of its workspaces, in `teams`.
+fn roots(files: &ExportFiles) -> BTreeSet<String> {
+    let split = files.names().map(|name| name.rsplit_once('/').unwrap_or(("", name)));
+    let lists = split.filter(|(folder, file)| match folder.is_empty() {
+        true => is_list(file),
+        false => *file == PUBLIC_LIST || PRIVATE_LISTS.contains(file),
+    });
+    lists.map(|(folder, _)| format!("{folder}/").trim_start_matches('/').to_owned()).collect()
+}
+
+fn is_list(file: &str) -> bool {
+    file == PUBLIC_LIST || PRIVATE_LISTS.contains(&file) || USER_LISTS.contains(&file)
 }
 
 pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Result<()> {
+    let roots = roots(files);
     let mut directory = Directory::default();
-    for list in USER_LISTS {
-        read_list(files, list, writer, &mut |entry| directory.add_user(entry))?;
+    for root in &roots {
+        for list in USER_LISTS.map(|list| format!("{root}{list}")) {
+            read_list(files, &list, writer, &mut |entry| directory.add_user(entry))?;
+        }
+        let list = format!("{root}{PUBLIC_LIST}");
+        read_list(files, &list, writer, &mut |entry| directory.add_channel(root, entry, false))?;
+        for list in PRIVATE_LISTS.map(|list| format!("{root}{list}")) {
+            read_list(files, &list, writer, &mut |entry| directory.add_channel(root, entry, true))?;
+        }
     }
-    read_list(files, PUBLIC_LIST, writer, &mut |entry| directory.add_channel(entry, false))?;
-    for list in PRIVATE_LISTS {
-        read_list(files, list, writer, &mut |entry| directory.add_channel(entry, true))?;
-    }
-    for (folder, days) in day_files(files) {
-        let channel = directory.find_channel(&folder);
+    let ExportParts { days, unrecognized } = parts(files, &roots);
+    for ((root, folder), days) in days {
+        let channel = directory.find_channel(root, &folder);
         if !writer.takes_channel(channel.id.as_str(), channel.is_private) {
             continue;
         }
@@ -55,21 +90,78 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
             }
         }
     }
+    unrecognized.iter().for_each(|name| writer.add_unrecognized(name));
     Ok(())
 }
 
-/// Returns the files of each channel's folder, by day.
-fn day_files(files: &ExportFiles) -> BTreeMap<String, Vec<String>> {
-    let mut folders: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for name in files.names() {
-        if let Some((folder, day)) = name.split_once('/')
-            && day.ends_with(".json")
-            && day.starts_with(|first: char| first.is_ascii_digit())
-        {
-            folders.entry(folder.to_owned()).or_default().push(name.clone());
+/// Reads messages as Slack's API has them, one a line. Their channel is the one that they name, or the file. As with
+/// other lines, they are taken unless they say that they are private.
+pub fn read_messages(
+    input: &mut dyn BufRead,
+    name: &str,
+    label: &str,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    writer.spool.begin_file(format!("{label}line "));
+    let file = name.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or(name);
+    let directory = Directory::default();
+    read_lines(input, &mut |number, line| {
+        let parsed = line.and_then(|line| {
+            serde_json::from_slice::<Value>(line).map_err(|error| describe_json_error(&error))
+        });
+        let raw = match parsed {
+            Ok(raw) => raw,
+            Err(problem) => {
+                writer.add_bad(number, problem);
+                return Ok(());
+            }
+        };
+        let id = parse_id(&raw["channel"]).unwrap_or(file).to_owned();
+        let is_private = non_empty_str(&raw["channel_type"]).is_some_and(|kind| kind != "channel");
+        if !writer.takes_channel(&id, is_private) {
+            return Ok(());
+        }
+        let channel = SlackChannel { id: ChannelId::new(&*id), name: id, is_private };
+        let mut reader =
+            DayFileReader { channel: &channel, directory: &directory, writer, read: 0 };
+        reader.element(number, raw)
+    })
+}
+
+/// The files of an export besides its lists.
+#[derive(Default)]
+struct ExportParts<'a> {
+    /// The files of each channel, by day, by the root and the folder that they are in.
+    days: BTreeMap<(&'a str, String), Vec<String>>,
+    unrecognized: Vec<String>,
+}
+
+fn is_day(file: &str) -> bool {
+    has_ending(file, &[".json", ".json.gz"])
+        && file.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn parts<'a>(files: &ExportFiles, roots: &'a BTreeSet<String>) -> ExportParts<'a> {
+    let mut parts = ExportParts::default();
+    for name in files.names().filter(|name| has_ending(name, &JSON_ENDINGS)) {
+        // The longest root comes last.
+        let Some(root) = roots.iter().rfind(|root| name.starts_with(root.as_str())) else {
+            parts.unrecognized.push(name.to_owned());
+            continue;
+        };
+        let path: Vec<&str> = name[root.len()..].split('/').collect();
+        match path[..] {
+            [folder, day] if is_day(day) => {
+                let place = (root.as_str(), folder.to_owned());
+                parts.days.entry(place).or_default().push(name.to_owned());
+            }
+            [list] if is_list(list) => {}
+            [.., file] if OTHER_FILES.contains(&file) => {}
+            _ if path.iter().any(|part| FILE_FOLDERS.contains(part)) => {}
+            _ => parts.unrecognized.push(name.to_owned()),
         }
     }
-    folders
+    parts
 }
 
 /// The users and channels that the export names.
@@ -77,8 +169,10 @@ fn day_files(files: &ExportFiles) -> BTreeMap<String, Vec<String>> {
 struct Directory {
     users: HashMap<UserId, SlackUser>,
     channels: HashMap<ChannelId, Arc<str>>,
-    /// By the name of the folder, which is a channel's name or its id.
-    folders: HashMap<String, SlackChannel>,
+    /// By the root, and the normalized name or the id of the channel.
+    folders: HashMap<(String, String), SlackChannel>,
+    /// The names under which channels are replayed, each with the channel's id.
+    labels: HashMap<String, ChannelId>,
 }
 
 #[derive(Clone)]
@@ -95,25 +189,46 @@ impl Directory {
         Ok(())
     }
 
-    fn add_channel(&mut self, channel: &Value, is_in_private_list: bool) -> Result<(), String> {
+    fn add_channel(
+        &mut self,
+        root: &str,
+        channel: &Value,
+        is_in_private_list: bool,
+    ) -> Result<(), String> {
         let id = parse_id(&channel["id"]).ok_or("it is not a channel with an id")?;
         let name = non_empty_str(&channel["name"]).unwrap_or(id);
         // A channel that is shared with other workspaces counts as private, as it does live.
         let restrictions = ["is_private", "is_ext_shared", "is_pending_ext_shared"];
         let is_private =
             is_in_private_list || restrictions.into_iter().any(|key| channel[key] == true);
-        let channel = SlackChannel { id: ChannelId::new(id), name: name.to_owned(), is_private };
-        self.channels.insert(channel.id.clone(), name.into());
-        self.folders.insert(id.to_owned(), channel.clone());
-        self.folders.insert(name.to_owned(), channel);
+        let channel_id = ChannelId::new(id);
+        // Two workspaces of an organization may have channels with the same name.
+        let taken = self.labels.get(name).is_some_and(|other| *other != channel_id);
+        let team = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let place = if team.is_empty() { id } else { team };
+        let label = if taken { format!("{place}/{name}") } else { name.to_owned() };
+        self.labels.insert(label.clone(), channel_id.clone());
+        self.channels.insert(channel_id.clone(), name.into());
+        let channel = SlackChannel { id: channel_id, name: label, is_private };
+        self.folders.insert((root.to_owned(), id.to_owned()), channel.clone());
+        self.folders.insert((root.to_owned(), normalize(name)), channel);
         Ok(())
     }
 
-    /// Returns the channel of a folder. A channel in no list is private, because nothing says that it is public.
-    fn find_channel(&self, folder: &str) -> SlackChannel {
-        self.folders.get(folder).cloned().unwrap_or_else(|| SlackChannel {
-            id: ChannelId::new(folder),
-            name: folder.to_owned(),
+    /// Returns the channel of a folder: by its name, or by an id in it. A channel in no list is private, because nothing
+    /// says that it is public.
+    fn find_channel(&self, root: &str, folder: &str) -> SlackChannel {
+        // Names have no capital letters, so no name is taken for an id.
+        let is_of_id = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit();
+        let words = folder.split(|letter| !is_of_id(letter));
+        let ids = words.filter(|word| word.len() >= MIN_ID_LETTERS);
+        let ids = ids.filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()));
+        let mut names =
+            [normalize(folder), folder.to_owned()].into_iter().chain(ids.map(str::to_owned));
+        let found = names.find_map(|name| self.folders.get(&(root.to_owned(), name)));
+        found.cloned().unwrap_or_else(|| SlackChannel {
+            id: ChannelId::new(format!("{root}{folder}")),
+            name: format!("{root}{folder}"),
             is_private: true,
         })
     }
@@ -151,6 +266,11 @@ impl Directory {
         let files = raw["files"].as_array().into_iter().flatten();
         writer.with_files(&read_message(raw, &names).text, files.map(file_name))
     }
+}
+
+/// Normalizes a folder's name: systems differ in how they write marked letters, and in whether they keep capital ones.
+fn normalize(name: &str) -> String {
+    normalize_unicode(name.trim()).to_lowercase()
 }
 
 fn file_name(file: &Value) -> &str {
@@ -199,11 +319,24 @@ impl ExportReader for ListReader<'_, '_> {
 
     fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()> {
         self.read = number;
-        if let Err(problem) = (self.take)(&value) {
+        if !value.is_null()
+            && let Err(problem) = (self.take)(&value)
+        {
             self.writer.add_bad(number, problem);
         }
         Ok(())
     }
+}
+
+/// Whether a message only tells that its author joined or left. Not every program keeps the subtype that says so.
+fn is_notice(raw: &Value) -> bool {
+    let (user, text) = (&raw["user"], raw["text"].as_str().unwrap_or_default());
+    let told = user.as_str().and_then(|user| text.strip_prefix("<@")?.strip_prefix(user));
+    let told = told.and_then(|rest| Some(rest.split_once("> has ")?.1.trim_end_matches('.')));
+    matches!(
+        told,
+        Some("joined the channel" | "left the channel" | "joined the group" | "left the group")
+    )
 }
 
 /// Reads the messages of one channel and day.
@@ -248,7 +381,7 @@ impl ExportReader for DayFileReader<'_, '_> {
             self.writer.add_bad(number, "its ts is not a time as Slack writes it");
             return Ok(());
         }
-        let is_message = raw["type"].is_null() || raw["type"] == "message";
+        let is_message = (raw["type"].is_null() || raw["type"] == "message") && !is_notice(&raw);
         let message = parse_history_message(&self.channel.id, raw).filter(|_| is_message);
         let Some(message) = message else {
             self.writer.left_out.notices += 1;

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;
-use crate::shadow::judge_again::Unjudgeable;
+use crate::past_moment::Unjudgeable;
 use crate::web::refusal::Refusal;
 use aizuchi_core::memo::MemoError;
 use aizuchi_core::platform::local::error::LocalRoomError;

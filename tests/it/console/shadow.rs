@@ -4,6 +4,7 @@
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::command::aizuchi;
 use crate::console::harness::{
     ADMIN, OPERATOR, VIEWER, client, encode, get, get_in, json_of, set_tokens, slack_workspace,
 };
@@ -83,6 +84,35 @@ async fn spent(program: &Program, workspace: &str) -> u64 {
 
 async fn decision_id(program: &Program, workspace: &str, channel: &str) -> i64 {
     ledger(program, workspace, channel).await["decisions"][0]["id"].as_i64().unwrap()
+}
+
+/// A case of `eval` stands for the decision as it was made, with what the judge knew besides these messages.
+#[tokio::test]
+async fn a_marked_decision_is_evaluated_on_the_prompt_that_was_used() {
+    let (harness, program, workspace) = declined(PRICES).await;
+    let id = decision_id(&program, &workspace, &harness.tea).await;
+    let marked = client()
+        .post(format!("{}/api/decisions/{id}/mark", program.address))
+        .bearer_auth(ADMIN)
+        .json(&json!({ "mark": "should_have_spoken" }))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(marked.status(), StatusCode::NO_CONTENT);
+    let (file, folder) = (harness.home.path().join("cases"), harness.home.path().join("prompts"));
+    let mut export = aizuchi();
+    export.arg("--config").arg(harness.home.config()).args(["export", "--marks"]).arg(&file);
+    export.assert().success();
+    let case: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(case["channel"], "tea", "{case}");
+    let used = case["prompt"].as_str().unwrap();
+    assert!(harness.prompt().contains(used) && used.contains("where is the kettle?"), "{used}");
+    let mut eval = aizuchi();
+    eval.arg("eval").arg(&file).arg("--dump-prompts").arg(&folder);
+    eval.assert().success();
+    let dumped = std::fs::read_to_string(folder.join(format!("decision-{id}.txt"))).unwrap();
+    assert_eq!(dumped, used);
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]

@@ -1,0 +1,339 @@
+//! Inputs are recognized by their content, in the shapes in which people have them; what is not read is named.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use aizuchi::replay::history::ChannelSource;
+use aizuchi::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
+use aizuchi_core::persona::Language;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use zip::write::SimpleFileOptions;
+
+use crate::command::aizuchi;
+use crate::replay_inputs::messages;
+
+const OPTIONS: InputOptions = InputOptions {
+    from: None,
+    to: None,
+    private: PrivateChannels::LeftOut,
+    language: Language::En,
+};
+const DAY: &str =
+    r#"[{"type":"message","user":"U1","ts":"1772442000.000100","text":"who has the ladder?"}]"#;
+const PORCH: &str = r#"[{"id":"C0123PORCH","name":"porch"}]"#;
+
+fn zip(files: &[(&str, &str)]) -> tempfile::NamedTempFile {
+    let mut writer = zip::ZipWriter::new(tempfile::NamedTempFile::new().unwrap());
+    for (name, text) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn file(name: &str, text: &str) -> (TempDir, PathBuf) {
+    let folder = folder(&[(name, text)]);
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
+fn open(path: &Path) -> Recording {
+    Recording::open(path, &OPTIONS, &|_| {}).unwrap()
+}
+
+/// Returns each message as `channel: text`.
+fn said(recording: &Recording) -> Vec<String> {
+    let channels = (0..recording.channel_count()).map(|index| recording.channel(index).unwrap());
+    channels
+        .flat_map(|channel| {
+            let said = messages(&channel).into_iter();
+            said.map(|message| format!("{}: {}", channel.name, message.text)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[test]
+fn an_export_of_slack_is_read_however_it_was_packed() {
+    let null = [("groups.json", "null"), ("dms.json", "null"), ("users.json", "[null]")];
+    let nulls: Vec<(&str, &str)> = [("channels.json", PORCH), ("porch/2026-03-02.json", DAY)]
+        .into_iter()
+        .chain(null)
+        .collect();
+    let decomposed = "cafe\u{301}/2026-03-02.json";
+    for files in [
+        &[("channels.json", PORCH), ("porch\\2026-03-02.json", DAY)][..],
+        &[("out\\channels.json", PORCH), ("out\\porch\\2026-03-02.json", DAY)],
+        &[("out/channels.json", PORCH), ("out/porch/2026-03-02.json", DAY), ("note.txt", "hi")],
+        &[("channels.json", r#"[{"id":"C1","name":"caf\u00e9"}]"#), (decomposed, DAY)],
+        &[("channels.json", PORCH), ("Porch/2026-03-02.json", DAY)],
+        &[("channels.json", PORCH), ("porch/2026-03-02.JSON", DAY)],
+        &[("channels.json", PORCH), ("C0123PORCH/2026-03-02.json", DAY)],
+        &[("channels.json", PORCH), ("porch-was-shed (C0123PORCH)/2026-03-02.json", DAY)],
+        &[
+            ("org_users.json", "[]"),
+            ("teams/House/channels.json", PORCH),
+            ("teams/House/porch/2026-03-02.json", DAY),
+        ],
+        &nulls,
+    ] {
+        let zip = zip(files);
+        for path in [zip.path(), folder(files).path()] {
+            let recording = open(path);
+            assert_eq!(recording.messages(), 1, "{files:?}");
+            let counts = (recording.bad_records(), recording.left_out.private_channels);
+            assert_eq!((recording.format, counts), (InputFormat::Slack, (0, 0)), "{files:?}");
+        }
+    }
+}
+
+#[test]
+fn the_channels_of_two_workspaces_are_told_apart() {
+    let other = DAY.replace("ladder", "key");
+    let recording = open(
+        folder(&[
+            ("channels.json", "[]"),
+            ("teams/House/channels.json", PORCH),
+            ("teams/House/groups.json", r#"[{"id":"G1","name":"staff"}]"#),
+            ("teams/House/porch/2026-03-02.json", DAY),
+            ("teams/House/staff/2026-03-02.json", DAY),
+            (
+                "teams/Shop/channels.json",
+                r#"[{"id":"C2","name":"porch"},{"id":"C3","name":"staff"}]"#,
+            ),
+            ("teams/Shop/porch/2026-03-02.json", &other),
+            ("teams/Shop/porch-old/2026-03-02.json", &other),
+        ])
+        .path(),
+    );
+    assert_eq!(said(&recording), ["porch: who has the ladder?", "Shop/porch: who has the key?"]);
+    // One is a group, and nothing tells of the other.
+    assert_eq!(recording.left_out.private_channels, 2);
+}
+
+/// The name of a private channel's folder may begin like that of a public one.
+#[test]
+fn a_folder_is_not_taken_for_a_public_channel_with_a_similar_name() {
+    let announcements = r#"[{"id":"C1","name":"announcements"},{"id":"C2","name":"20260302"}]"#;
+    let folder = folder(&[
+        ("channels.json", announcements),
+        ("announcements-old/2026-03-02.json", DAY),
+        ("ANNOUNCEMENTS-2/2026-03-02.json", DAY),
+        ("20260302 staff/2026-03-02.json", DAY),
+    ]);
+    let recording = open(folder.path());
+    assert_eq!((recording.messages(), recording.left_out.private_channels), (0, 3));
+}
+
+#[test]
+fn files_that_are_not_recognized_are_counted() {
+    let porch = json!({
+        "guild": {"id": "1", "name": "House"}, "channel": {"id": "5", "type": "GuildTextChat", "name": "porch"},
+        "messages": [{"id": "1", "type": "Default", "timestamp": "2026-03-02T09:00:00Z", "content": "hi", "author": {"id": "7", "name": "mara"}}],
+    })
+    .to_string();
+    for (files, unrecognized) in [
+        (
+            &[
+                ("channels.json", PORCH),
+                ("integration_logs.json", "[]"),
+                ("porch/2026-03-02.json", DAY),
+                ("porch/canvas_in_the_conversation.json", "[]"),
+                ("porch/attachments/F1-notes.json", "{}"),
+                ("porch/March.json", DAY),
+                ("porch/2026-03-03.jsonl", DAY),
+                ("porch/2026/03.json", DAY),
+            ][..],
+            3,
+        ),
+        (
+            &[
+                ("porch.json", &porch),
+                ("readme.txt", "what this is"),
+                ("_chat.txt", "12/11/26, 10:01 - Ana: hello"),
+                ("else.json", "{}"),
+            ],
+            2,
+        ),
+    ] {
+        let zip = zip(files);
+        let run = aizuchi().arg("replay").arg(zip.path()).assert().code(0);
+        let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains("1 message in 1 channel"), "{stderr}");
+        let expected = format!("left out: {unrecognized} files that were not recognized\n");
+        assert!(stderr.contains(&expected), "{stderr}");
+        aizuchi().args(["replay", "--strict"]).arg(zip.path()).assert().code(2);
+    }
+}
+
+#[test]
+fn what_stands_for_no_message_is_no_talk() {
+    let joined = r#"[{"type":"message","user":"U1","ts":"1772442000.000100","text":"<@U1> has joined the channel"},
+        {"type":"message","user":"U1","ts":"1772442000.000200","text":"<@U1|mara> has left the channel."},
+        {"type":"message","user":"U1","ts":"1772442000.000300","text":"<@U2> has joined the channel"}]"#;
+    let recording =
+        open(folder(&[("channels.json", PORCH), ("porch/2026-03-02.json", joined)]).path());
+    assert_eq!((recording.messages(), recording.left_out.notices), (1, 2));
+    let room = matrix(&[
+        json!({"msgtype": "m.bad.encrypted", "body": "kann nicht entschlüsselt werden"}),
+        json!({"msgtype": "m.text", "body": "** Unable to decrypt: The sender has not sent us the keys **"}),
+        json!({"msgtype": "m.text", "body": "I was unable to decrypt it"}),
+    ]);
+    let (_folder, path) = file("room.json", &room);
+    let recording = open(&path);
+    assert_eq!(said(&recording), ["Harbor: I was unable to decrypt it"]);
+    // Besides these, how Ben joined.
+    assert_eq!(recording.left_out.notices, 3);
+}
+
+/// Returns an export of a room in which Ana says each of these.
+fn matrix(contents: &[Value]) -> String {
+    let mut events = vec![json!({
+        "type": "m.room.member", "state_key": "@ben:x", "sender": "@ben:x", "event_id": "$0",
+        "content": {"displayname": "Ben B", "membership": "join"}, "origin_server_ts": 1772441000000_i64,
+    })];
+    events.extend(contents.iter().enumerate().map(|(index, content)| {
+        json!({
+            "type": "m.room.message", "sender": "@ana:x", "event_id": format!("${}", index + 1),
+            "content": content, "origin_server_ts": 1772442000000_i64 + index as i64 * 60_000,
+        })
+    }));
+    json!({"room_name": "Harbor", "messages": events}).to_string()
+}
+
+#[test]
+fn a_pill_of_matrix_mentions_its_user() {
+    let pill = r#"<a href="https://matrix.to/#/@ben:x">Ben B</a>"#;
+    let quoted = r#"<mx-reply><blockquote><a href="https://matrix.to/#/!r:x/$1">In reply to</a> <a href="https://matrix.to/#/@cy:x">Cy</a><br>Cy said so</blockquote></mx-reply>"#;
+    for (body, html, expected) in [
+        ("Ben B: can you?", pill.to_owned() + ": can you?", "@Ben B: can you?"),
+        (
+            "can you, Ben B?",
+            "can you, <a href='https://matrix.to/#/%40ben%3Ax' class='pill'>Ben B</a>?".to_owned(),
+            "can you, @Ben B?",
+        ),
+        // The name that he had then.
+        ("Benny: can you?", pill.replace("Ben B", "Benny") + ": can you?", "@Ben B: can you?"),
+        ("@ben:x: can you?", pill.to_owned() + ": can you?", "@Ben B: can you?"),
+        ("@Ben B can you?", pill.replace("Ben B", "@Ben B") + " can you?", "@Ben B can you?"),
+        (
+            "[Ben B](https://matrix.to/#/@ben:x): can you?",
+            pill.to_owned() + ": can you?",
+            "@Ben B: can you?",
+        ),
+        ("Ben B: as Cy said?", format!("{quoted}{pill}: as Cy said?"), "@Ben B: as Cy said?"),
+        (
+            "> <@cy:x> Cy said so\n\nBen B: as Cy said?",
+            format!("{quoted}{pill}: as Cy said?"),
+            "@Ben B: as Cy said?",
+        ),
+        ("Ben B is away?", "<b>Ben B</b> is away?".to_owned(), "Ben B is away?"),
+        (
+            "see the room",
+            r#"see <a href="https://matrix.to/#/#room:x">the room</a>"#.to_owned(),
+            "see the room",
+        ),
+    ] {
+        let mut content = json!({
+            "msgtype": "m.text", "body": body,
+            "format": "org.matrix.custom.html", "formatted_body": html,
+        });
+        if body.starts_with('>') {
+            content["m.relates_to"] = json!({"m.in_reply_to": {"event_id": "$9"}});
+        }
+        let (_folder, path) = file("room.json", &matrix(&[content]));
+        assert_eq!(said(&open(&path)), [format!("Harbor: {expected}")], "{html}");
+    }
+}
+
+#[test]
+fn raw_messages_of_slack_are_read() {
+    let line = |ts: &str, more: &Value| {
+        let mut line =
+            json!({"type": "message", "ts": ts, "user": "U1", "text": format!("at {ts}")});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let text = [
+        line("1772442000.000100", &json!({})),
+        line("1772442001.000100", &json!({"thread_ts": "1772442000.000100"})),
+        line("1772442002.000100", &json!({"channel": "C5", "channel_type": "channel"})),
+        line("1772442003.000100", &json!({"channel": "D6", "channel_type": "im"})),
+        line("1772442004.000100", &json!({"subtype": "channel_join"})),
+        "spoilt\n".to_owned(),
+    ];
+    let (_folder, path) = file("porch.jsonl", &text.concat());
+    let recording = open(&path);
+    let expected =
+        ["porch: at 1772442000.000100", "porch: at 1772442001.000100", "C5: at 1772442002.000100"];
+    assert_eq!(said(&recording), expected);
+    assert_eq!((recording.format, recording.bad_records()), (InputFormat::SlackMessages, 1));
+    assert_eq!((recording.left_out.private_channels, recording.left_out.notices), (1, 1));
+    assert!(!recording.tells_private);
+    let folder = folder(&[("porch.jsonl", &text[0]), ("shed.jsonl", &text[1])]);
+    let expected = ["porch: at 1772442000.000100", "shed: at 1772442001.000100"];
+    assert_eq!(said(&open(folder.path())), expected);
+}
+
+#[test]
+fn what_is_not_read_is_named_with_what_is() {
+    let telegram = r#"{"name":"Tea","type":"personal_chat","messages":[{"id":1,"type":"message","date":"2026-01-01T10:00:00","from":"Ana","text":"secret"}]}"#;
+    let refused = |path: &Path| {
+        let output = aizuchi().arg("replay").arg(path).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(stderr.contains("what is read: an export of Slack"), "{stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+        stderr
+    };
+    for (name, text, expected) in [
+        ("result.json", telegram, "it seems to be an export of Telegram"),
+        ("_chat.txt", "[12/11/2026, 10:01:02] Ana: secret\n", "a chat of WhatsApp"),
+        ("line.txt", "[LINE] 雑談のトーク履歴\n", "a chat of LINE"),
+        ("tea.log", "[10:01] <ana> secret\n", "a log of IRC"),
+        ("some.txt", "secret\n", "it is of no kind that Aizuchi knows"),
+    ] {
+        let (folder, path) = file(name, text);
+        assert!(refused(&path).contains(expected), "{name}");
+        let said = refused(folder.path());
+        let in_folder = format!("{name} in it: {expected}");
+        let is_unknown = said.contains("holds no export that Aizuchi knows");
+        assert!(is_unknown || said.contains(&in_folder) || said.contains(expected), "{said}");
+    }
+    let days = folder(&[("2026-03-02.json", DAY)]);
+    let output = aizuchi().arg("replay").arg(days.path()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("a part of a Slack export; name the folder or the zip"), "{stderr}");
+}
+
+#[test]
+fn an_import_of_an_export_says_what_to_do_with_it() {
+    let slack = [("channels.json", PORCH), ("porch/2026-03-02.json", DAY)];
+    let (folder, zip) = (folder(&slack), zip(&slack));
+    let (_home, room) = file("room.json", &matrix(&[]));
+    for (path, what) in [
+        (folder.path(), "an export of Slack"),
+        (zip.path(), "an export of Slack"),
+        (&*room, "an export of a Matrix room"),
+    ] {
+        let config = tempfile::tempdir().unwrap();
+        let mut command = aizuchi();
+        let output = command.current_dir(config.path()).arg("import").arg(path).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let shown = path.display();
+        let expected =
+            format!("{shown} is {what}, which is not imported; `aizuchi replay {shown}`");
+        assert!(stderr.contains(&expected), "{stderr}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
