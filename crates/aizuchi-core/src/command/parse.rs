@@ -15,9 +15,8 @@ use crate::command::parse::duration::{
     DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration,
 };
 use crate::command::parse::phrases::{
-    DID_NOT_ANSWER, END_MARKS, EVERYWHERE, FORGET_ME, FORGET_QUOTED, FORGET_THAT, GO_AHEAD, HELP,
-    MEMORY, MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, SETTINGS, STATUS,
-    STOP, SURE, UNMUTE, VAGUE, WHY, WHY_SILENT,
+    CommandPhrases, END_MARKS, EVERYWHERE, GO_AHEAD, HELP, MODE, MUTE, NAZE, OPENINGS,
+    POLITE_ENDINGS, SETTINGS, STATUS, SURE, VAGUE,
 };
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::{WrittenSetting, near_setting};
@@ -56,7 +55,9 @@ impl Command {
         let is_one_of = |clause: &str, phrases: &[&str]| {
             candidate_forms(clause).iter().any(|form| phrases.contains(&form.as_str()))
         };
-        let plainly_stops = |clause: &str| is_one_of(clause, STOP) && !is_one_of(clause, &VAGUE);
+        let plainly_stops = |clause: &str| {
+            is_one_of(clause, CommandPhrases::Stop.all()) && !is_one_of(clause, &VAGUE)
+        };
         let is_name = |clause: &str, name: &str| {
             let clause = clause.strip_prefix('@').unwrap_or(clause);
             clause.strip_suffix("さん").unwrap_or(clause) == name
@@ -68,7 +69,7 @@ impl Command {
                 let called = called.map(|rest| rest.strip_prefix("さん").unwrap_or(rest));
                 let before =
                     first.strip_suffix(&*name).map(|rest| rest.trim_end_matches([' ', '@']));
-                is_name(first, &name) && is_one_of(second, STOP)
+                is_name(first, &name) && is_one_of(second, CommandPhrases::Stop.all())
                     || plainly_stops(first) && is_name(second, &name)
                     || called.is_some_and(|rest| plainly_stops(rest.trim_start()))
                     || before.is_some_and(plainly_stops)
@@ -86,7 +87,7 @@ impl Command {
         let order = order.trim_matches([' ', ':', '：']);
         let is_meant = |form: &str| {
             let form = form.trim_matches([' ', ':', '：', '…']);
-            FORGET_THAT.contains(&form) || FORGET_QUOTED.contains(&form)
+            CommandPhrases::ForgetThat.contains(form) || CommandPhrases::ForgetQuoted.contains(form)
         };
         let forms = candidate_forms(order);
         !is_question(order)
@@ -110,9 +111,11 @@ impl Command {
         let forms = candidate_forms(&order);
         let bare = forms.first()?.as_str();
         let question = match bare {
-            bare if WHY.contains(&bare) || asks_why_silent(bare) => Some(Command::Why),
+            bare if CommandPhrases::Why.contains(bare) || asks_why_silent(bare) => {
+                Some(Command::Why)
+            }
             bare if STATUS.contains(&bare) => Some(Command::Status),
-            bare if MEMORY.contains(&bare) => Some(Command::Memory),
+            bare if CommandPhrases::Memory.contains(bare) => Some(Command::Memory),
             bare if HELP.contains(&bare) => Some(Command::Help),
             bare if lists_orders(bare) => Some(Command::ListStandingOrders),
             bare if SETTINGS.contains(&bare) => Some(Command::ListSettings),
@@ -132,7 +135,8 @@ impl Command {
 /// 「なんでポンプの質問に答えなかったの？」.
 fn asks_why_silent(bare: &str) -> bool {
     let holds = |words: &[&str]| words.iter().any(|word| bare.contains(word));
-    WHY_SILENT.iter().any(|start| bare.starts_with(start)) || holds(&NAZE) && holds(DID_NOT_ANSWER)
+    CommandPhrases::WhySilent.all().iter().any(|start| bare.starts_with(start))
+        || holds(&NAZE) && holds(CommandPhrases::DidNotAnswer.all())
 }
 
 impl MuteLength {
@@ -175,16 +179,16 @@ fn is_question(order: &str) -> bool {
 
 fn parse_order(form: &str) -> Option<Command> {
     match form {
-        form if STOP.contains(&form) => Some(Command::Stop),
-        form if RESET.contains(&form) => Some(Command::Reset),
-        form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
-        form if FORGET_THAT.contains(&form) => Some(Command::ForgetThat),
-        form if confirmed(form).any(|form| FORGET_THAT.contains(&form)) => {
+        form if CommandPhrases::Stop.contains(form) => Some(Command::Stop),
+        form if CommandPhrases::Reset.contains(form) => Some(Command::Reset),
+        form if CommandPhrases::ForgetMe.contains(form) => Some(Command::ForgetMe),
+        form if CommandPhrases::ForgetThat.contains(form) => Some(Command::ForgetThat),
+        form if confirmed(form).any(|form| CommandPhrases::ForgetThat.contains(form)) => {
             Some(Command::ForgetThat)
         }
-        form if OPT_OUT.contains(&form) => Some(Command::OptOut),
-        form if OPT_IN.contains(&form) => Some(Command::OptIn),
-        form if confirmed(form).any(|form| FORGET_ME.contains(&form)) => {
+        form if CommandPhrases::OptOut.contains(form) => Some(Command::OptOut),
+        form if CommandPhrases::OptIn.contains(form) => Some(Command::OptIn),
+        form if confirmed(form).any(|form| CommandPhrases::ForgetMe.contains(form)) => {
             Some(Command::ForgetMeForSure)
         }
         form => parse_mode(form)
@@ -267,7 +271,7 @@ fn parse_mute(text: &str) -> Option<Command> {
         None => (text.to_owned(), MuteScope::Channel),
     };
     let text = text.trim_matches([' ', 'で', 'の']);
-    if UNMUTE.contains(&text) {
+    if CommandPhrases::Unmute.contains(text) {
         return Some(Command::Unmute(scope));
     }
     let rest = MUTE.iter().find_map(|word| {
