@@ -475,7 +475,10 @@ impl Context {
         let intervention = self.circumstances.last_intervention.iter();
         let earlier = intervention.flat_map(|intervention| &intervention.messages_before);
         let earlier = earlier.filter(|message| !self.has_message(message));
-        self.conversation_history.iter().chain(&self.replied_to).chain(recalled).chain(earlier)
+        let is_new =
+            |message: &&Arc<Message>| self.replied_to.iter().all(|other| other.id != message.id);
+        let others = recalled.chain(earlier).filter(is_new);
+        self.conversation_history.iter().chain(&self.replied_to).chain(others)
     }
 
     /// Returns the message that one of the target replies to, according to the platform.

@@ -84,12 +84,12 @@ pub struct Entry {
 }
 
 #[derive(Debug, Default)]
-struct Lexicon {
+struct LexiconFile {
     entries: Vec<Entry>,
     topics: Vec<(AnswerTopic, Vec<&'static str>)>,
 }
 
-static LEXICON: LazyLock<Lexicon> =
+static LEXICON: LazyLock<LexiconFile> =
     LazyLock::new(|| parse(include_str!("lexicon.txt")).expect("a test parses this file"));
 
 pub fn entries() -> &'static [Entry] {
@@ -97,8 +97,8 @@ pub fn entries() -> &'static [Entry] {
 }
 
 /// Parses sections of a heading and its phrases. The error is the line that cannot be read.
-fn parse(file: &'static str) -> Result<Lexicon, &'static str> {
-    let mut lexicon = Lexicon::default();
+fn parse(file: &'static str) -> Result<LexiconFile, &'static str> {
+    let mut lexicon = LexiconFile::default();
     let mut section: Option<&mut Vec<&'static str>> = None;
     for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let heading = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
@@ -115,7 +115,7 @@ fn parse(file: &'static str) -> Result<Lexicon, &'static str> {
     Ok(lexicon)
 }
 
-impl Lexicon {
+impl LexiconFile {
     /// The phrases under a heading: "asks sentence end", "topic place". `None` if the heading is unknown.
     fn section(&mut self, heading: &str) -> Option<&mut Vec<&'static str>> {
         let (cue, position) = heading.split_once(' ')?;

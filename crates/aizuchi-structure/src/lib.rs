@@ -335,11 +335,9 @@ impl<'m> ConversationStructure<'m> {
             let is_meant = is_clear && message.addressee.is_none();
             let is_next = index == progress.question + 1;
             let solves = (is_next || belongs > SAME_MATTER) && message.solves();
-            let content = match () {
-                () if solves => content.max(SOLVED_CONTENT),
-                () if is_meant || message.cues.contains(Cues::THANKS) => content,
-                () => 0.0,
-            };
+            let is_meant = is_meant || message.cues.contains(Cues::THANKS);
+            let content = if is_meant { content } else { 0.0 };
+            let content = if solves { content.max(SOLVED_CONTENT) } else { content };
             let waits = if solves { waits.min(1.0 - SOLVED_CONTENT) } else { waits };
             uptake.open *= 1.0 - content;
             uptake.open += (1.0 - uptake.open) * waits;

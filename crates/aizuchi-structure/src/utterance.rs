@@ -162,7 +162,7 @@ impl Utterance {
         self.cues.intersects(Cues::ASKS | Cues::TROUBLE)
     }
 
-    /// Whether it says that a matter is solved, and nothing more: "false alarm", 「…だけでした、お騒がせしました」.
+    /// Whether it says that a matter is solved, and reports no other trouble: "false alarm", 「…だけでした、お騒がせしました」.
     pub fn solves(&self) -> bool {
         let goes_on = Cues::ASKS | Cues::AGAIN | Cues::TROUBLE;
         self.cues.contains(Cues::SOLVED) && !self.cues.intersects(goes_on)

@@ -234,8 +234,10 @@ fn unbreakable_length(from: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
     use super::*;
+    use crate::outgoing::urls::markdown_options;
 
     #[test]
     fn long_texts_are_split_at_the_best_place() {
@@ -302,6 +304,7 @@ mod tests {
             ),
             // A block without a closing line.
             ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
+            ("```a\u{3000}\nb\n```", 40, vec!["```a\u{3000}\nb\n```"]),
             // Fences that would fill the chunk are plain text.
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {
@@ -360,6 +363,26 @@ mod tests {
         lines.flat_map(|line| line.chars().filter(is_content)).collect()
     }
 
+    /// Returns each letter with the blocks and the emphasis around it, without the headers of tables.
+    fn letters(text: &str) -> Vec<(char, Vec<String>)> {
+        let (mut around, mut letters) = (Vec::new(), Vec::new());
+        for event in Parser::new_ext(text, markdown_options()) {
+            match event {
+                Event::Start(Tag::Paragraph | Tag::TableRow | Tag::TableCell) => {}
+                Event::Start(tag) => around.push(format!("{:?}", tag.to_end())),
+                Event::End(TagEnd::Paragraph | TagEnd::TableRow | TagEnd::TableCell) => {}
+                Event::End(_) => drop(around.pop()),
+                Event::Text(_) if around.iter().any(|tag| tag == "TableHead") => {}
+                Event::Text(text) => {
+                    let written = text.chars().filter(|it| it.is_alphabetic());
+                    letters.extend(written.map(|it| (it, around.clone())));
+                }
+                _ => {}
+            }
+        }
+        letters
+    }
+
     fn marks(text: &str) -> usize {
         text.lines().filter(|line| line.trim_start().starts_with("```")).count()
     }
@@ -391,6 +414,25 @@ mod tests {
                     prop_assert_eq!(marks(chunk) % 2, 0, "{:?} of {:?}", chunk, chunks);
                 }
             }
+        }
+
+        #[test]
+        fn each_letter_keeps_the_blocks_around_it(
+            parts in prop::collection::vec(prop_oneof![
+                "[a-z ]{1,60}\n\n",
+                "(> [a-z][a-z ]{1,70}\n){1,3}\n",
+                "\\*\\*[a-z][a-z ]{0,80}[a-z]\\*\\*\n\n",
+                "~~[a-z][a-z ]{0,80}[a-z]~~ [a-z]{1,20}\n\n",
+                "> _[a-z][a-z ]{0,80}[a-z]_\n\n",
+                "\\| x \\| y \\|\n\\|---\\|---\\|\n(\\| [a-z]{1,8} \\| [a-z]{0,9} \\|\n){1,6}\n",
+                "```rust\n([a-z]{1,20}\n){1,6}```\n\n",
+            ], 1..6),
+            longest in 60..120_usize,
+        ) {
+            let text = parts.concat();
+            let chunks = split(&text, longest);
+            let kept: Vec<_> = chunks.iter().flat_map(|chunk| letters(chunk)).collect();
+            prop_assert_eq!(kept, letters(&text), "{:?}", chunks);
         }
 
         #[test]

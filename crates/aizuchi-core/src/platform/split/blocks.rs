@@ -13,13 +13,13 @@ use crate::platform::split::utf16_length;
 pub struct Blocks<'a> {
     text: &'a str,
     /// Outer ones come first.
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<BlockSpan<'a>>,
     /// The maximum length of what a chunk is opened or closed with: half of a chunk.
     longest: usize,
 }
 
 #[derive(Debug)]
-struct Block<'a> {
+struct BlockSpan<'a> {
     span: Range<usize>,
     /// The part between its marks.
     inner: Range<usize>,
@@ -55,12 +55,12 @@ impl<'a> Blocks<'a> {
         let events = Parser::new_ext(text, markdown_options()).into_offset_iter();
         let blocks = events.filter_map(|(event, span)| {
             let Event::Start(tag) = event else { return None };
-            Block::from_tag(&tag, span, text)
+            BlockSpan::from_tag(&tag, span, text)
         });
         Self { text, blocks: blocks.collect(), longest: longest / 2 }
     }
 
-    fn around(&self, at: usize) -> impl DoubleEndedIterator<Item = &Block<'a>> {
+    fn around(&self, at: usize) -> impl DoubleEndedIterator<Item = &BlockSpan<'a>> {
         self.blocks.iter().filter(move |block| block.span.start < at && at < block.span.end)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Blocks<'a> {
         self.code_around(at).is_some()
     }
 
-    fn code_around(&self, at: usize) -> Option<&Block<'a>> {
+    fn code_around(&self, at: usize) -> Option<&BlockSpan<'a>> {
         let has_seam = !self.seam(at).closing.is_empty();
         self.around(at).find(|block| matches!(block.kind, BlockKind::Code { .. }) && has_seam)
     }
@@ -128,7 +128,7 @@ impl BlockKind<'_> {
     }
 }
 
-impl<'a> Block<'a> {
+impl<'a> BlockSpan<'a> {
     fn from_tag(tag: &Tag<'_>, span: Range<usize>, text: &'a str) -> Option<Self> {
         let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
         let of = |inner, kind| Some(Self { span: span.clone(), inner, kind });
@@ -140,7 +140,7 @@ impl<'a> Block<'a> {
                 let mark_length = mark.len() - mark.trim_start_matches(mark.chars().next()?).len();
                 // A block in a list begins behind the item's mark.
                 let is_repeated = prefix.chars().all(|it| matches!(it, ' ' | '>'));
-                let code = (line + opening.len() + 1).min(span.end);
+                let code = text[line..span.end].find('\n').map_or(span.end, |at| line + at + 1);
                 let last = text[code..span.end].trim_end();
                 let last_line = last.rfind('\n').map_or(0, |at| at + 1);
                 let is_closed = last[last_line..]
