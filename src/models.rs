@@ -23,7 +23,7 @@ use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
 use crate::models::failure::next_step;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
-use aizuchi_core::chat::Channel;
+use aizuchi_core::chat::{Channel, ChannelId, Visibility};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::builtin::BuiltinMind;
@@ -36,6 +36,7 @@ use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::local;
 use aizuchi_core::reloadable::Reloadable;
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{ModelRules, Rulebook};
@@ -212,14 +213,16 @@ impl ModelsInUse {
         }
     }
 
-    /// Calls each model that fails, since where nobody writes no other call tells that it answers again. So short a
-    /// call does not show whether a model still rejects the usual ones.
+    /// Calls each model that fails, within the budget of the local room, since where nobody writes no other call tells
+    /// that it answers again. So short a call does not show whether a model still rejects the usual ones.
     async fn check_failing(&self) {
-        let may_answer = |problem: ModelProblem| !matches!(problem, ModelProblem::RequestRejected);
+        let may_answer = |problem| problem != ModelProblem::RequestRejected;
+        let (workspace, id) = (local::workspace_id(), ChannelId::new("general"));
+        let (name, visibility) = (id.0.clone(), Visibility::Public);
+        let room = Channel { workspace, id, name, visibility };
         for model in self.all().into_iter().filter(|it| it.problem().is_some_and(may_answer)) {
-            let name = model.model().to_owned();
-            if self.within_own_budget(model).check().await.is_ok() {
-                info!(model = name, "a model answers again");
+            if self.within_budget(model.clone(), &room).check().await.is_ok() {
+                info!(model = model.model(), "a model answers again");
                 self.notify();
             }
         }
@@ -451,6 +454,7 @@ fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::environment::Environment;
     use aizuchi_harness::fixtures::at;
     use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
@@ -461,7 +465,8 @@ mod tests {
              budget: {{tokens_per_day: {tokens_per_day}}}\n",
             server.base
         );
-        let (config, clock) = (Config::parse(&config).unwrap(), Clock::manual(at(0)));
+        let config = Config::read(&config, "config.yaml", &Environment::default()).unwrap().config;
+        let clock = Clock::manual(at(0));
         let minds = build_minds(&config, &clock).unwrap();
         let rulebook = config.rulebook();
         let parts = (store.store.clone(), Arc::default());

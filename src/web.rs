@@ -55,6 +55,7 @@ mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -91,7 +92,6 @@ use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::remote::Remotes;
 use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::open::StandbyStatus;
 use aizuchi_core::store::{Store, StoreError};
 
 /// What the request handlers need.
@@ -214,18 +214,18 @@ pub fn standby_health_server(
     listener: TcpListener,
     limits: ServerLimits,
     shutdown: CancellationToken,
-    status: Arc<StandbyStatus>,
+    can_look: Arc<AtomicBool>,
     metrics: Option<Arc<Metrics>>,
 ) -> Server {
     let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::unready))
-        .route("/available", get(health::standing_by).with_state(status.clone()))
+        .route("/available", get(health::standing_by).with_state(can_look.clone()))
         .route("/health", get(health::starting))
         .route("/", get(health::starting))
         .fallback(|| async { StatusCode::NOT_FOUND });
     if let Some(metrics) = metrics {
-        let metrics = get(health::standby_metrics).with_state((metrics, status));
+        let metrics = get(health::standby_metrics).with_state((metrics, can_look));
         router = router.route("/metrics", metrics);
     }
     Server::new(listener, router, limits, shutdown)

@@ -2,6 +2,7 @@
 //! standby.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -15,7 +16,6 @@ use crate::web::peer::TrustedProxies;
 use crate::web::server::ServerLimits;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::open::StandbyStatus;
 
 /// Opens the database as soon as no other process is active on it. Until then, the listeners answer that this process
 /// is on standby. Also returns whether it was.
@@ -31,7 +31,7 @@ pub async fn open_database(
     }
     warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
-    let status = Arc::new(StandbyStatus::default());
+    let can_look = Arc::new(AtomicBool::new(true));
     let mut standby = JoinSet::new();
     let proxies = TrustedProxies::new(&config.http.trusted_proxies);
     let limits = ServerLimits::pages(max_files, &proxies);
@@ -41,11 +41,12 @@ pub async fn open_database(
         let limits = ServerLimits::health(max_files, &proxies);
         let metrics = config.health_check.metrics.then(Arc::<Metrics>::default);
         let listener = serving::share(health)?;
-        let status = status.clone();
-        let server = web::standby_health_server(listener, limits, active.clone(), status, metrics);
+        let can_look = can_look.clone();
+        let server =
+            web::standby_health_server(listener, limits, active.clone(), can_look, metrics);
         standby.spawn(serving::serve(server));
     }
-    let opened = address.wait_and_open(&status).await;
+    let opened = address.wait_and_open(&can_look).await;
     active.cancel();
     standby.detach_all();
     info!(database = %address, "this process is active now");

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use tracing::field::Field;
-use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber, error};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
-use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
@@ -65,10 +66,12 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
         traces.layer().with_filter(filter_fn(is_followed))
     });
     let layer = match is_json(logging) {
-        true => layer.json().with_span_list(false).boxed(),
-        false => layer.with_ansi(is_terminal && logging.format == LogFormat::Auto).boxed(),
+        true => layer.json().with_span_list(false).map_event_format(OnceAMinute::new).boxed(),
+        false => {
+            let layer = layer.with_ansi(is_terminal && logging.format == LogFormat::Auto);
+            layer.map_event_format(OnceAMinute::new).boxed()
+        }
     };
-    let filter = filter.and(OnceAMinute::default());
     tracing_subscriber::registry().with(layer.with_filter(filter)).with(spans).init();
     std::panic::set_hook(Box::new(|panic| {
         // The panic message may contain chat messages.
@@ -87,31 +90,47 @@ pub fn is_json(logging: &LoggingConfig) -> bool {
     }
 }
 
-/// Lets each trouble of the store through once a minute, whoever logs it: while a disk is full, everything that is to be
-/// stored fails.
-#[derive(Default)]
-struct OnceAMinute {
-    logged: Mutex<HashMap<String, Instant>>,
+/// Writes each trouble of the store once a minute and level, whoever logs it: while a disk is full, everything that is to
+/// be stored fails. It is no filter, since the layers' filters keep the state of an event that a filter drops by its
+/// fields.
+struct OnceAMinute<F> {
+    format: F,
+    logged: Mutex<HashMap<(Level, String), Instant>>,
 }
 
-impl<S> Filter<S> for OnceAMinute {
-    fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        true
+impl<F> OnceAMinute<F> {
+    fn new(format: F) -> Self {
+        Self { format, logged: Mutex::default() }
     }
 
-    fn callsite_enabled(&self, _: &'static Metadata<'static>) -> Interest {
-        Interest::always()
-    }
-
-    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
-        let Some(trouble) = store_trouble(event) else { return true };
+    fn is_due(&self, event: &Event<'_>) -> bool {
+        let level = *event.metadata().level();
+        let Some(trouble) = store_trouble(event).filter(|_| level <= Level::WARN) else {
+            return true;
+        };
         let (now, mut logged) = (Instant::now(), self.logged.lock());
         logged.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
-        let is_new = !logged.contains_key(&trouble);
-        if is_new {
-            logged.insert(trouble, now);
+        let key = (level, trouble);
+        !logged.contains_key(&key) && logged.insert(key, now).is_none()
+    }
+}
+
+impl<S, N, F> FormatEvent<S, N> for OnceAMinute<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        match self.is_due(event) {
+            true => self.format.format_event(context, writer, event),
+            false => Ok(()),
         }
-        is_new
     }
 }
 
@@ -214,6 +233,7 @@ mod tests {
     use aizuchi_core::store::StoreError;
     use tracing::span::{Attributes, Id};
     use tracing::{event, span, warn};
+    use tracing_subscriber::layer::Context;
 
     use super::*;
 
@@ -296,32 +316,39 @@ mod tests {
     /// A full disk is one line a minute, whatever cannot be stored because of it.
     #[test]
     fn a_standing_trouble_of_the_store_is_logged_once() {
-        struct Counted(Arc<Mutex<u32>>);
-        impl<S: Subscriber> Layer<S> for Counted {
-            fn on_event(&self, _: &Event<'_>, _: Context<'_, S>) {
-                *self.0.lock() += 1;
+        struct Written(Arc<Mutex<Vec<u8>>>);
+        impl std::io::Write for Written {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.lock().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
             }
         }
-        let count = Arc::default();
-        let counted = Counted(Arc::clone(&count)).with_filter(OnceAMinute::default());
-        let log = tracing_subscriber::registry().with(counted);
-        tracing::subscriber::with_default(log, || {
+        let written: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let lines = || String::from_utf8_lossy(&written.lock()).lines().count();
+        let writer = Arc::clone(&written);
+        let layer = fmt::layer().with_writer(move || Written(Arc::clone(&writer)));
+        let layer = layer.json().map_event_format(OnceAMinute::new).with_filter(filter("info"));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let full = StoreError::Busy("the disk is full".to_owned());
             let broken = StoreError::Broken("the disk reports an error".to_owned());
             for number in 0..500 {
-                error!(error = %full, "nothing can be stored");
+                // A warning hides no error.
                 warn!(
                     error = format!("{:#}", anyhow::anyhow!("{full}").context("cannot go on")),
                     number, "a step failed"
                 );
+                error!(error = %full, "nothing can be stored");
                 warn!(error = format!("an event could not be stored: {full}"), "disconnected");
                 warn!(%number, error = %broken, "polling failed");
             }
-            assert_eq!(*count.lock(), 2);
+            assert_eq!(lines(), 3);
             warn!(number = %full, "that is no error");
             warn!(error = "the model is busy", "and that is no trouble of the store");
             warn!(error = "the model is busy", "and that is no trouble of the store");
-            assert_eq!(*count.lock(), 5);
+            assert_eq!(lines(), 6);
         });
     }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
-use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
+use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{Price, Usage};
@@ -20,13 +20,11 @@ use aizuchi_core::event::planned_call::{
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::platform::local;
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::rules::place::Place;
 use aizuchi_core::store::Store;
 
-/// The most that it costs to check whether a model answers, unless it refuses so short an answer.
+/// The most input and output tokens of a check, unless the model refuses so short an answer.
 const CHECK_TOKENS: (u64, u64) = (50, 1);
 /// By how much a reservation outlasts the longest call.
 const SLACK: SignedDuration = SignedDuration::from_secs(30);
@@ -37,9 +35,7 @@ pub struct BudgetedModel {
     store: Arc<dyn Store>,
     clock: Clock,
     prices: Prices,
-    workspace: WorkspaceId,
-    /// `None` if the call is for the whole program.
-    channel: Option<ChannelId>,
+    channel: Channel,
     limits: CallLimits,
     /// How long a call may take.
     longest: SignedDuration,
@@ -52,35 +48,18 @@ pub struct BudgetedModel {
 impl ModelsInUse {
     /// Wraps `llm` so that its calls count against the budget of a channel.
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
-        let rulebook = self.config().rulebook();
-        let limits = rulebook.rules_in(&Place::of_channel(channel)).budget_limits;
-        let workspace = channel.workspace.clone();
-        Arc::new(self.budgeted(llm, workspace, Some(channel.id.clone()), limits))
-    }
-
-    /// Wraps `llm` so that its calls for the whole program count against the budget of the local room.
-    pub(super) fn within_own_budget(&self, llm: Arc<dyn Llm>) -> BudgetedModel {
-        self.budgeted(llm, local::workspace_id(), None, BudgetLimits::default())
-    }
-
-    fn budgeted(
-        &self,
-        llm: Arc<dyn Llm>,
-        workspace: WorkspaceId,
-        channel: Option<ChannelId>,
-        channel_limits: BudgetLimits,
-    ) -> BudgetedModel {
         let config = self.config();
-        BudgetedModel {
+        let rulebook = config.rulebook();
+        let rules = rulebook.rules_in(&Place::of_channel(channel));
+        Arc::new(BudgetedModel {
             llm,
             store: self.store.clone(),
             clock: self.clock.clone(),
             prices: config.prices(),
-            workspace,
-            channel,
+            channel: channel.clone(),
             limits: CallLimits {
-                workspace: config.rulebook().workspace_limits,
-                channel: channel_limits,
+                workspace: rulebook.workspace_limits,
+                channel: rules.budget_limits,
                 // No user was addressed, so no limit per decision or per user applies.
                 share: 1.0,
                 unsolicited_share: 1.0,
@@ -90,7 +69,7 @@ impl ModelsInUse {
             longest: config.minds.longest_call(),
             calls: self.budgeted_calls.clone(),
             reached: Mutex::default(),
-        }
+        })
     }
 }
 
@@ -103,8 +82,8 @@ impl BudgetedModel {
     fn planned(&self, token: i64, estimate: CallCost, until: Timestamp) -> PlannedCall {
         let owner = CallOwner {
             token,
-            workspace: self.workspace.clone(),
-            channel: self.channel.clone(),
+            workspace: self.channel.workspace.clone(),
+            channel: Some(self.channel.id.clone()),
             decision: None,
             // The operator waits for the answer.
             is_unsolicited: false,
@@ -147,8 +126,8 @@ impl BudgetedModel {
     /// Records the call's usage in place of what was reserved for it.
     async fn book(&self, reserved: &PlannedCall, usage: Usage) {
         let call = UnclaimedCall {
-            workspace: self.workspace.clone(),
-            channel: self.channel.clone(),
+            workspace: self.channel.workspace.clone(),
+            channel: Some(self.channel.id.clone()),
             model: self.llm.model().into(),
             calls: 1,
             usage,
@@ -161,14 +140,15 @@ impl BudgetedModel {
         }
     }
 
-    /// Makes a call that uses at most `most`. If it is dropped before it ends, its reservation is recorded when it
-    /// expires.
+    /// Makes a call that reads and writes at most so many tokens. If it is dropped before it ends, its reservation is
+    /// recorded when it expires.
     async fn within<T>(
         &self,
-        most: Usage,
+        (input_tokens, output_tokens): (u64, u64),
         call: impl Future<Output = Result<T, LlmError>>,
         usage: impl FnOnce(&T) -> Usage,
     ) -> Result<T, LlmError> {
+        let most = Usage { input_tokens, output_tokens, is_estimated: true, ..Usage::default() };
         let until = self.clock.now() + self.longest + SLACK;
         let planned = self.planned(self.new_token(), self.most_cost(most), until);
         self.reserve(&planned).await?;
@@ -199,19 +179,13 @@ impl Llm for BudgetedModel {
         if self.llm.model() == ModelId::Builtin.to_string() {
             return self.llm.ask(prompt).await;
         }
-        let most_output = self.llm.max_output_tokens(prompt);
-        let most = estimated(prompt.total_tokens(), most_output);
+        let most = (prompt.total_tokens(), self.llm.max_output_tokens(prompt));
         self.within(most, self.llm.ask(prompt), |response| response.usage).await
     }
 
     async fn check(&self) -> Result<Usage, LlmError> {
-        let (input, output) = CHECK_TOKENS;
-        self.within(estimated(input, output), self.llm.check(), |usage| *usage).await
+        self.within(CHECK_TOKENS, self.llm.check(), |usage| *usage).await
     }
-}
-
-fn estimated(input_tokens: u64, output_tokens: u64) -> Usage {
-    Usage { input_tokens, output_tokens, is_estimated: true, ..Usage::default() }
 }
 
 #[cfg(test)]
@@ -224,7 +198,8 @@ mod tests {
     use aizuchi_core::llm::price::ModelPrice;
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
-    use aizuchi_harness::fixtures::{at, top_level, workspace};
+    use aizuchi_core::rules::BudgetLimits;
+    use aizuchi_harness::fixtures::{at, new_channel, top_level};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
 
     /// Charges 100 tokens, or never answers.
@@ -258,8 +233,7 @@ mod tests {
             store: store.store.clone(),
             clock: clock.clone(),
             prices: Prices::default(),
-            workspace: workspace(),
-            channel: Some(ChannelId::new("garden")),
+            channel: new_channel("garden", aizuchi_core::chat::Visibility::Public),
             limits: CallLimits {
                 workspace: tokens,
                 channel: BudgetLimits::default(),
@@ -297,7 +271,8 @@ mod tests {
 
     /// The recorded tokens of the workspace and of the channel.
     async fn booked(store: &TestStore, clock: &Clock) -> Vec<u64> {
-        let spendings = store.archive.spending(&workspace(), clock.now()).await.unwrap();
+        let workspace = new_channel("garden", aizuchi_core::chat::Visibility::Public).workspace;
+        let spendings = store.archive.spending(&workspace, clock.now()).await.unwrap();
         spendings.iter().map(|spending| spending.spent.tokens_in_day).collect()
     }
 

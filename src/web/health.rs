@@ -1,6 +1,7 @@
 //! Health checks for supervisors (`/live`, `/ready`, and `/health` in the format of kotonoha) and `/metrics`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Json;
 use axum::extract::{Extension, Request, State};
@@ -21,7 +22,6 @@ use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
-use aizuchi_core::store::open::StandbyStatus;
 
 /// The last status that the health port found, cached so that many requests cost the store few reads.
 #[derive(Default)]
@@ -79,8 +79,8 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// Reports whether the process can be used as soon as the active one ends.
-pub async fn standing_by(State(status): State<Arc<StandbyStatus>>) -> Response {
-    match status.is_available() {
+pub async fn standing_by(State(can_look): State<Arc<AtomicBool>>) -> Response {
+    match can_look.load(Ordering::Relaxed) {
         true => Json(json!({ "status": "standing by" })).into_response(),
         false => unready().await.into_response(),
     }
@@ -235,10 +235,10 @@ pub async fn open_metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> Re
 
 /// The metrics of a process on standby.
 pub async fn standby_metrics(
-    State((metrics, status)): State<(Arc<Metrics>, Arc<StandbyStatus>)>,
+    State((metrics, can_look)): State<(Arc<Metrics>, Arc<AtomicBool>)>,
     headers: HeaderMap,
 ) -> impl IntoResponse {
-    metrics.set_standing_by(status.is_available());
+    metrics.set_standing_by(can_look.load(Ordering::Relaxed));
     encode(&metrics, None, &headers)
 }
 

@@ -28,7 +28,7 @@ use crate::chat::{
     Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
-use crate::command::confirmation::{Between, Said, confirmed};
+use crate::command::confirmation::{PossibleYes, confirmed};
 use crate::command::parse::own_words;
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::WrittenSetting;
@@ -435,17 +435,17 @@ impl Inbox {
         if !message.is_human() || self.is_too_old(message, *arrival) {
             return Ok(None);
         }
-        let said = Said {
+        let said = PossibleYes {
             conversation: &message.conversation,
             user: &message.author.id,
             at: message.at,
             text: &message.text,
+            is_addressed: message.is_addressed(),
         };
         let found = confirmed(&*self.store, &*self.archive, said, name).await?;
-        let is_meant = |between| message.is_addressed() || between == Between::OnlyThePersona;
-        Ok(found.filter(|found| is_meant(found.between)).map(|found| CommandRequest {
-            text: found.text,
-            ..self.command_request(found.command, message)
+        Ok(found.map(|(command, text)| CommandRequest {
+            text,
+            ..self.command_request(command, message)
         }))
     }
 

@@ -14,7 +14,7 @@ pub mod uploads;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
-pub mod open;
+mod open;
 pub mod read_only;
 pub mod transfer;
 pub mod volatile;

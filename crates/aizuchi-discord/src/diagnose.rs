@@ -25,7 +25,7 @@ pub type Diagnosis = Result<String, String>;
 
 /// Runs all checks. `rules` decide in which channels the bot needs to listen and to post.
 pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> PlatformCheck {
-    let failed = |why: String| PlatformCheck::without_channels(vec![Err(why)]);
+    let failed = |why: String| PlatformCheck { findings: vec![Err(why)], channels: None };
     let identity = match fetch_identity(settings).await {
         Ok(identity) => identity,
         Err(error) => return failed(describe_connect_error(&error)),

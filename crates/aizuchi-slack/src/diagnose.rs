@@ -18,7 +18,7 @@ pub type Diagnosis = Result<String, String>;
 
 /// Checks the tokens and their access. `cursors` is the database, if it exists already.
 pub async fn diagnose(settings: &SlackSettings, cursors: Option<&dyn Cursors>) -> PlatformCheck {
-    let failed = |why: String| PlatformCheck::without_channels(vec![Err(why)]);
+    let failed = |why: String| PlatformCheck { findings: vec![Err(why)], channels: None };
     let api = match SlackApi::new(&settings.api_base, settings.timeouts.call) {
         Ok(api) => api,
         Err(error) => return failed(format!("{error:#}")),
@@ -45,7 +45,7 @@ pub async fn diagnose(settings: &SlackSettings, cursors: Option<&dyn Cursors>) -
     let channels = match list_channels(&api, token).await {
         Err(error) => {
             findings.push(Err(format!("its channels could not be read: {error}")));
-            return PlatformCheck::without_channels(findings);
+            return PlatformCheck { findings, channels: None };
         }
         Ok(channels) => channels,
     };

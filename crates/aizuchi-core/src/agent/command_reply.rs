@@ -10,7 +10,7 @@ use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
 use crate::agent::{Agent, StepError};
 use crate::chat::owed::Owed;
 use crate::chat::{ConversationId, MessageId, UserId};
-use crate::command::confirmation::{Said, confirmed};
+use crate::command::confirmation::{PossibleYes, confirmed};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
@@ -157,17 +157,16 @@ impl Agent {
     ) -> Result<Option<CommandRequest>, StepError> {
         let (conversation, name) = (&context.conversation, &self.persona.name);
         let PendingCommand { owed, user, role, at, text } = pending;
-        let (command, sure_text) = match Command::parse_message(text, name) {
-            Some(command) => (command, text.clone()),
+        let given = match Command::parse_message(text, name) {
+            Some(command) => Some((command, text.clone())),
             None => {
                 let CommandReplies { store, archive, .. } = &*self.command_answers;
-                let said = Said { conversation, user, at: *at, text };
-                match confirmed(&**store, &**archive, said, name).await? {
-                    Some(found) => (found.command, found.text),
-                    None => return Ok(None),
-                }
+                // Whether it answered the persona was decided when it was heard.
+                let said = PossibleYes { conversation, user, at: *at, text, is_addressed: true };
+                confirmed(&**store, &**archive, said, name).await?
             }
         };
+        let Some((command, words)) = given else { return Ok(None) };
         let reply_to = match owed.message().filter(|_| command == Command::ForgetThat) {
             Some(message) => self.replied_to(context, message).await?,
             None => None,
@@ -179,7 +178,7 @@ impl Agent {
             user: user.clone(),
             role: *role,
             at: *at,
-            text: sure_text,
+            text: words,
             written_in: language_of(text),
             reply_to,
         }))

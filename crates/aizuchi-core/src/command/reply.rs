@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
-use crate::command::confirmation::is_question;
+use crate::command::confirmation::sure_command;
 use crate::command::named_message::named_message;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::standing_order_trial::{StandingOrderTrial, StepTrial};
@@ -66,7 +66,7 @@ impl CommandReplies {
         trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let mut answer = self.reply_with(request, now, trial).await?;
-        if is_question(&answer, &self.persona.name) {
+        if sure_command(&answer, &self.persona.name).is_some() {
             answer.push_str(texts::commands::or_yes(self.language_for(request).await?));
         }
         self.with_what_was_left_out(request, answer).await

@@ -47,13 +47,6 @@ pub struct ReachedChannels {
     pub otherwise: String,
 }
 
-impl PlatformCheck {
-    /// A check that ended before the channels were read.
-    pub fn without_channels(findings: Vec<Result<String, String>>) -> Self {
-        Self { findings, channels: None }
-    }
-}
-
 impl ReachedChannels {
     /// Whether one of them has this id, or this name behind a `#`.
     pub fn contains(&self, key: &str) -> bool {

@@ -11,18 +11,6 @@ use crate::store::{StoreError, postgres, sqlite};
 /// How often a standby checks whether it can take over.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether a process on standby could take over, as far as it knows from its last look at the database.
-#[derive(Debug, Default)]
-pub struct StandbyStatus {
-    cannot_look: AtomicBool,
-}
-
-impl StandbyStatus {
-    pub fn is_available(&self) -> bool {
-        !self.cannot_look.load(Ordering::Relaxed)
-    }
-}
-
 impl DatabaseLocation {
     /// Opens the database exclusively. Fails if another process owns it.
     pub fn open(&self) -> BoxFuture<'_, Result<OpenedDatabase, StoreError>> {
@@ -68,14 +56,15 @@ impl DatabaseLocation {
         }
     }
 
-    /// Opens the database as soon as no other process owns it. Also waits for a server that is down.
-    pub fn wait_and_open<'a>(&'a self, status: &'a StandbyStatus) -> BoxFuture<'a, OpenedDatabase> {
+    /// Opens the database as soon as no other process owns it. Also waits for a server that is down. `can_look` tells
+    /// whether the last look at the database succeeded: else this process could not take over.
+    pub fn wait_and_open<'a>(&'a self, can_look: &'a AtomicBool) -> BoxFuture<'a, OpenedDatabase> {
         Box::pin(async move {
             let mut last_error = None;
             loop {
                 tokio::time::sleep(STANDBY_POLL_INTERVAL).await;
                 let opened = self.open_if_free().await;
-                status.cannot_look.store(opened.is_err(), Ordering::Relaxed);
+                can_look.store(opened.is_ok(), Ordering::Relaxed);
                 match opened {
                     Ok(Some(opened)) => return opened,
                     Ok(None) => last_error = None,

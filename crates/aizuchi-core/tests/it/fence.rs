@@ -475,7 +475,7 @@ fn tool_results_below_the_conversation_are_quoted() {
             assert_eq!(items.len(), if count > 4 { 1 } else { 2 }, "{items:?}");
             for item in items {
                 assert_eq!(item.matches([open, close]).count(), 2, "{item}");
-                assert!(item.ends_with(close) && item.chars().count() < 240, "{item}");
+                assert!(item.ends_with(close) && item.chars().count() < 290, "{item}");
             }
         }
     }

@@ -29,16 +29,9 @@ struct BlockSpan<'a> {
 #[derive(Clone, Copy, Debug)]
 enum BlockKind<'a> {
     /// The opening line, what comes before its mark, and the mark.
-    Code {
-        opening: &'a str,
-        prefix: &'a str,
-        mark: &'a str,
-    },
+    Code { opening: &'a str, prefix: &'a str, mark: &'a str },
     /// The lines of the header.
-    Table {
-        header: &'a str,
-    },
-    Quote,
+    Table { header: &'a str },
     /// The mark.
     Emphasis(&'a str),
 }
@@ -66,10 +59,7 @@ impl<'a> Blocks<'a> {
 
     /// The seam of a cut here. Nothing is repeated that would fill half a chunk.
     pub fn seam(&self, at: usize) -> Seam {
-        let mut seam = Seam::default();
-        let has_marks = self.text[at..].trim_start().starts_with('>');
-        let is_quoted_by_lines =
-            has_marks || self.around(at).any(|block| !block.kind.is_within_a_line());
+        let (mut seam, mut marks) = (Seam::default(), String::new());
         for block in self.around(at) {
             match block.kind {
                 BlockKind::Code { opening, prefix, mark } => {
@@ -77,21 +67,21 @@ impl<'a> Blocks<'a> {
                     seam.closing.insert_str(0, &format!("\n{prefix}{mark}"));
                 }
                 BlockKind::Table { header } => seam.opening.push_str(header),
-                BlockKind::Quote if is_quoted_by_lines => {}
-                BlockKind::Quote => seam.opening.push_str("> "),
                 BlockKind::Emphasis(mark) => {
-                    seam.opening.push_str(mark);
+                    marks.push_str(mark);
                     seam.closing.insert_str(0, mark);
                 }
             }
         }
+        let depth = quote_marks(self.text, at).matches('>').count();
+        seam.opening = seam.opening + &"> ".repeat(depth) + &marks;
         let is_short = utf16_length(&seam.opening) + utf16_length(&seam.closing) <= self.longest;
         if is_short { seam } else { Seam::default() }
     }
 
     /// Whether a cut here is in a block that has to stay whole where there is a choice.
     pub fn is_in_block(&self, at: usize) -> bool {
-        self.around(at).any(|block| !matches!(block.kind, BlockKind::Quote))
+        self.around(at).next().is_some()
     }
 
     /// Whether each block around a cut has something before it, from `from` on, and something behind it, and none of its
@@ -99,7 +89,9 @@ impl<'a> Blocks<'a> {
     pub fn allow(&self, from: usize, at: usize) -> bool {
         let seam = self.seam(at);
         let is_plain = seam.opening.is_empty() && seam.closing.is_empty();
-        is_plain || self.around(at).all(|block| block.allows(self.text, from, at))
+        let quoted = quote_marks(self.text, at);
+        let has_quoted = quoted.is_empty() || !self.text[..at].ends_with(quoted);
+        is_plain || has_quoted && self.around(at).all(|block| block.allows(self.text, from, at))
     }
 
     /// Where the code around a cut goes on, if only its end follows: the previous chunk has closed it.
@@ -119,13 +111,12 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl BlockKind<'_> {
-    fn is_within_a_line(self) -> bool {
-        match self {
-            BlockKind::Quote | BlockKind::Emphasis(_) => true,
-            BlockKind::Code { .. } | BlockKind::Table { .. } => false,
-        }
-    }
+/// The marks of the quotation in whose line a cut is; empty at the beginning of a line. On platforms, a line without a
+/// mark is not quoted.
+fn quote_marks(text: &str, at: usize) -> &str {
+    let line = &text[text[..at].rfind('\n').map_or(0, |line| line + 1)..at];
+    let marks = &line[..line.len() - line.trim_start_matches([' ', '>']).len()];
+    if marks.contains('>') { marks } else { "" }
 }
 
 impl<'a> BlockSpan<'a> {
@@ -156,7 +147,6 @@ impl<'a> BlockSpan<'a> {
                 let header = &text[line..line + header];
                 of(line + header.len()..span.end, BlockKind::Table { header })
             }
-            Tag::BlockQuote(_) => of(span.clone(), BlockKind::Quote),
             Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {
                 let mark = text[span.clone()].chars().next()?;
                 let length = match tag {
@@ -179,10 +169,6 @@ impl<'a> BlockSpan<'a> {
         match self.kind {
             BlockKind::Code { .. } => is_inside && has_text(begin..at),
             BlockKind::Table { .. } => is_inside && is_line_start && has_text(begin..at),
-            BlockKind::Quote => {
-                let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
-                is_line_start || has_text(line..at)
-            }
             BlockKind::Emphasis(_) => {
                 is_inside && has_text(begin..at) && has_text(at..self.inner.end)
             }
