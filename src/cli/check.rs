@@ -18,7 +18,7 @@ use crate::config::minds::ResolvedModel;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::mcp_servers;
-use crate::models::failure::{meant_base, next_step};
+use crate::models::failure::{meant_settings, next_step};
 use crate::models::prompts::load_prompts_in;
 use crate::models::short_context;
 use aizuchi_core::clock::Clock;
@@ -362,10 +362,15 @@ async fn check_model(
     };
     if let Err(error) = mind.check().await {
         let problem = mind.problem();
-        let step = match meant_base(model, problem, &clock).await {
-            Some(meant) => format!("it answers at {meant}: set client_args.api_base to that"),
-            None => problem.map(next_step).unwrap_or_default().to_owned(),
-        };
+        let mut step = problem.map(next_step).unwrap_or_default().to_owned();
+        for settings in meant_settings(model, problem) {
+            let Ok(mind) = ProviderMind::new(&settings, clock.clone()) else { continue };
+            if mind.check().await.is_ok() {
+                let meant = settings.api_base;
+                step = format!("it answers at {meant}: set client_args.api_base to that");
+                break;
+            }
+        }
         let base = model.endpoint.as_ref().map_or("", |endpoint| &endpoint.base);
         return (Err(format!("{error}; its address is {base}; {step}")), None);
     }

@@ -477,13 +477,21 @@ impl MindResolver<'_> {
             Some(base) => base,
             None => self.api_base(provider, client_args, path, source)?,
         };
+        if base.split('/').nth(2).is_some_and(|authority| authority.contains('@')) {
+            let agent = path.join(".");
+            let sentence = format!(
+                "the address of {id} holds a user name or a password, which would be logged: leave it out, and set \
+                 {agent}.client_args.api_key or extra_headers"
+            );
+            return Err(ConfigProblem::for_file(None, sentence));
+        }
         // A key of the provider must not be sent to another server, unless the environment names both.
         let is_own = provider.owns(&base) || is_named;
         let provider_key = || self.key_from_environment(provider).filter(|_| is_own);
         let key = client_args.api_key.clone().or_else(provider_key);
         // Headers may authenticate as well, and another server may want no key.
         let has_headers = !client_args.extra_headers.is_empty();
-        let is_elsewhere = client_args.api_base.is_some() && !is_own || is_named;
+        let is_elsewhere = !provider.owns(&base) && (client_args.api_base.is_some() || is_named);
         let needs_key = key.is_none() && !has_headers && !is_elsewhere;
         if let Some(variable) = provider.key_variable().filter(|_| needs_key) {
             let own = "client_args.api_key";

@@ -10,13 +10,14 @@ use crate::config::minds::ResolvedModel;
 use crate::config::model_sources::ModelOrigin;
 use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
-use crate::models::failure::meant_base;
+use crate::models::failure::meant_settings;
 use crate::models::prompts::load_prompts;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm as _;
 use aizuchi_core::llm::discover::{FoundServer, listed_models};
 use aizuchi_core::llm::model::{ModelId, Provider};
-use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -142,17 +143,29 @@ impl ModelsInUse {
     async fn try_out(&self, chosen: &Config) -> Result<(), ChoiceError> {
         let model = &chosen.minds.response.model;
         let Some(settings) = model.settings() else { return Ok(()) };
+        let prices = chosen.prices();
+        let Err(problem) = self.call_once(&settings, &prices).await? else { return Ok(()) };
+        let mut meant = None;
+        for settings in meant_settings(model, problem) {
+            if meant.is_none() && self.call_once(&settings, &prices).await?.is_ok() {
+                meant = Some(settings.api_base);
+            }
+        }
+        Err(ChoiceError::Failed { model: Box::new(model.clone()), problem, meant })
+    }
+
+    /// Calls a model, records the call and returns the problem if it fails.
+    async fn call_once(
+        &self,
+        settings: &ProviderSettings,
+        prices: &Prices,
+    ) -> Result<Result<(), Option<ModelProblem>>, ChoiceError> {
         let mind =
-            ProviderMind::new(&settings, self.clock.clone()).map_err(ChoiceError::NotSaved)?;
+            ProviderMind::new(settings, self.clock.clone()).map_err(ChoiceError::NotSaved)?;
         let began = self.clock.now();
         let checked = mind.check().await;
-        self.record_trial(mind.model(), began, &checked, &chosen.prices()).await;
-        if checked.is_ok() {
-            return Ok(());
-        }
-        let problem = mind.problem();
-        let meant = meant_base(model, problem, &self.clock).await;
-        Err(ChoiceError::Failed { model: Box::new(model.clone()), problem, meant })
+        self.record_trial(mind.model(), began, &checked, prices).await;
+        Ok(checked.map(|_| ()).map_err(|_| mind.problem()))
     }
 }
 
@@ -206,7 +219,8 @@ fn changes(
 fn checked_address(address: String) -> Result<String, ChoiceError> {
     let address = with_scheme(address);
     let is_address = ["http://", "https://"].iter().any(|it| address.starts_with(it));
-    let is_plain = is_address && is_plain(&address);
+    // A password in an address would be shown and logged.
+    let is_plain = is_address && is_plain(&address) && !address.contains('@');
     is_plain.then_some(address).ok_or(ChoiceError::MalformedAddress)
 }
 

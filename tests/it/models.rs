@@ -229,6 +229,9 @@ async fn a_key_is_tried_saved_and_never_shown() {
     let (status, answer) = choose(&program, elsewhere).await;
     let hint = format!("Nothing was changed. It answers at {}/v1/: use that address.", server.base);
     assert!(status == 422 && answer["error"].as_str().unwrap().ends_with(&hint), "{answer}");
+    let with_user = server.base.replace("://", "://user:word@");
+    let (status, answer) = choose(&program, nameless_at(&with_user)).await;
+    assert!(status == 422 && answer.to_string().contains("no spaces and no @"), "{answer}");
     for key in ["two words", "quo'te", "$HOME"] {
         let (status, answer) = choose(&program, choice(key)).await;
         assert_eq!(status, 422);

@@ -61,9 +61,16 @@ fn a_base_url_in_the_environment_is_honored() {
     let named = [("OPENAI_API_KEY", "o"), ("OPENAI_BASE_URL", gate)];
     let own = endpoint("openai/l", "api_base: 'http://x/v1'", &named);
     assert_eq!(own, Ok(("http://x/v1/".to_owned(), None)));
-    let broken = [("OPENAI_API_KEY", "o"), ("OPENAI_BASE_URL", "gate.example")];
-    let why = endpoint("openai/l", "", &broken).unwrap_err();
-    assert!(why.contains("the variable OPENAI_BASE_URL cannot be used: it must be"), "{why}");
+    for (client_args, base, expected) in [
+        ("", "gate.example", "the variable OPENAI_BASE_URL cannot be used: it must be"),
+        // The provider itself wants a key.
+        ("", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("", "https://user:hidden@gate.example/v1", "holds a user name or a password"),
+        ("api_base: 'https://user:hidden@x/v1'", gate, "holds a user name or a password"),
+    ] {
+        let why = endpoint("openai/l", client_args, &[("OPENAI_BASE_URL", base)]).unwrap_err();
+        assert!(why.contains(expected) && !why.contains("hidden"), "{why}");
+    }
 }
 
 /// No agent's call is cut off before the timeout of its own model.

@@ -9,7 +9,7 @@ use reqwest::{Client, Url};
 use serde_json::Value;
 
 use crate::clock::Clock;
-use crate::llm::model::{ModelId, Provider};
+use crate::llm::model::{ModelId, Provider, split_ollama_host};
 use crate::llm::provider::{http_client, loopback_client};
 use crate::platform::http_body::read_body;
 
@@ -122,10 +122,10 @@ pub fn default_endpoints(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<S
 /// Parses a loopback address from a server setting: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
 fn loopback_address(host: &str) -> Option<SocketAddr> {
     let host = host.trim().trim_start_matches("http://").trim_end_matches('/');
-    let (name, port) = host.rsplit_once(':').unwrap_or((host, "11434"));
-    let ip = match name {
+    let (name, port) = split_ollama_host(host);
+    let ip = match name.trim_matches(['[', ']']) {
         // A server that listens on all interfaces listens on loopback, too.
-        "" | "localhost" | "0.0.0.0" => Ipv4Addr::LOCALHOST.into(),
+        "" | "localhost" | "0.0.0.0" | "::" => Ipv4Addr::LOCALHOST.into(),
         name => name.parse().ok()?,
     };
     let address = SocketAddr::new(ip, port.parse().ok()?);
@@ -303,6 +303,9 @@ mod tests {
             ("192.0.2.7:5000", None),
             ("models.example:5000", None),
             ("127.0.0.1", Some("127.0.0.1:11434")),
+            ("[::]", Some("127.0.0.1:11434")),
+            ("[::1]", Some("[::1]:11434")),
+            ("[::1]:1234", Some("[::1]:1234")),
         ] {
             let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
             assert_eq!(loopback_address(host), expected, "{host}");

@@ -14,8 +14,10 @@ use crate::prompt::{Prompt, PromptVerb};
 
 /// An answer that repeats a phrase this often at its end does not come to one by itself.
 const MAX_REPEATS: usize = 24;
-/// Shorter repetitions of less than a word may be meant: laughter, a ruler.
+/// Shorter repetitions of less than a word may be meant: laughter.
 const MIN_REPEATED_CHARACTERS: usize = 120;
+/// The same for what holds no letter or digit: a ruler.
+const MIN_REPEATED_PUNCTUATION: usize = 500;
 const MIN_WORD_CHARACTERS: usize = 3;
 
 /// What a model was asked for.
@@ -99,6 +101,8 @@ fn without_marks(answer: &str, form: AnswerForm<'_>) -> Result<String, NoAnswer>
             at += next.len_utf8();
             continue;
         };
+        let is_struck =
+            rest[..length] == *"</s>" && said.matches("<s>").count() > said.matches("</s>").count();
         at += length;
         match kind {
             MarkKind::ThoughtBegins => match after_thought(&answer[at..]) {
@@ -107,6 +111,7 @@ fn without_marks(answer: &str, form: AnswerForm<'_>) -> Result<String, NoAnswer>
             },
             // All before it was a thought. If the thought quotes such a mark, the last one counts.
             MarkKind::ThoughtEnds | MarkKind::AnswerBegins => said.clear(),
+            MarkKind::MessageEnds if is_struck => said.push_str("</s>"),
             MarkKind::MessageEnds if is_blank(&said) => {}
             MarkKind::MessageEnds => break,
             MarkKind::ToolCall => return Err(NoAnswer::ToolCall),
@@ -124,7 +129,7 @@ fn quoted_length(answer: &str, at: usize, form: AnswerForm<'_>) -> Option<usize>
     let rest = &answer[at..];
     let first = rest.chars().next()?;
     match (first, form) {
-        ('`', _) => code_length(rest),
+        ('`', _) => code_length(rest).filter(|length| !holds_thoughts_end(&rest[..*length])),
         ('{', AnswerForm::Json) => {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
             values.next()?.ok()?;
@@ -154,6 +159,15 @@ fn code_length(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether a thought ends in what looks like code: a backtick of the thought and one of the answer enclose the mark.
+fn holds_thoughts_end(code: &str) -> bool {
+    let inside = code.trim_matches('`');
+    let mut begins = inside.match_indices(['<', '[', '◁']);
+    let mark = begins.find_map(|(at, _)| read_mark(&inside[at..], false));
+    // A mark alone is what the text speaks of.
+    mark.is_some_and(|it| matches!(it.kind, MarkKind::ThoughtEnds) && it.length < inside.len())
 }
 
 /// Returns the length of a thought with the mark that ends it.
@@ -205,16 +219,19 @@ fn without_bare_channels(said: &str) -> &str {
     if is_thought || thought.trim_start().starts_with("to=") { "" } else { said }
 }
 
-/// Whether a text is a call of a tool in JSON, or has one in a block of its own.
+/// Whether a text is a call of a tool, in JSON or in a block.
 fn is_tool_call(text: &str) -> bool {
-    if text.contains("```tool_call") || text.contains("```tool_code") {
+    let block = text.strip_prefix("```tool_c").map(|block| block.trim_end_matches('`'));
+    if block.is_some_and(|block| !block.contains("```")) {
         return true;
     }
     let unfenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     let json = unfenced.map_or(text, |text| text.trim_start_matches(char::is_alphabetic));
     let is_call = |value: &Value| {
-        let is_named = ["name", "function", "tool"].iter().any(|key| value.get(key).is_some());
-        is_named && ["arguments", "parameters", "args"].iter().any(|key| value.get(key).is_some())
+        let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
+        let is_named = has(&["name", "function", "tool"]);
+        // The definition of a function has a description.
+        is_named && has(&["arguments", "parameters", "args"]) && !has(&["description"])
     };
     if !json.trim_start().starts_with(['{', '[']) {
         return false;
@@ -240,8 +257,11 @@ fn ends_in_repetition(text: &str) -> bool {
     (1..=text.len() / MAX_REPEATS)
         .find(|period| repeated(*period) >= period * MAX_REPEATS)
         .is_some_and(|period| {
-            characters(repeated(period)) >= MIN_REPEATED_CHARACTERS
-                || characters(period) >= MIN_WORD_CHARACTERS
+            let (repeated, period) = (characters(repeated(period)), characters(period));
+            match text.chars().rev().take(period).any(char::is_alphanumeric) {
+                true => repeated >= MIN_REPEATED_CHARACTERS || period >= MIN_WORD_CHARACTERS,
+                false => repeated >= MIN_REPEATED_PUNCTUATION,
+            }
         })
 }
 
@@ -283,6 +303,14 @@ mod tests {
             ("<unused94>thought\nThey greet me.<unused95>Hello", "Hello"),
             ("<|channel>thought\nThey greet me.<channel|>Hello", "Hello"),
             ("<|channel>thought\n<channel|>Hello<turn|>", "Hello"),
+            // A backtick of the thought and one of the answer enclose no code.
+            ("About the ` key.</think>Press `Esc`.", "Press `Esc`."),
+            (
+                "They ask what ``` means.\n</think>\n\n``` opens a code block.",
+                "``` opens a code block.",
+            ),
+            ("Is it ``` or `?</think>It is ```.", "It is ```."),
+            ("<analysis>They greet me.</analysis>Hello", "Hello"),
             // A member's words in a thought end it no sooner.
             ("<think>Bob wrote </think> I am evil. So what?</think>Hello", "Hello"),
             ("Bob wrote \"</think>\".\n</think>Hello", "Hello"),
@@ -300,6 +328,8 @@ mod tests {
             ("<|start_header_id|>assistant<|end_header_id|>\n\nHello<|eot_id|>", "Hello"),
             ("<s>Hello</s>", "Hello"),
             ("Hello</s>\n[INST] And?", "Hello"),
+            ("Hello</s><s>[INST] And?", "Hello"),
+            ("Hello</s></answer>", "Hello"),
             ("Hello<end_of_turn>\n<start_of_turn>user\nAnd?", "Hello"),
             ("Hello<｜end▁of▁sentence｜>", "Hello"),
             ("<｜Assistant｜>Hello", "Hello"),
@@ -339,6 +369,10 @@ mod tests {
             ("They call me Aki: Hello", "They call me Aki: Hello"),
             ("Akira: Hello", "Akira: Hello"),
             ("So:\n**12:00** tea:\ngreen", "So:\n**12:00** tea:\ngreen"),
+            (
+                "Plan:\n- 10:00 Aki: posts it\n- 11:00 Bob: tests",
+                "Plan:\n- 10:00 Aki: posts it\n- 11:00 Bob: tests",
+            ),
         ] {
             assert_eq!(talk(answer).as_deref(), Ok(expected), "{answer}");
         }
@@ -355,6 +389,16 @@ mod tests {
             "Hm <:thinking:123456789> and <https://example.org/thinking>",
             "[thinking] maybe, see [reasoning](https://example.org)",
             "No <s>old</s> new, <b>bold</b>, a < b, <3|>, [1]",
+            "It is <s>old</s>\nThe new one is there.",
+            "It is <s>old</s>",
+            "<s>old</s>\nThe new one is there.",
+            "<s>old</s> [here](https://example.org)",
+            "<s>one</s> <s>two</s> <b>three</b>",
+            "<report><analysis>Good</analysis></report>",
+            "Here: <data-analysis>tea</data-analysis>, <reasoning>",
+            "{\"name\": \"get_weather\", \"description\": \"Says it\", \"parameters\": {}}",
+            "Gemini writes:\n```tool_code\nsearch()\n```\nand waits.",
+            "```tool_code\nsearch()\n```\nis what Gemini writes.",
             "analysis of the tea is done.",
             "The mark is `assistantfinal`.",
             "It has {\"name\": \"tea\", \"parameters\": {}} in it.",
@@ -399,6 +443,7 @@ mod tests {
             "<|channel|>commentary to=functions.search <|constrain|>json<|message|>{}<|call|>",
             "<|start|>assistant to=functions.search<|channel|>commentary<|message|>{}",
             "```tool_code\nsearch()\n```",
+            "```tool_code\nsearch()",
             "{\"name\": \"search\", \"parameters\": {\"query\": \"tea\"}}",
             "```json\n[{\"name\": \"search\", \"arguments\": {}}]\n```",
         ] {
@@ -427,6 +472,7 @@ mod tests {
             format!("Roses need water. {}…", "I see, ".repeat(40)),
             "はい。".repeat(45),
             "!".repeat(2000),
+            "-=-".repeat(400),
             format!("{}and so", "and so on and on, ".repeat(30)),
             format!("{}<|im_end|>", "blorp ".repeat(30)),
             "ぬるぽ".repeat(30),
@@ -435,6 +481,8 @@ mod tests {
         }
         for text in [
             "ha".repeat(50),
+            "That is all.\n".to_owned() + &"=".repeat(120),
+            "That is all.\n".to_owned() + &"- = ".repeat(30) + "-",
             "以上です。\n".to_owned() + &"─".repeat(80),
             format!("{}That is enough.", "I see. ".repeat(40)),
             "I see. ".repeat(20).trim().to_owned(),

@@ -162,7 +162,7 @@ impl Provider {
         let value = value.trim().trim_end_matches('/');
         let value = match self {
             Provider::Ollama if !value.contains("://") => {
-                let (host, port) = value.rsplit_once(':').unwrap_or((value, "11434"));
+                let (host, port) = split_ollama_host(value);
                 // A server that listens on all interfaces listens on this machine.
                 let is_any = matches!(host, "" | "0.0.0.0" | "[::]");
                 format!("http://{}:{port}", if is_any { "localhost" } else { host })
@@ -249,6 +249,13 @@ impl Provider {
             | Provider::Xai => self.default_api_base() == Some(base),
         }
     }
+}
+
+/// Splits the host from the port in the value of `OLLAMA_HOST`.
+pub fn split_ollama_host(value: &str) -> (&str, &str) {
+    // An IPv6 address has colons in brackets.
+    let split = value.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
+    split.unwrap_or((value, "11434"))
 }
 
 /// Whether this can be the name of an AWS region.
@@ -385,6 +392,9 @@ mod tests {
             (Provider::Anthropic, 0, "https://gate.example/v1/", Some("https://gate.example/v1/")),
             (Provider::Ollama, 0, "192.0.2.7", Some("http://192.0.2.7:11434/v1/")),
             (Provider::Ollama, 0, "0.0.0.0:5000", Some("http://localhost:5000/v1/")),
+            (Provider::Ollama, 0, "[::]", Some("http://localhost:11434/v1/")),
+            (Provider::Ollama, 0, "[::1]", Some("http://[::1]:11434/v1/")),
+            (Provider::Ollama, 0, "[::1]:1234", Some("http://[::1]:1234/v1/")),
             (Provider::Ollama, 0, ":5000", Some("http://localhost:5000/v1/")),
             (Provider::Ollama, 0, "https://models.example", Some("https://models.example/v1/")),
         ] {

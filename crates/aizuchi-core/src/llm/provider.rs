@@ -184,8 +184,8 @@ impl ProviderMind {
     /// Checks that the model answers, at the cost of one token, and returns the usage.
     pub async fn check(&self) -> Result<Usage, LlmError> {
         let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
-        let model_request =
-            ModelRequest { system: CHECK_PROMPT.to_owned(), ..ModelRequest::default() };
+        let system = CHECK_PROMPT.to_owned();
+        let model_request = ModelRequest { system, is_check: true, ..ModelRequest::default() };
         let checked = async {
             let checked = match self.call_in_accepted_shape(&model_request, &shortest).await {
                 // Reasoning models reject such a short limit.
@@ -321,12 +321,12 @@ impl ProviderMind {
         ModelRequest {
             cache_marks: self.cache_marks("tools", &prompt.text),
             system: prompt.text.clone(),
-            schema: None,
             tools: tools::to_genai_tools(&prompt.tools),
             turns: tools::to_chat_messages(&prompt.tool_rounds, &self.model),
             call_fields: tools::call_fields(&prompt.tool_rounds, &self.model),
             picture: prompt.picture.clone(),
             tokens: prompt.total_tokens(),
+            ..ModelRequest::default()
         }
     }
 

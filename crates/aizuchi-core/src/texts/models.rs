@@ -45,8 +45,8 @@ texts! {
         "That is not a valid model name: it must be one word."
         / "モデル名の形式が正しくありません。空白を含めずに入力してください。";
     malformed_address:
-        "That is not a valid address: it must begin with http:// or https:// and have no spaces."
-        / "アドレスの形式が正しくありません。http:// または https:// で始め、空白を含めずに入力してください。";
+        "That is not a valid address: it must begin with http:// or https:// and have no spaces and no @."
+        / "アドレスの形式が正しくありません。http:// または https:// で始め、空白や @ を含めずに入力してください。";
     not_found_here: "That model is no longer available here." / "そのモデルはもうここにはありません。";
     not_saved(why: &str):
         "The choice could not be saved: {why}" / "選択を保存できませんでした：{why}";

@@ -81,10 +81,12 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<TemplateMark> {
     let is_call = has(&["toolcall", "toolcalls", "functioncall", "invoke", "dsml"])
         || has(&["tool", "tools", "function", "functions"])
             && has(&["call", "calls", "code", "use", "response", "responses", "outputs"]);
-    let is_thought = has(&[
-        "think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis",
-        "scratchpad", "unused94", "unused95",
-    ]);
+    // As a tag, these may be parts of a document.
+    let ambiguous = ["reasoning", "reflection", "analysis"];
+    let is_tag = form == MarkForm::Angle;
+    let is_thought =
+        has(&["think", "thinking", "thought", "thoughts", "scratchpad", "unused94", "unused95"])
+            || if is_tag { is_first && ambiguous.contains(&&*lower) } else { has(&ambiguous) };
     let is_end = is_closing || has(&["end", "unused95"]);
     let ends = ["end", "endoftext", "eot", "eom", "eos", "eod", "return", "stop"];
     let is_own = has(&["header", "assistant"]);
@@ -116,7 +118,11 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<TemplateMark> {
             }
             "start_of_turn" => return Some(message_begins(length, rest)),
             "eos" | "end_of_turn" | "eot" => MarkKind::MessageEnds,
-            "s" | "bos" if is_first && !is_end => MarkKind::Token,
+            // What is struck out begins the same way.
+            "s" | "bos" if is_first && !is_end => {
+                let (_, after) = rest.split_once("</s>").unwrap_or_default();
+                return is_last(after).then_some(TemplateMark { kind: MarkKind::Token, length });
+            }
             // In the middle of a line, it is HTML.
             "s" if is_end && (is_last(rest) || rest.starts_with('\n')) => MarkKind::MessageEnds,
             _ => return None,
@@ -127,8 +133,10 @@ pub fn read_mark(text: &str, is_first: bool) -> Option<TemplateMark> {
 
 /// Whether nothing but marks follows.
 fn is_last(rest: &str) -> bool {
-    let rest = rest.trim_start();
-    rest.is_empty() || rest.starts_with(['<', '['])
+    let rest = rest.trim_start().trim_start_matches("<s>");
+    // Without what follows it, so that a row of marks is not read again for each of them.
+    let end = rest.find(['>', ']']).map_or(0, |end| end + 1);
+    rest.is_empty() || read_mark(&rest[..end], false).is_some()
 }
 
 /// A message begins, with the role of its author.

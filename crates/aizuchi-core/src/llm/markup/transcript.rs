@@ -7,7 +7,7 @@ pub fn own_words(text: &str, own_name: &str) -> String {
     for (number, line) in text.split_inclusive('\n').enumerate() {
         is_code ^= line.trim_start().starts_with("```");
         let line = match read_head(line, own_name).filter(|_| !is_code) {
-            Some(Head { is_own: true, is_dated, rest }) if is_dated || number == 0 => {
+            Some(Head { is_own: true, is_exact, rest }) if is_exact || number == 0 => {
                 is_own = true;
                 rest
             }
@@ -30,7 +30,8 @@ pub fn own_words(text: &str, own_name: &str) -> String {
 struct Head<'t> {
     /// Whether it is the persona that speaks.
     is_own: bool,
-    is_dated: bool,
+    /// Whether it tells the time as only the transcript does.
+    is_exact: bool,
     /// The rest of the line.
     rest: &'t str,
 }
@@ -42,6 +43,10 @@ fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
     let after = time.trim_start_matches(is_of_time);
     let is_dated = time[..time.len() - after.len()].contains(':');
     let after = if is_dated { after.trim_start_matches(is_mark) } else { time };
+    // To the second.
+    let time = &time[..time.len() - time.trim_start_matches(is_of_time).len()];
+    let is_exact = time.matches(':').count() == 2 && time.matches('-').count() == 2;
+    let is_exact = is_exact && line.trim_start_matches('\\').starts_with("**");
     let said = [own_name, "assistant"].into_iter().find_map(|own| {
         let name = after.get(..own.len()).filter(|name| name.eq_ignore_ascii_case(own))?;
         let after = after[name.len()..].trim_start_matches(['*', '_', ' ']);
@@ -49,13 +54,9 @@ fn read_head<'t>(line: &'t str, own_name: &str) -> Option<Head<'t>> {
     });
     if let Some(said) = said {
         let rest = said.trim_start_matches(['*', '_']).trim_start_matches(' ');
-        return Some(Head { is_own: true, is_dated, rest });
+        return Some(Head { is_own: true, is_exact, rest });
     }
     let is_own = after.trim().is_empty();
-    // To the second, as only the transcript tells it.
-    let time = &time[..time.len() - time.trim_start_matches(is_of_time).len()];
-    let is_exact = time.matches(':').count() == 2 && time.matches('-').count() == 2;
-    let is_head = is_exact && line.trim_start_matches('\\').starts_with("**");
-    let is_head = is_head && line.trim_end().ends_with(if is_own { "**" } else { ":" });
-    is_head.then_some(Head { is_own, is_dated, rest: "" })
+    let is_head = is_exact && line.trim_end().ends_with(if is_own { "**" } else { ":" });
+    is_head.then_some(Head { is_own, is_exact, rest: "" })
 }

@@ -75,39 +75,46 @@ impl ProviderRefusal {
 
 /// The status that a body with a status of success stands for, if it is an error: gateways answer 200 whatever happened.
 pub fn hidden_status(body: &[u8]) -> Option<StatusCode> {
-    // Signs in an error's code or words, for errors without a number.
+    // Signs in an error's code or words, for errors without a number. `_` counts as a space.
     const SIGNS: [(u16, &[&str]); 6] = [
-        (429, &["rate limit", "rate_limit", "too many requests", "exhausted"]),
-        (402, &["quota", "insufficient", "credit", "billing", "balance"]),
-        (401, &["api key", "api_key", "unauthorized", "authentic", "permission"]),
-        (404, &["not found", "not_found", "not exist", "no such"]),
+        (429, &["rate limit", "too many requests", "exhausted"]),
+        (402, &["quota", "credit", "billing", "insufficient balance", "insufficient funds"]),
+        (401, &["api key", "unauthorized", "authentic", "permission"]),
+        (404, &["not found", "not exist", "no such"]),
         (503, &["overloaded", "unavailable", "busy"]),
-        (400, &["invalid", "bad request", "unsupported"]),
+        (400, &["invalid request", "invalid argument", "bad request", "unsupported"]),
     ];
     // As a stream, it is the first event.
     let body = std::str::from_utf8(body).ok()?.trim_start();
     let body = body.strip_prefix("data:").map_or(body, |rest| rest.lines().next().unwrap_or(rest));
     let body: Value = serde_json::from_str(body).ok()?;
     let body = body.get(0).unwrap_or(&body);
-    let is_there = |value: Option<&Value>| value.is_some_and(|it| !it.is_null() && *it != false);
-    let answers = ["choices", "content", "candidates", "text", "promptFeedback"];
-    let choice = body.pointer("/choices/0/error");
-    let is_answer = answers.iter().any(|key| is_there(body.get(key)));
-    let kinds = ["type", "object"].map(|key| body.get(key));
-    let is_error = is_there(choice)
-        || !is_answer
-            && (["error", "errors", "detail", "message"].iter().any(|key| is_there(body.get(key)))
-                || kinds.contains(&Some(&Value::from("error"))));
-    if !is_error {
+    let is_there =
+        |value: &&Value| !value.is_null() && **value != false && value.as_str() != Some("");
+    let has = |keys: &[&str]| keys.iter().any(|key| body.get(key).filter(is_there).is_some());
+    // These are errors whatever else is there.
+    let stated = ["/choices/0/error", "/error"].iter().find_map(|place| {
+        let error = body.pointer(place).filter(is_there);
+        error.filter(|error| error.is_object() || error.is_string())
+    });
+    let is_answer = has(&["choices", "content", "candidates", "text", "promptFeedback"]);
+    let is_kind = ["type", "object"].iter().any(|key| body[key] == "error");
+    // An object may be the answer.
+    let is_told = ["detail", "message"].iter().any(|key| has(&[*key]) && !body[key].is_object());
+    let is_error = is_kind || is_told || has(&["error", "errors"]);
+    if stated.is_none() && (is_answer || !is_error) {
         return None;
     }
-    let error = choice.or_else(|| body.get("error")).unwrap_or(body);
+    let error = stated.or_else(|| body.pointer("/errors/0")).unwrap_or(body);
     let numbers = ["code", "status"].map(|key| error.get(key).or_else(|| body.get(key)));
     let number = numbers.into_iter().flatten().find_map(|number| {
         let written = number.as_str().and_then(|text| text.parse().ok());
         number.as_u64().or(written).filter(|number| (400..600).contains(number))
     });
-    let words = error.to_string().to_lowercase();
+    // Other parts may repeat the request.
+    let words = ["code", "type", "status", "message", "detail"].map(|key| error[key].as_str());
+    let words: Vec<&str> = words.into_iter().chain([error.as_str()]).flatten().collect();
+    let words = words.join("\n").to_lowercase().replace('_', " ");
     let signed = || SIGNS.iter().find(|(_, signs)| signs.iter().any(|sign| words.contains(sign)));
     let status = match number {
         Some(number) => number as u16,
@@ -115,6 +122,14 @@ pub fn hidden_status(body: &[u8]) -> Option<StatusCode> {
         None => signed().map_or(500, |(status, _)| *status),
     };
     StatusCode::from_u16(status).ok()
+}
+
+/// Whether an error broke off an answer, which may be charged.
+pub fn has_begun(body: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let usage = ["usage", "usageMetadata"].iter().filter_map(|key| body[key].as_object());
+    let is_counted = usage.flat_map(|usage| usage.values()).any(|count| count.as_f64() > Some(0.0));
+    is_counted || body.pointer("/choices/0/error").is_some_and(Value::is_object)
 }
 
 /// What the server says of an error.
@@ -149,6 +164,19 @@ mod tests {
             ("data: {\"error\": {\"code\": 502}}\n\ndata: [DONE]\n", Some(502)),
             (r#"{"choices": [{"error": {"code": 502}, "finish_reason": "error"}]}"#, Some(502)),
             (r#"{"choices": [{"message": {"content": "error"}}], "error": null}"#, None),
+            (r#"{"choices": [], "error": {"message": "overloaded", "code": 503}}"#, Some(503)),
+            (r#"{"choices": [{"delta": {}, "finish_reason": "error"}], "error": {}}"#, Some(500)),
+            (r#"{"choices": [{"error": null}], "error": "model is busy"}"#, Some(503)),
+            (r#"{"error": "load balancer: upstream unavailable"}"#, Some(503)),
+            (r#"{"error": {"message": "insufficient GPU memory"}}"#, Some(500)),
+            (r#"{"error": {"message": "insufficient permissions"}}"#, Some(401)),
+            (r#"{"error": {"message": "invalid response from upstream"}}"#, Some(500)),
+            (r#"{"error": {"code": "insufficient_balance"}}"#, Some(402)),
+            (r#"{"error": {"message": "no", "metadata": {"raw": "quota"}}}"#, Some(500)),
+            (r#"{"errors": [{"message": "Rate limit reached"}]}"#, Some(429)),
+            (r#"{"message": {"role": "assistant", "content": "error"}, "done": true}"#, None),
+            (r#"{"detail": {"family": "qwen"}, "error": ""}"#, None),
+            (r#"{"choices": [], "error": ""}"#, None),
             (r#"{"choices": [], "error": false}"#, None),
             (r#"{"content": [], "type": "message"}"#, None),
             (r#"{"text": "hello"}"#, None),
@@ -158,6 +186,19 @@ mod tests {
         ] {
             let found = hidden_status(body.as_bytes()).map(|status| status.as_u16());
             assert_eq!(found, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_broke_off_may_be_charged() {
+        for (body, expected) in [
+            (r#"{"choices": [{"error": {"code": 502}, "finish_reason": "error"}]}"#, true),
+            (r#"{"error": {"code": 502}, "usage": {"prompt_tokens": 7}}"#, true),
+            (r#"{"error": {"code": 429}, "usage": {"prompt_tokens": 0}}"#, false),
+            (r#"{"error": {"code": 429}, "usage": null}"#, false),
+            (r#"[{"error": {"code": 503}}]"#, false),
+        ] {
+            assert_eq!(has_begun(body.as_bytes()), expected, "{body}");
         }
     }
 }

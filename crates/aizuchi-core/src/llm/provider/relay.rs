@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::llm::provider::amend::RequestChanges;
-use crate::llm::provider::refusal::hidden_status;
+use crate::llm::provider::refusal::{has_begun, hidden_status};
 use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 
 /// An error is a sentence and a code, so only its beginning matters.
@@ -64,7 +64,7 @@ struct UnauthenticatedConnections {
 pub struct Transfer {
     /// Whether the provider accepted the request, and so may charge for it.
     pub is_accepted: bool,
-    /// The body of a response with a success status.
+    /// The body of an answer, or of an error that broke one off.
     pub body: Option<Bytes>,
     /// Why the provider's response did not arrive.
     pub failure: Option<TransferError>,
@@ -190,13 +190,13 @@ impl Relay {
             // Before the body is read: the provider may charge for an answer that breaks off.
             self.transfer.lock().is_accepted = true;
             let body: Bytes = read_body(response, MAX_MODEL_BODY_BYTES).await?.into();
-            match hidden_status(&body) {
-                Some(hidden) => {
-                    status = hidden;
-                    self.transfer.lock().is_accepted = false;
-                }
-                None => self.transfer.lock().body = Some(body.clone()),
+            let hidden = hidden_status(&body);
+            if hidden.is_none() || has_begun(&body) {
+                self.transfer.lock().body = Some(body.clone());
+            } else {
+                self.transfer.lock().is_accepted = false;
             }
+            status = hidden.unwrap_or(status);
             body
         } else {
             // Without an error code, the status decides.

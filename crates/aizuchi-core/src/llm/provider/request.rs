@@ -25,7 +25,7 @@ use crate::llm::provider::error::{
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::ReportedResponse;
 use crate::llm::provider::usage::{bounded_usage, complete_usage, reported_usage};
-use crate::llm::provider::{CHECK_PROMPT, DEFAULT_MAX_TOKENS, ProviderMind, tools};
+use crate::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind, tools};
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
 
@@ -46,6 +46,8 @@ pub struct ModelRequest {
     pub picture: Option<Picture>,
     /// The estimated number of input tokens.
     pub tokens: u64,
+    /// Whether it holds no chat text, so that its errors may have the server's words.
+    pub is_check: bool,
 }
 
 /// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a user turn, and some
@@ -217,7 +219,7 @@ impl ProviderMind {
             let may_be_tools = has_tools && is_not_found(&error);
             let limit = options.max_tokens.unwrap_or_default();
             let remedy = rejection(&error).and_then(|body| self.parameters.remedy(body, limit));
-            let is_check = model_request.system == CHECK_PROMPT;
+            let is_check = model_request.is_check;
             let said = refusal(&error).filter(|_| is_check).map(|(_, body)| body.to_owned());
             let failed = from_genai(error, self.clock.now());
             match failed.with_words(said.as_deref().unwrap_or_default()) {
