@@ -161,7 +161,8 @@ impl Agent {
             Some(command) => (command, text.clone()),
             None => {
                 let CommandReplies { store, archive, .. } = &*self.command_answers;
-                let said = Said { conversation, user, at: *at, text };
+                // What it replies to was checked when it was heard.
+                let said = Said { conversation, user, at: *at, text, reply_to: None };
                 match confirmed(&**store, &**archive, said, name).await? {
                     Some(found) => (found.command, found.text),
                     None => return Ok(None),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, ConversationId, Message, UserId};
+use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId};
 use crate::command::Command;
 use crate::command::forget_that::MAX_SCANNED;
 use crate::command::parse::{is_confirmed, is_yes};
@@ -23,6 +23,8 @@ pub struct Said<'a> {
     pub user: &'a UserId,
     pub at: Timestamp,
     pub text: &'a str,
+    /// The message that it replies to, if its author marked one.
+    pub reply_to: Option<&'a MessageId>,
 }
 
 /// What a “yes” confirms.
@@ -106,7 +108,9 @@ async fn last_exchange(
     let is_persona = |it: &&StoredMessage| it.message.author.kind == AuthorKind::Persona;
     let is_answer = |it: &&StoredMessage| decision.posted_messages.contains(&it.message.id);
     let newest = since.iter().rfind(is_persona).filter(is_answer);
-    if newest.is_none_or(|it| said.at.duration_since(it.message.at) > ANSWER_WINDOW) {
+    let is_late = |it: &StoredMessage| said.at.duration_since(it.message.at) > ANSWER_WINDOW;
+    let is_other = |replied| !decision.posted_messages.contains(replied);
+    if newest.is_none_or(is_late) || said.reply_to.is_some_and(is_other) {
         return Ok(None);
     }
     let answer: Vec<&str> = since.iter().filter(is_answer).map(|it| &*it.message.text).collect();
