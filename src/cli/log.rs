@@ -87,11 +87,11 @@ pub fn is_json(logging: &LoggingConfig) -> bool {
     }
 }
 
-/// Lets each trouble of the store through once a minute, whoever logs it: while a disk is full, everything that is to be
+/// Lets each trouble of the store through once a minute at each level, whoever logs it: while a disk is full, everything that is to be
 /// stored fails.
 #[derive(Default)]
 struct OnceAMinute {
-    logged: Mutex<HashMap<String, Instant>>,
+    logged: Mutex<HashMap<(Level, String), Instant>>,
 }
 
 impl<S> Filter<S> for OnceAMinute {
@@ -105,6 +105,7 @@ impl<S> Filter<S> for OnceAMinute {
 
     fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
         let Some(trouble) = store_trouble(event) else { return true };
+        let trouble = (*event.metadata().level(), trouble);
         let (now, mut logged) = (Instant::now(), self.logged.lock());
         logged.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
         let is_new = !logged.contains_key(&trouble);
@@ -293,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A full disk is one line a minute, whatever cannot be stored because of it.
+    /// A full disk is one line a minute at each level, whatever cannot be stored because of it.
     #[test]
     fn a_standing_trouble_of_the_store_is_logged_once() {
         struct Counted(Arc<Mutex<u32>>);
@@ -309,19 +310,20 @@ mod tests {
             let full = StoreError::Busy("the disk is full".to_owned());
             let broken = StoreError::Broken("the disk reports an error".to_owned());
             for number in 0..500 {
-                error!(error = %full, "nothing can be stored");
                 warn!(
                     error = format!("{:#}", anyhow::anyhow!("{full}").context("cannot go on")),
                     number, "a step failed"
                 );
+                // What a person should act on is not lost behind a warning.
+                error!(error = %full, "nothing can be stored");
                 warn!(error = format!("an event could not be stored: {full}"), "disconnected");
                 warn!(%number, error = %broken, "polling failed");
             }
-            assert_eq!(*count.lock(), 2);
+            assert_eq!(*count.lock(), 3);
             warn!(number = %full, "that is no error");
             warn!(error = "the model is busy", "and that is no trouble of the store");
             warn!(error = "the model is busy", "and that is no trouble of the store");
-            assert_eq!(*count.lock(), 5);
+            assert_eq!(*count.lock(), 6);
         });
     }
 
