@@ -45,7 +45,7 @@ use aizuchi_core::texts;
 
 /// How long to wait before a model that cannot be reached is probed again.
 const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// How long to wait before a model that fails is called again, if no chat calls it.
+/// How long after a call failed a model is called again, if no chat calls it.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// The models in use. A choice replaces them in the minds, which the agent shares.
@@ -192,11 +192,20 @@ impl ModelsInUse {
         self.changes.subscribe()
     }
 
-    /// Probes the models at once, and again from time to time while one of them fails. Never ends.
+    /// Probes the models at once, and probes and calls those that fail again from time to time. Never ends.
     pub async fn watch(&self) {
+        // Slow calls do not hold up the probes.
+        tokio::join!(self.watch_servers(), async {
+            loop {
+                self.clock.sleep_until(self.clock.now() + CHECK_INTERVAL).await;
+                self.check_failing().await;
+            }
+        });
+    }
+
+    async fn watch_servers(&self) {
         self.probe().await;
         let mut known_contexts = HashSet::new();
-        let mut check_at = self.clock.now() + CHECK_INTERVAL;
         loop {
             self.warn_of_short_contexts(&mut known_contexts).await;
             self.clock.sleep_until(self.clock.now() + LOOK_INTERVAL).await;
@@ -206,21 +215,21 @@ impl ModelsInUse {
                 self.probe().await;
                 self.notify();
             }
-            if self.clock.now() >= check_at {
-                self.check_failing().await;
-                check_at = self.clock.now() + CHECK_INTERVAL;
-            }
         }
     }
 
-    /// Calls each model that fails, within the budget of the local room, since where nobody writes no other call tells
-    /// that it answers again. So short a call does not show whether a model still rejects the usual ones.
+    /// Calls each model that fails, for each of its agents and within the budget of the local room, since where nobody
+    /// writes no other call tells that it answers again. So short a call does not show whether it still refuses longer
+    /// ones, so none is made if one just did.
     async fn check_failing(&self) {
         let may_answer = |problem| problem != ModelProblem::RequestRejected;
         let (workspace, id) = (local::workspace_id(), ChannelId::new("general"));
         let (name, visibility) = (id.0.clone(), Visibility::Public);
         let room = Channel { workspace, id, name, visibility };
-        for model in self.all().into_iter().filter(|it| it.problem().is_some_and(may_answer)) {
+        let latest = self.clock.now() - CHECK_INTERVAL;
+        let mut failing = self.all();
+        failing.retain(|it| it.problem().is_some_and(may_answer));
+        for model in failing.into_iter().filter(|it| it.failed_at().is_none_or(|at| at <= latest)) {
             if self.within_budget(model.clone(), &room).check().await.is_ok() {
                 info!(model = model.model(), "a model answers again");
                 self.notify();
@@ -485,11 +494,23 @@ mod tests {
                 let response = models.minds.response.models.all().remove(0);
                 response.check().await.unwrap_err();
                 assert_eq!(models.problems().len(), 1);
+                let pass = |seconds| {
+                    models
+                        .clock
+                        .advance_to(models.clock.now() + SignedDuration::from_secs(seconds));
+                };
+                // A chat calls it, and longer prompts than that of a check may go on to fail.
+                pass(299);
+                models.check_failing().await;
+                assert_eq!((models.problems().len(), server.requests().len()), (1, 1));
+                pass(1);
                 models.check_failing().await;
                 assert_eq!(models.problems().len(), 1);
+                pass(300);
                 models.check_failing().await;
                 assert_eq!(models.problems().is_empty(), calls == 3, "{:?}", models.problems());
                 // It answers, so it is left alone.
+                pass(300);
                 models.check_failing().await;
                 assert_eq!(server.requests().len(), calls);
             }

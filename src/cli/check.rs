@@ -123,7 +123,10 @@ async fn check_platforms(config: &Config, stored: Option<&DatabaseStore>) -> Vec
         None => Vec::new(),
     };
     let is_local = |key: &str| {
-        local.iter().any(|it| key.strip_prefix('#') == Some(&*it.name) || *key == *it.id.0)
+        let name = key.strip_prefix('#');
+        // These may not be stored yet.
+        name.is_some_and(|name| local::INITIAL_CHANNELS.contains(&name))
+            || local.iter().any(|it| name == Some(&*it.name) || *key == *it.id.0)
     };
     let named = config.channels.keys().map(|key| &*key.0).filter(|key| !is_local(key));
     results.extend(named.flat_map(|key| check_named_channel(key, &reached)));
@@ -139,6 +142,10 @@ fn check_named_channel(
     // A platform whose channels are not known may have it.
     let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return Vec::new() };
     known.retain(|(_, channels)| (channels.may_name)(key));
+    if known.is_empty() {
+        let note = format!("the config names {key}, which no platform in the config has");
+        return vec![CheckResult { subject: "note", result: Ok(note) }];
+    }
     if known.iter().any(|(_, channels)| channels.contains(key)) {
         return Vec::new();
     }

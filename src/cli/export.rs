@@ -45,7 +45,8 @@ pub struct ExportArgs {
     /// Only this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "user")]
     channel: Option<String>,
-    /// The decisions that were marked on the console, as cases that `eval` reads.
+    /// The decisions that were marked on the console, as cases that `eval` reads, with their prompts. These hold what was
+    /// known from other channels, too, so `--channel` leaves them out.
     #[arg(long, conflicts_with = "user")]
     marks: bool,
 }
@@ -137,7 +138,8 @@ impl ExportArgs {
                     }
                 }
                 let item = from_marks::read(store, &workspace, &mark, language).await?;
-                if let Some(item) = item {
+                if let Some(mut item) = item {
+                    item.prompt = item.prompt.filter(|_| only.is_none());
                     let line = serde_json::to_string(&item).context("cannot write a case")?;
                     writeln!(output, "{line}").context("cannot write the cases")?;
                     count += 1;

@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// A full disk is one line a minute, whatever cannot be stored because of it.
+    /// A full disk is one line a minute at each level, whatever cannot be stored because of it.
     #[test]
     fn a_standing_trouble_of_the_store_is_logged_once() {
         struct Written(Arc<Mutex<Vec<u8>>>);

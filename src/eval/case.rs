@@ -44,9 +44,9 @@ pub struct CaseMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
-    /// Whether it is the persona's.
+    /// Whether it is the persona's. If it does not say, the user's name does.
     #[serde(default)]
-    pub own: bool,
+    pub own: Option<bool>,
 }
 
 impl CaseMessage {

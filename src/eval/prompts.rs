@@ -68,7 +68,7 @@ impl CasePrompts {
         };
         let unseen = case.messages.len().saturating_sub(self.max_messages);
         let messages = case.messages.iter().enumerate().skip(unseen).map(|(number, message)| {
-            let is_own = message.own || message.user == self.persona.name;
+            let is_own = message.own.unwrap_or(message.user == self.persona.name);
             let kind = match (is_own, message.bot) {
                 (true, _) => AuthorKind::Persona,
                 (false, true) => AuthorKind::Bot,

@@ -97,7 +97,7 @@ mod tests {
             user: "ann".to_owned(),
             text: "hm".to_owned(),
             bot: false,
-            own: false,
+            own: None,
         };
         Case {
             id: id.to_owned(),

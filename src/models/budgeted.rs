@@ -1,4 +1,4 @@
-//! A model called at an operator's request. Each call counts against the budget: its cost is reserved before the call
+//! A model called at an operator's request, or since it fails. Each call counts against the budget: its cost is reserved before the call
 //! and recorded after it, though no conversation asked for it.
 
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl BudgetedModel {
             workspace: self.channel.workspace.clone(),
             channel: Some(self.channel.id.clone()),
             decision: None,
-            // The operator waits for the answer.
+            // The operator waits for the answer, or for an alert to clear.
             is_unsolicited: false,
             sole_author: None,
             began: self.clock.now(),

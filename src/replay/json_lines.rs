@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 /// The maximum length of a line that can hold a message.
-const MAX_LINE_BYTES: u64 = 16 << 20;
+pub const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Receives a line with its number, counted from 1, or the reason why it cannot be read.
 pub type LineVisitor<'a> = &'a mut dyn FnMut(u64, Result<&[u8], String>) -> anyhow::Result<()>;

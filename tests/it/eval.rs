@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex};
 use aizuchi::config::Config;
 use aizuchi::eval::calls::EvalCall;
 use aizuchi::eval::case::{self, Case, pairs};
+use aizuchi::eval::decide::item;
+use aizuchi::eval::decide::prompts::item_context;
 use aizuchi::eval::prompts::{CasePrompts, ask_all};
 use aizuchi::eval::score::StateScore;
 use aizuchi::eval::{StateAnswer, baseline};
 use aizuchi_core::agent::Mind;
+use aizuchi_core::chat::AuthorKind;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::Usage;
@@ -671,13 +674,17 @@ fn a_case_tells_the_channel_and_what_the_persona_said() {
     marked["context"][1]["own"] = true.into();
     let mut used = named.clone();
     (used["id"], used["prompt"]) = ("used".into(), "what a model read".into());
+    // Somebody else may have its name.
+    let mut namesake = named.clone();
+    (namesake["id"], namesake["context"][1]["own"]) = ("namesake".into(), false.into());
     let mut state = raw_case("state", "en", None, "S03", &["ACTIVE"]);
     state["messages"][1]["own"] = true.into();
     let mut by_name = raw_case("by_name", "en", None, "S03", &["ACTIVE"]);
     by_name["messages"][1]["user"] = "Hilda".into();
     let folder = folder(&[
         ("config.yaml", "persona:\n  name: Hilda\n"),
-        ("items.jsonl", &json_lines(&[named, marked, used])),
+        ("own.yaml", "persona:\n  name: Hilda\nprompts_dir: templates\n"),
+        ("items.jsonl", &json_lines(&[named, marked, used, namesake])),
         ("cases.jsonl", &json_lines(&[state, by_name])),
     ]);
     for arguments in [&["items.jsonl"][..], &["cases.jsonl", "--task", "state"]] {
@@ -694,6 +701,21 @@ fn a_case_tells_the_channel_and_what_the_persona_said() {
         assert!(dumped(id).contains("** Hilda:\nI do"), "{}", dumped(id));
     }
     assert_eq!(dumped("used"), "what a model read");
+    let items = item::open(&[folder.path().join("items.jsonl")]).unwrap();
+    let is_own = |item| {
+        let message = item_context(item, "Hilda").target_messages()[1].clone();
+        message.author.kind == AuthorKind::Persona
+    };
+    let own: Vec<bool> = items.iter().map(is_own).collect();
+    assert_eq!(own, [true, true, true, false]);
+    std::fs::create_dir(folder.path().join("templates")).unwrap();
+    let template = folder.path().join("templates/judge.j2");
+    std::fs::write(template, "{{ persona.name }} by an own template").unwrap();
+    // To measure another template, the prompts that the old one made do not count.
+    let own = ["items.jsonl", "--config", "own.yaml", "--dump-prompts", "own"];
+    assert_eq!(eval(folder.path(), &own).0, Some(0));
+    let rebuilt = std::fs::read_to_string(folder.path().join("own/used.txt")).unwrap();
+    assert!(rebuilt.contains("Hilda by an own template"), "{rebuilt}");
     for id in ["state", "by_name"] {
         assert!(dumped(id).contains("** Hilda:\n"), "{}", dumped(id));
     }

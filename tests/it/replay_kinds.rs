@@ -142,7 +142,7 @@ fn files_that_are_not_recognized_are_counted() {
         "messages": [{"id": "1", "type": "Default", "timestamp": "2026-03-02T09:00:00Z", "content": "hi", "author": {"id": "7", "name": "mara"}}],
     })
     .to_string();
-    for (files, unrecognized) in [
+    for (files, (unrecognized, format)) in [
         (
             &[
                 ("channels.json", PORCH),
@@ -154,7 +154,7 @@ fn files_that_are_not_recognized_are_counted() {
                 ("porch/2026-03-03.jsonl", DAY),
                 ("porch/2026/03.json", DAY),
             ][..],
-            3,
+            (3, InputFormat::Slack),
         ),
         (
             &[
@@ -162,11 +162,14 @@ fn files_that_are_not_recognized_are_counted() {
                 ("readme.txt", "what this is"),
                 ("_chat.txt", "12/11/26, 10:01 - Ana: hello"),
                 ("else.json", "{}"),
+                ("a.txt", ""),
+                ("backup.gz", "spoilt"),
             ],
-            2,
+            (3, InputFormat::Discord),
         ),
     ] {
         let zip = zip(files);
+        assert_eq!(open(zip.path()).format, format);
         let run = aizuchi().arg("replay").arg(zip.path()).assert().code(0);
         let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
         assert!(stderr.contains("1 message in 1 channel"), "{stderr}");
@@ -271,6 +274,9 @@ fn raw_messages_of_slack_are_read() {
         line("1772442003.000100", &json!({"channel": "D6", "channel_type": "im"})),
         line("1772442004.000100", &json!({"subtype": "channel_join"})),
         "spoilt\n".to_owned(),
+        line("1772442005.000100", &json!({"channel": "D0123ABCD"})),
+        line("1772442006.000100", &json!({"channel": "C7", "channel_type": "group"})),
+        line("1772442007.000100", &json!({"channel": "C7"})),
     ];
     let (_folder, path) = file("porch.jsonl", &text.concat());
     let recording = open(&path);
@@ -278,11 +284,24 @@ fn raw_messages_of_slack_are_read() {
         ["porch: at 1772442000.000100", "porch: at 1772442001.000100", "C5: at 1772442002.000100"];
     assert_eq!(said(&recording), expected);
     assert_eq!((recording.format, recording.bad_records()), (InputFormat::SlackMessages, 1));
-    assert_eq!((recording.left_out.private_channels, recording.left_out.notices), (1, 1));
+    assert_eq!((recording.left_out.private_channels, recording.left_out.notices), (3, 1));
     assert!(!recording.tells_private);
-    let folder = folder(&[("porch.jsonl", &text[0]), ("shed.jsonl", &text[1])]);
+    let folder = folder(&[
+        ("porch.jsonl", &text[0]),
+        ("shed.jsonl", &text[1]),
+        ("G0123ABCD.jsonl", &text[0]),
+    ]);
     let expected = ["porch: at 1772442000.000100", "shed: at 1772442001.000100"];
     assert_eq!(said(&open(folder.path())), expected);
+}
+
+#[test]
+fn a_long_first_line_is_read_to_its_end() {
+    let text = "long ".repeat(20_000);
+    let rest = r#""room":"porch","id":"1","ts":1772442000,"author":"Ana"}"#;
+    let (_folder, path) = file("talk.jsonl", &format!("{{\"text\":\"{text}\",{rest}\n"));
+    let recording = open(&path);
+    assert_eq!((recording.format, recording.messages()), (InputFormat::JsonLines, 1));
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl Inbox {
         // Before calls by name count as mentions: a command needs a mention, since most cannot be undone.
         let command = match self.parse_command(&heard, reply_to.as_ref(), &names) {
             Some(request) => Some(request),
-            None => self.find_confirmed(&heard).await?,
+            None => self.find_confirmed(&heard, reply_to.as_ref()).await?,
         };
         let outlasts_forgetting = command.as_ref().is_some_and(|request| {
             request.command.is_about_privacy() && request.command != Command::ForgetMeForSure
@@ -427,7 +427,11 @@ impl Inbox {
 
     /// Returns the command that a message gives by answering “yes” to the persona. Without a mention, nobody else may
     /// have written since the persona was asked.
-    async fn find_confirmed(&self, heard: &Heard) -> Result<Option<CommandRequest>, StoreError> {
+    async fn find_confirmed(
+        &self,
+        heard: &Heard,
+        reply_to: Option<&MessageId>,
+    ) -> Result<Option<CommandRequest>, StoreError> {
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return Ok(None);
         };
@@ -441,6 +445,7 @@ impl Inbox {
             at: message.at,
             text: &message.text,
             is_addressed: message.is_addressed(),
+            reply_to,
         };
         let found = confirmed(&*self.store, &*self.archive, said, name).await?;
         Ok(found.map(|(command, text)| CommandRequest {

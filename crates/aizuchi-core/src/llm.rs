@@ -12,7 +12,7 @@ pub mod scripted;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::is_blank;
 use crate::decision::Usage;
@@ -52,6 +52,11 @@ pub trait Llm: Send + Sync {
 
     /// Why the last call failed. `None` once a call has succeeded.
     fn problem(&self) -> Option<ModelProblem> {
+        None
+    }
+
+    /// When a call last failed, if it is known.
+    fn failed_at(&self) -> Option<Timestamp> {
         None
     }
 

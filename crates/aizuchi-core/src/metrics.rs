@@ -185,7 +185,7 @@ impl Metrics {
         self.backup_interval_seconds.set(interval.as_secs_f64());
     }
 
-    /// Sets whether this process is waiting for another one to end.
+    /// Sets whether this process waits for another one to end, and could take over, since it can look at the database.
     pub fn set_standing_by(&self, stands_by: bool) {
         self.standing_by.set(i64::from(stands_by));
     }

@@ -46,7 +46,7 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
 /// owed.
 fn passes_gate(item: &DecisionItem, persona: &str) -> bool {
     let context = item_context(item, persona);
-    let is_own = |message: &ItemMessage| message.own || message.author == persona;
+    let is_own = |message: &ItemMessage| message.own.unwrap_or(message.author == persona);
     let mut others = item.context.iter().filter(|message| !is_own(message) && !message.bot);
     let mut is_named = || others.any(|message| is_named(&message.text, &spellings(persona)));
     is_owed(&context)

@@ -52,7 +52,7 @@ pub async fn read(
             author: stored.author_name.to_string(),
             text: message.text.to_string(),
             bot: message.author.kind == AuthorKind::Bot,
-            own: message.author.kind == AuthorKind::Persona,
+            own: Some(message.author.kind == AuthorKind::Persona),
             thread: position(message.conversation.thread.as_ref()),
             reply_to,
         }

@@ -64,9 +64,9 @@ pub struct ItemMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
-    /// Whether it is the persona's.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub own: bool,
+    /// Whether it is the persona's. If it does not say, the author's name does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<bool>,
     /// The index in the context of the parent of this message's thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,

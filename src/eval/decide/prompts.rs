@@ -38,6 +38,8 @@ pub struct ItemPrompts {
     prompts: LanguagePrompts,
     budget: PromptBudget,
     zone: TimeZone,
+    /// Whether the operator's own templates replace the prompts that were used, too.
+    has_own_templates: bool,
 }
 
 impl ItemPrompts {
@@ -48,6 +50,7 @@ impl ItemPrompts {
             budget: config.context.budget(),
             // The prompts are the same on every machine, whatever its time zone.
             zone: config.time_zone_or(TimeZone::UTC),
+            has_own_templates: config.prompts_dir.is_some(),
         })
     }
 
@@ -60,7 +63,7 @@ impl ItemPrompts {
             &Arc::new(item_context(item, &self.persona.name)),
             &options,
         );
-        match &item.prompt {
+        match item.prompt.as_ref().filter(|_| !self.has_own_templates) {
             Some(used) => Prompt { tokens: estimate(used), text: used.clone(), ..rebuilt },
             None => rebuilt,
         }
@@ -87,8 +90,7 @@ pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     };
     let author = |number: usize| UserId::new(&*item.context[number].author);
     let messages = item.context.iter().enumerate().map(|(number, message)| {
-        let is_own = message.own || message.author == persona;
-        let kind = match (is_own, message.bot) {
+        let kind = match (message.own.unwrap_or(message.author == persona), message.bot) {
             (true, _) => AuthorKind::Persona,
             (false, true) => AuthorKind::Bot,
             (false, false) => AuthorKind::Human,

@@ -1,6 +1,6 @@
 //! Reads an input with the reader of its format.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -9,7 +9,7 @@ use crate::replay::export_lines::LineKind;
 use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
 use crate::replay::input::file_kind::{FileKind, READ};
 use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
-use crate::replay::json_lines::read_lines;
+use crate::replay::json_lines::{MAX_LINE_BYTES, read_lines};
 use aizuchi_core::input_file;
 
 /// The endings of files that may hold chat. Those of other files are not looked at.
@@ -45,10 +45,22 @@ pub(super) fn read_alone(
     shown: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<InputFormat> {
-    let kind = FileKind::sniff(input.fill_buf()?);
+    let (kind, line) = sniff(input)?;
     let format = kind.format().with_context(|| kind.refusal(shown))?;
-    read_file(input, format, shown, "", writer)?;
+    read_file(&mut line.chain(input), format, shown, "", writer)?;
     Ok(format)
+}
+
+/// Detects what a file is, and returns what was read of it for that.
+fn sniff(input: &mut dyn BufRead) -> std::io::Result<(FileKind, Vec<u8>)> {
+    let (beginning, mut line) = (input.fill_buf()?, Vec::new());
+    let mut kind = FileKind::sniff(beginning);
+    // The first line may be longer than what is buffered.
+    if kind == FileKind::Unknown && beginning.starts_with(b"{") {
+        input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+        kind = FileKind::sniff(&line);
+    }
+    Ok((kind, line))
 }
 
 /// Reads a file that is not of Slack's own export. `label` precedes the number of a record in errors.
@@ -132,13 +144,21 @@ fn read_all(
 /// Detects the kind of each file that may hold chat.
 fn sniff_all(files: &mut ExportFiles) -> anyhow::Result<Vec<(String, FileKind)>> {
     let names: Vec<String> = files.names().map(str::to_owned).collect();
-    let names = names.into_iter().filter(|name| has_ending(name, &ENDINGS));
-    names
-        .map(|name| {
-            let kind = FileKind::sniff(files.open(&name)?.fill_buf()?);
-            Ok((name, kind))
-        })
-        .collect()
+    let mut kinds = Vec::new();
+    for name in names.into_iter().filter(|name| has_ending(name, &ENDINGS)) {
+        let sniffed = files.open(&name).and_then(|mut input| {
+            let is_empty = input.fill_buf()?.is_empty();
+            Ok((!is_empty).then_some(sniff(&mut *input)?.0))
+        });
+        match sniffed {
+            // Some other file beside an export does not keep it from being read.
+            Err(_) if !has_ending(&name, &JSON_ENDINGS) => {
+                kinds.push((name, FileKind::Foreign("a file that cannot be read")));
+            }
+            sniffed => kinds.extend(sniffed?.map(|kind| (name, kind))),
+        }
+    }
+    Ok(kinds)
 }
 
 fn refusal(kinds: &[(String, FileKind)], shown: &str) -> String {
@@ -157,5 +177,5 @@ pub fn recognize(path: &Path) -> anyhow::Result<Option<InputFormat>> {
         let known = kinds.iter().find_map(|(_, kind)| kind.format());
         return Ok(known.or(is_slack.then_some(InputFormat::Slack)));
     }
-    Ok(FileKind::sniff(input_file::open_stream(path)?.fill_buf()?).format())
+    Ok(sniff(&mut *input_file::open_stream(path)?)?.0.format())
 }

@@ -95,7 +95,7 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
 }
 
 /// Reads messages as Slack's API has them, one a line. Their channel is the one that they name, or the file. As with
-/// other lines, they are taken unless they say that they are private.
+/// other lines, they are taken unless they, an earlier one or the channel's id say that they are private.
 pub fn read_messages(
     input: &mut dyn BufRead,
     name: &str,
@@ -117,7 +117,12 @@ pub fn read_messages(
             }
         };
         let id = parse_id(&raw["channel"]).unwrap_or(file).to_owned();
-        let is_private = non_empty_str(&raw["channel_type"]).is_some_and(|kind| kind != "channel");
+        let is_id = id.len() >= MIN_ID_LETTERS && !id.contains(char::is_lowercase);
+        let is_private = match non_empty_str(&raw["channel_type"]) {
+            Some(kind) => kind != "channel",
+            // The ids of direct messages and of private channels begin with these letters.
+            None => is_id && id.starts_with(['D', 'G']) || writer.counted_private.contains(&id),
+        };
         if !writer.takes_channel(&id, is_private) {
             return Ok(());
         }

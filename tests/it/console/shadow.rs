@@ -105,6 +105,12 @@ async fn a_marked_decision_is_evaluated_on_the_prompt_that_was_used() {
     export.assert().success();
     let case: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(case["channel"], "tea", "{case}");
+    // Its prompt may tell of other channels.
+    let mut export = aizuchi();
+    export.arg("--config").arg(harness.home.config());
+    let only = export.args(["export", "--marks", "--channel", "tea"]).assert().success();
+    let only: Value = serde_json::from_slice(&only.get_output().stdout).unwrap();
+    assert_eq!((&only["id"], &only["prompt"]), (&case["id"], &Value::Null));
     let used = case["prompt"].as_str().unwrap();
     assert!(harness.prompt().contains(used) && used.contains("where is the kettle?"), "{used}");
     let mut eval = aizuchi();

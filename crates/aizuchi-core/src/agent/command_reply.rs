@@ -161,8 +161,9 @@ impl Agent {
             Some(command) => Some((command, text.clone())),
             None => {
                 let CommandReplies { store, archive, .. } = &*self.command_answers;
-                // Whether it answered the persona was decided when it was heard.
-                let said = PossibleYes { conversation, user, at: *at, text, is_addressed: true };
+                // Whether it answered the persona, and what it replies to, was checked when it was heard.
+                let (at, is_addressed, reply_to) = (*at, true, None);
+                let said = PossibleYes { conversation, user, at, text, is_addressed, reply_to };
                 confirmed(&**store, &**archive, said, name).await?
             }
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, ConversationId, Message, UserId};
+use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId};
 use crate::command::Command;
 use crate::command::forget_that::MAX_SCANNED;
 use crate::command::parse::{is_confirmed, is_yes};
@@ -25,6 +25,8 @@ pub struct PossibleYes<'a> {
     pub text: &'a str,
     /// If it is not, it may be an answer to somebody else who wrote since the user's command.
     pub is_addressed: bool,
+    /// The message that it replies to, if its author marked one.
+    pub reply_to: Option<&'a MessageId>,
 }
 
 /// Returns the command that a message confirms, and its words, if it is a “yes” to a question whether its author is
@@ -72,7 +74,9 @@ async fn last_exchange(
     let is_answer = |it: &&StoredMessage| decision.posted_messages.contains(&it.message.id);
     let is_recent = |it: &StoredMessage| said.at.duration_since(it.message.at) <= ANSWER_WINDOW;
     let is_last = since.iter().rfind(is_persona).filter(is_answer).is_some_and(is_recent);
-    if !is_last || !said.is_addressed && !since.iter().all(|it| is_persona(&it)) {
+    let is_other = |replied| !decision.posted_messages.contains(replied);
+    let is_between = !said.is_addressed && !since.iter().all(|it| is_persona(&it));
+    if !is_last || is_between || said.reply_to.is_some_and(is_other) {
         return Ok(None);
     }
     let answer: Vec<&str> = since.iter().filter(is_answer).map(|it| &*it.message.text).collect();

@@ -25,7 +25,7 @@ use genai::adapter::AdapterKind;
 use genai::chat::{CacheControl, ChatOptions, JsonSpec};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
@@ -129,6 +129,7 @@ pub struct ProviderMind {
     has_warned_of_excess: AtomicBool,
     /// Why the last call failed, if it failed.
     problem: Mutex<Option<ModelProblem>>,
+    failed_at: Mutex<Option<Timestamp>>,
 }
 
 impl ProviderMind {
@@ -178,6 +179,7 @@ impl ProviderMind {
             has_warned_of_usage: AtomicBool::new(false),
             has_warned_of_excess: AtomicBool::new(false),
             problem: Mutex::default(),
+            failed_at: Mutex::default(),
         })
     }
 
@@ -220,11 +222,13 @@ impl ProviderMind {
         if ended.is_ok() {
             self.last_answer_ms.store(self.clock.now().as_millisecond(), Ordering::Relaxed);
         }
+        *self.failed_at.lock() = ended.is_err().then(|| self.clock.now());
         *self.problem.lock() = ended.as_ref().err().and_then(CallError::problem);
     }
 
     fn timeout_error(&self, timeout: SignedDuration) -> LlmError {
         *self.problem.lock() = Some(ModelProblem::TimedOut);
+        *self.failed_at.lock() = Some(self.clock.now());
         LlmError::TimedOut(format!("{}: no answer within {timeout:#}", self.model))
     }
 
@@ -373,6 +377,10 @@ impl Llm for ProviderMind {
 
     fn problem(&self) -> Option<ModelProblem> {
         *self.problem.lock()
+    }
+
+    fn failed_at(&self) -> Option<Timestamp> {
+        *self.failed_at.lock()
     }
 
     async fn probe(&self) -> Option<ModelProblem> {

@@ -42,7 +42,7 @@ const MAX_POST_LENGTH: usize = 4_000;
 const TYPING_TIME: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA_USER_ID: &str = "persona";
 /// The channels that exist from the start.
-const INITIAL_CHANNELS: [&str; 2] = ["general", "random"];
+pub const INITIAL_CHANNELS: [&str; 2] = ["general", "random"];
 
 /// Returns the workspace of the local room.
 pub fn workspace_id() -> WorkspaceId {

@@ -6,6 +6,7 @@ use crate::commands::{in_japanese, sends_again};
 use aizuchi_core::chat::{
     Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
 };
+use aizuchi_core::inbox::Delivery;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
@@ -330,15 +331,29 @@ async fn a_japanese_yes_forgets() {
 }
 
 /// Whether alice is forgotten after she says `forget me` and what the steps say: a pause in seconds, a user and a text.
+/// A text after `bob> ` replies to what bob said, and one after `persona> ` to the persona's newest post.
 async fn is_forgotten(store: TestStore, steps: &[(i64, &str, &str)]) -> bool {
     let harness = Harness::new(store).await;
     harness.says("alice", "my shed leaks").await;
-    harness.says("bob", "mine does not").await;
+    let of_bob = harness.says("bob", "mine does not").await;
     harness.pass(400).await;
     harness.says("alice", "@Aizuchi forget me").await;
     for (pause, name, text) in steps {
         harness.pass(*pause).await;
-        harness.says(name, text).await;
+        let Some((parent, text)) = text.split_once("> ") else {
+            harness.says(name, text).await;
+            continue;
+        };
+        let posted = harness.messages("garden").await.into_iter().rev();
+        let mut posted = posted.filter(|it| it.message.author.kind == AuthorKind::Persona);
+        let reply_to = match parent {
+            "bob" => of_bob.clone(),
+            _ => posted.next().unwrap().message.id.clone(),
+        };
+        let reply = message(top_level("garden"), "reply", harness.clock.now(), name, text);
+        let heard = Heard::Message(reply, Arrival::Live);
+        let delivery = Delivery { reply_to: Some(reply_to), ..heard.into() };
+        harness.inbox.deliver(delivery).await.unwrap();
     }
     harness.pass(5).await;
     let transcript = harness.transcript().await;
@@ -354,6 +369,9 @@ async fn only_an_answer_of_the_same_user_counts_as_a_yes() {
         (&[(5, "bob", "yes")], false),
         (&[(5, "alice", "yes, but not today")], false),
         (&[(5, "alice", "hm"), (5, "alice", "yes")], false),
+        (&[(5, "alice", "bob> yes")], false),
+        (&[(5, "alice", "bob> @Aizuchi yes")], false),
+        (&[(5, "alice", "persona> yes")], true),
         // The answer may be to bob.
         (&[(5, "bob", "@alice do you come to lunch?"), (5, "alice", "yes")], false),
         (&[(5, "bob", "@alice do you come to lunch?"), (5, "alice", "@Aizuchi yes")], true),

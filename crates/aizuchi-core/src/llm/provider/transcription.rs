@@ -178,6 +178,10 @@ impl Llm for TranscriptionMind {
         *self.problem.lock()
     }
 
+    async fn check(&self) -> Result<Usage, LlmError> {
+        TranscriptionMind::check(self).await
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let Some(recording) = &prompt.recording else {
             return Err(LlmError::Refused(format!("{}: it takes recordings only", self.model)));
