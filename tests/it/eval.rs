@@ -710,7 +710,9 @@ fn a_case_tells_the_channel_and_what_the_persona_said() {
     assert_eq!(own, [true, true, true, false]);
     std::fs::create_dir(folder.path().join("templates")).unwrap();
     let template = folder.path().join("templates/judge.j2");
-    std::fs::write(template, "{{ persona.name }} by an own template").unwrap();
+    let own = "{{ persona.name }} by an own template\n\
+               {% for message in top_level_messages %}{{ message.text }}{% endfor %}";
+    std::fs::write(template, own).unwrap();
     // To measure another template, the prompts that the old one made do not count.
     let own = ["items.jsonl", "--config", "own.yaml", "--dump-prompts", "own"];
     assert_eq!(eval(folder.path(), &own).0, Some(0));

@@ -1,11 +1,11 @@
 //! What a message replies to, according to the platform, stands beside it in the prompts, also where it is older than
 //! the rest of the context.
 
-use aizuchi_core::chat::{Arrival, Heard, MessageId, UserId};
+use aizuchi_core::chat::{Arrival, Heard, MessageId, UserId, Visibility};
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
-use aizuchi_harness::fixtures::{message, top_level, workspace};
+use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
@@ -19,13 +19,21 @@ async fn asked(
     meanwhile: impl AsyncFn(&Harness, MessageId),
 ) -> String {
     let harness = Harness::new(store).await;
+    asked_by(&harness, lines, meanwhile).await
+}
+
+async fn asked_by(
+    harness: &Harness,
+    lines: usize,
+    meanwhile: impl AsyncFn(&Harness, MessageId),
+) -> String {
     let parent = harness.says("alice", WORDS).await;
     for line in 0..lines {
         harness.pass(2).await;
         harness.says(["carol", "dan"][line % 2], "one more crate of plums came in").await;
     }
     harness.pass(600).await;
-    meanwhile(&harness, parent.clone()).await;
+    meanwhile(harness, parent.clone()).await;
     let asking = "@Aizuchi is this still so?";
     let asking = message(top_level("garden"), "asking", harness.clock.now(), "bob", asking);
     let heard = Heard::Message(asking, Arrival::Live);
@@ -71,6 +79,22 @@ async fn what_was_deleted_or_whose_author_has_opted_out_is_not_shown_beside_a_re
             harness.order(Order::OptOut { workspace: workspace(), user }).await;
         };
         let prompt = asked(store, 100, opt_out).await;
+        assert!(!prompt.contains("spare key"), "{prompt}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_private_when_it_was_written_is_not_shown_beside_a_reply() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let turn = async |harness: &Harness, visibility| {
+            let garden = Heard::Channel(new_channel("garden", visibility));
+            harness.inbox.hear(garden).await.unwrap();
+        };
+        turn(&harness, Visibility::Private).await;
+        let open = async |harness: &Harness, _| turn(harness, Visibility::Public).await;
+        let prompt = asked_by(&harness, 100, open).await;
         assert!(!prompt.contains("spare key"), "{prompt}");
     })
     .await;
