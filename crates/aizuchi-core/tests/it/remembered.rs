@@ -255,7 +255,7 @@ async fn what_is_quoted_is_forgotten_for_good() {
     assert_snapshot!(told.await, @"
     I’ve forgotten this:
     > 2027-01-15: alice: the greenhouse gets new glass on Friday, the
-    glazier comes at nine
+    > glazier comes at nine
     What was said so far won’t bring it back.
     The messages themselves stay where they are.
     ");
@@ -336,14 +336,13 @@ async fn of_several_one_has_to_be_quoted() {
     assert_snapshot!(told.join("\n\n----\n\n"), @"
     I remember more than one thing like that:
     > 2027-01-15: alice: the greenhouse gets new
-    glass on Friday, the glazier comes at nine
+    > glass on Friday, the glazier comes at nine
     > 2027-01-15: carol: I water the seedlings
-    every morning until you return
-    > 2027-01-15: bob: the oven repair costs ninety, Dan pays
-    half
+    > every morning until you return
+    > 2027-01-15: bob: the oven repair costs ninety, Dan
+    > pays half
     > keys: Tom has the keys of the shed
-    Please quote the one you mean, with `@Aizuchi
-    forget that` below it.
+    Please quote the one you mean, with `@Aizuchi forget that` below it.
 
     ----
 
