@@ -290,7 +290,7 @@ mod tests {
             ),
             ("AuthorID,Author,Date,Content\n1,ana,2026-01-01,hi\n", "CSV"),
             ("\"user\";\"text\"\n\"ana\";\"hi\"\n", "CSV"),
-            ("\x2e\0\0\0\x02_id\0\x02\0\0\01\0", "BSON"),
+            ("\x2e\0\0\0\x02_id\0\x02\0\0\x00\x31\0", "BSON"),
             ("\u{1}\0\u{2}", "binary"),
             ("<!DOCTYPE html>\n<html>", "HTML"),
             (r#"{"ok":true,"messages":[{"type":"message","ts":"1.000001"}]}"#, "Slack's API"),
