@@ -435,7 +435,7 @@ impl Agent {
     /// Adds the messages outside the history that the newest ones of the target reply to.
     async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
         let newest = context.target_messages().iter().rev();
-        let parents = newest.filter_map(|message| context.parent_given(&message.id));
+        let parents = newest.filter_map(|message| context.parent_given(message));
         let is_outside =
             |id: &&MessageId| context.conversation_history.iter().all(|it| it.id != **id);
         let outside: Vec<MessageId> =

@@ -481,9 +481,12 @@ impl Context {
         self.conversation_history.iter().chain(&self.replied_to).chain(others)
     }
 
-    /// Returns the message that one of the target replies to, according to the platform.
-    pub fn parent_given(&self, message: &MessageId) -> Option<&MessageId> {
-        let links = self.links.get(message).filter(|it| it.source == LinkSource::Platform)?;
+    /// Returns the message that another user's of the target replies to, according to the platform.
+    pub fn parent_given(&self, message: &Message) -> Option<&MessageId> {
+        let links = self.links.get(&message.id).filter(|it| it.source == LinkSource::Platform)?;
+        if message.author.kind == AuthorKind::Persona {
+            return None;
+        }
         links.parents.keys().next().filter(|_| links.parents.len() == 1)
     }
 

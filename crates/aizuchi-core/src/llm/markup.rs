@@ -357,6 +357,8 @@ mod tests {
     fn the_form_of_the_transcript_is_not_said() {
         for (answer, expected) in [
             ("Aki: Hello", "Hello"),
+            ("**(in reply to 2026-01-05 12:00:07 bob)**\nHello", "Hello"),
+            ("Aki:\n**（2026-01-05 12:00:07 花子 への返信）**\nHello", "Hello"),
             ("**Aki:** Hello", "Hello"),
             ("**Aki**： Hello", "Hello"),
             ("**2026-01-05 12:00:07** Aki:\nHello\nthere", "Hello\nthere"),

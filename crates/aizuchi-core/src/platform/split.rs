@@ -305,6 +305,11 @@ mod tests {
             // A block without a closing line.
             ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
             ("```a\u{3000}\nb\n```", 40, vec!["```a\u{3000}\nb\n```"]),
+            (
+                "```\n> abcdefgh ijklmnop\n```",
+                20,
+                vec!["```\n> abcdefgh\n```", "```\nijklmnop\n```"],
+            ),
             // Fences that would fill the chunk are plain text.
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {

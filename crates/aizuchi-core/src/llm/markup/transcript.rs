@@ -6,6 +6,12 @@ pub fn own_words(text: &str, own_name: &str) -> String {
     let (mut is_own, mut is_code) = (true, false);
     for (number, line) in text.split_inclusive('\n').enumerate() {
         is_code ^= line.trim_start().starts_with("```");
+        // What a line of the transcript replies to stands above it.
+        let is_note =
+            line.starts_with("**(in reply to ") || line.trim_end().ends_with("への返信）**");
+        if is_note && said.trim().is_empty() {
+            continue;
+        }
         let line = match read_head(line, own_name).filter(|_| !is_code) {
             Some(Head { is_own: true, is_exact, rest }) if is_exact || number == 0 => {
                 is_own = true;

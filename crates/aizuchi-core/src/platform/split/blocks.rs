@@ -60,11 +60,14 @@ impl<'a> Blocks<'a> {
     /// The seam of a cut here. Nothing is repeated that would fill half a chunk.
     pub fn seam(&self, at: usize) -> Seam {
         let (mut seam, mut marks) = (Seam::default(), String::new());
+        let mut depth = quote_marks(self.text, at).matches('>').count();
         for block in self.around(at) {
             match block.kind {
                 BlockKind::Code { opening, prefix, mark } => {
                     seam.opening.push_str(&format!("{opening}\n"));
                     seam.closing.insert_str(0, &format!("\n{prefix}{mark}"));
+                    // Others in its lines are code.
+                    depth = depth.min(prefix.matches('>').count());
                 }
                 BlockKind::Table { header } => seam.opening.push_str(header),
                 BlockKind::Emphasis(mark) => {
@@ -73,7 +76,6 @@ impl<'a> Blocks<'a> {
                 }
             }
         }
-        let depth = quote_marks(self.text, at).matches('>').count();
         seam.opening = seam.opening + &"> ".repeat(depth) + &marks;
         let is_short = utf16_length(&seam.opening) + utf16_length(&seam.closing) <= self.longest;
         if is_short { seam } else { Seam::default() }

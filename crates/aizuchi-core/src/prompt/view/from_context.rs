@@ -126,7 +126,12 @@ impl ContextView {
             .enumerate()
             .map(|(index, message)| {
                 let before = index.checked_sub(1).map(|before| &target[before].id);
-                with_parent(renderer.target_message(message), before, context, renderer)
+                let parent = context.parent_given(message).filter(|it| Some(*it) != before);
+                let view = renderer.target_message(message);
+                match parent {
+                    Some(parent) => with_parent(view, parent, context, renderer),
+                    None => view,
+                }
             })
             .collect();
         let target = &context.conversation.thread;
@@ -278,15 +283,13 @@ impl ContextView {
     }
 }
 
-/// Adds what a message replies to, unless that is the one before it.
+/// Adds what a message replies to, if that is known.
 fn with_parent(
     mut view: Arc<MessageView>,
-    before: Option<&MessageId>,
+    parent: &MessageId,
     context: &Context,
     renderer: &MessageRenderer<'_>,
 ) -> Arc<MessageView> {
-    let parent = view.message.as_ref().and_then(|message| context.parent_given(message));
-    let Some(parent) = parent.filter(|parent| Some(*parent) != before) else { return view };
     let label = |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
     let line = if let Some(parent) = context.target_message(parent) {
         texts::prompts::in_reply_to(renderer.language, &label(parent))
