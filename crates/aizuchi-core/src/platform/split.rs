@@ -305,6 +305,7 @@ mod tests {
             // A block without a closing line.
             ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
             ("```a\u{3000}\nb\n```", 40, vec!["```a\u{3000}\nb\n```"]),
+            ("```\nfirst line\n```second", 20, vec!["```\nfirst line\n```", "```\n```second"]),
             (
                 "```\n> abcdefgh ijklmnop\n```",
                 20,

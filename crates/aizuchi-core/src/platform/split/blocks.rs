@@ -136,9 +136,10 @@ impl<'a> BlockSpan<'a> {
                 let code = text[line..span.end].find('\n').map_or(span.end, |at| line + at + 1);
                 let last = text[code..span.end].trim_end();
                 let last_line = last.rfind('\n').map_or(0, |at| at + 1);
-                let is_closed = last[last_line..]
-                    .trim_start_matches([' ', '>'])
-                    .starts_with(&mark[..mark_length]);
+                let closing = last[last_line..].trim_start_matches([' ', '>']);
+                // A line with words behind its mark is code.
+                let is_closed = closing.starts_with(&mark[..mark_length])
+                    && closing.trim_start_matches(&mark[..1]).is_empty();
                 let end = if is_closed { code + last_line } else { span.end };
                 let kind = BlockKind::Code { opening, prefix, mark: &mark[..mark_length] };
                 if is_repeated { of(code..end, kind) } else { None }
