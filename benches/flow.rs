@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use aizuchi::replay::history::History;
 use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
-    WorkspaceId,
-};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::event::{
-    Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
-};
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{HearReceipt, InboxEntry, Store, StoreError};
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
+    WorkspaceId,
+};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::{
+    Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};

@@ -5,15 +5,15 @@
 
 use std::time::{Duration, Instant};
 
-use aizuchi_core::chat::{
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{InboxEntry, Store, sqlite};
+use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     UserId, Visibility, WorkspaceId,
 };
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
-use aizuchi_core::recall::RecallQuery;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{InboxEntry, Store, sqlite};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::recall::RecallQuery;
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;

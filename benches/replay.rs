@@ -11,7 +11,7 @@ use aizuchi::replay::history::ChannelSource;
 use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi::replay::score::ReplayScore;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
-use aizuchi_core::persona::Language;
+use aizuchi_model::persona::Language;
 use serde_json::json;
 
 const WORDS: f64 = 20_000.0;

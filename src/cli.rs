@@ -49,6 +49,12 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
+use aizuchi_model::texts::counted::Counted;
 use anyhow::Context as _;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -66,12 +72,6 @@ use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::pdf_text;
-use aizuchi_core::chat::to_single_line;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::texts;
-use aizuchi_core::texts::counted::Counted;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]

@@ -60,6 +60,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
+use aizuchi_model::persona::Persona;
+use aizuchi_model::rules::LanguageRule;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -92,11 +97,6 @@ use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::config::vision::VisionConfig;
 use crate::config::zone::ZoneName;
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::Persona;
-use aizuchi_core::rules::LanguageRule;
-use aizuchi_core::store::database::location::DatabaseLocation;
 
 /// An example of every setting. It is a valid config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");

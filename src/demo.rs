@@ -5,22 +5,22 @@ pub mod script;
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::chat::{Channel, MessageId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::texts;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::demo::script::{Awaited, Cast, SCRIPT, Scene};
-use aizuchi_core::chat::{Channel, MessageId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::{Decision, DecisionId};
-use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::texts;
 
 /// How long to wait for a decision before the script continues without it.
 const DECISION_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);

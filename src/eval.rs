@@ -12,7 +12,7 @@ pub mod report;
 pub mod table;
 pub mod decide;
 
-use aizuchi_core::context::state::ConversationState;
+use aizuchi_model::context::state::ConversationState;
 
 /// The result of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,22 +5,21 @@ pub mod reference;
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::decision::consent::Consent;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::decision::{
-    Attempt, AttemptResult, Decision, Evaluation, Judgment, PromptOmission, Usage,
-};
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::Language;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{ConsentQuery, DecisionQuery};
 use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts::{self, Name};
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::consent::Consent;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, Decision, Evaluation, Judgment, PromptOmission, Usage,
+};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::{self, Name};
+use jiff::{SignedDuration, Timestamp};
 
 /// The maximum number of calls shown for a decision.
 const MAX_CALLS: usize = 20;

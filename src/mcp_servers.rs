@@ -10,6 +10,12 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
+use aizuchi_core::external_tools::{
+    ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
+};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::metrics::labels::ExternalCallEnd;
+use aizuchi_model::clock::Clock;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
@@ -26,12 +32,6 @@ use crate::config::Config;
 use crate::config::mcp::McpServerConfig;
 use crate::mcp_servers::connection::{ConnectError, McpConnector};
 use crate::mcp_servers::tool_list::{AllowedTool, ToolList};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::external_tools::{
-    ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
-};
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::metrics::labels::ExternalCallEnd;
 
 /// How often tools are listed again, for servers that do not announce changes.
 const RELIST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);

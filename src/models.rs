@@ -12,6 +12,26 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
+use aizuchi_core::agent::{Mind, Minds, StateCall};
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::fallback::Models;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::provider::transcription::TranscriptionMind;
+use aizuchi_core::llm::{ContextLength, Llm};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::local;
+use aizuchi_core::store::Store;
+use aizuchi_model::chat::{Channel, ChannelId, Visibility};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{ModelRules, Rulebook};
+use aizuchi_model::texts;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use parking_lot::RwLock;
@@ -22,26 +42,6 @@ use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
 use crate::models::failure::next_step;
-use aizuchi_core::agent::{Mind, Minds, StateCall};
-use aizuchi_core::chat::{Channel, ChannelId, Visibility};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::model_problem::ModelProblem;
-use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::llm::discover::FoundServer;
-use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::provider::ProviderMind;
-use aizuchi_core::llm::provider::transcription::TranscriptionMind;
-use aizuchi_core::llm::{ContextLength, Llm};
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::local;
-use aizuchi_core::reloadable::Reloadable;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{ModelRules, Rulebook};
-use aizuchi_core::store::Store;
-use aizuchi_core::texts;
 
 /// How long to wait before a model that cannot be reached is probed again.
 const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -462,11 +462,12 @@ fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn L
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::config::environment::Environment;
     use aizuchi_harness::fixtures::at;
     use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
+
+    use super::*;
+    use crate::config::environment::Environment;
 
     fn models(store: &TestStore, server: &Server, tokens_per_day: u64) -> ModelsInUse {
         let config = format!(

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
-use aizuchi_core::context::Context;
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::decision::{Attempt, Decision, ModelExchange};
-use aizuchi_core::memory::MessageRef;
-use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::store::{Store, StoreError};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::decision::{Attempt, Decision, ModelExchange};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope};
+use jiff::{SignedDuration, Timestamp};
 
 /// A decision, and the messages before it.
 pub struct PastMoment {

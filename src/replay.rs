@@ -27,6 +27,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::builtin::BuiltinStandIn;
+use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
+use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::tolerance::ChannelLabels;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 use tracing::subscriber::{NoSubscriber, with_default};
@@ -40,12 +46,6 @@ use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::tolerance::ChannelLabels;
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::builtin::BuiltinStandIn;
-use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
-use aizuchi_core::prompt::builder::PromptBuilder;
 
 /// The minimum number of a channel's newest messages that the store of a replay keeps: far more than any prompt holds
 /// or search needs.

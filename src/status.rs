@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::event::step::Step;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::figures::{CallSum, WorkspacePeriod};
 use aizuchi_core::store::order::OrdersInForce;
 use aizuchi_core::store::{ChannelActivity, StoreError};
-use aizuchi_core::texts;
+use aizuchi_model::chat::{Channel, ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::event::step::Step;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{Mode, Rulebook};
+use aizuchi_model::texts;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const PUBLIC: &str = "public";
 
@@ -276,11 +275,12 @@ fn money(micros: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use aizuchi_core::decision::{Price, Usage};
-    use aizuchi_core::event::planned_call::UnclaimedCall;
     use aizuchi_harness::fixtures::workspace;
     use aizuchi_harness::test_store::StoreKind;
+    use aizuchi_model::decision::{Price, Usage};
+    use aizuchi_model::event::planned_call::UnclaimedCall;
+
+    use super::*;
 
     #[tokio::test]
     async fn today_begins_at_midnight_in_the_zone() {

@@ -57,6 +57,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use aizuchi_core::inbox::Inbox;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::platform::local::LocalRoom;
+use aizuchi_core::platform::remote::Remotes;
+use aizuchi_core::runner::Heartbeat;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::{Store, StoreError};
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::persona::{Language, Persona};
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
@@ -81,18 +93,6 @@ use crate::web::refusal::Refusal;
 use crate::web::report_cache::ReportCache;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::learned::LearnedGates;
-use aizuchi_core::inbox::Inbox;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::Platforms;
-use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::platform::remote::Remotes;
-use aizuchi_core::runner::Heartbeat;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::{Store, StoreError};
 
 /// What the request handlers need.
 pub struct Web {

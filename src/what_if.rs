@@ -7,6 +7,9 @@ pub mod comparison;
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::Llm;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::tolerance::{ChannelLabels, Label};
 use jiff::SignedDuration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -22,9 +25,6 @@ use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use crate::what_if::comparison::WhatIfComparison;
 use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::tolerance::{ChannelLabels, Label};
-use aizuchi_core::llm::Llm;
 
 /// A channel's last days, and the settings to try on them.
 pub struct WhatIf {
@@ -142,6 +142,14 @@ impl ShadowModel {
 mod tests {
     use std::collections::HashMap;
 
+    use aizuchi_core::llm::builtin::BuiltinMind;
+    use aizuchi_core::llm::price::Prices;
+    use aizuchi_core::store::stored_message::StoredMessage;
+    use aizuchi_model::chat::{
+        Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
+    };
+    use aizuchi_model::decision::Judgment;
+    use aizuchi_model::rules::Mode;
     use jiff::Timestamp;
 
     use super::*;
@@ -149,14 +157,6 @@ mod tests {
     use crate::config::values::Ratio;
     use crate::replay::history::{RecordedChannel, RecordedMessage};
     use crate::what_if::comparison::Tally;
-    use aizuchi_core::chat::{
-        Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
-    };
-    use aizuchi_core::decision::Judgment;
-    use aizuchi_core::llm::builtin::BuiltinMind;
-    use aizuchi_core::llm::price::Prices;
-    use aizuchi_core::rules::Mode;
-    use aizuchi_core::store::stored_message::StoredMessage;
 
     const TEXT: &str = "does anybody know where the spare key is?";
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
@@ -16,6 +15,7 @@ use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::message::FakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use jiff::Timestamp;
 use serde::Serialize;
 

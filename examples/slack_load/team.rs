@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aizuchi_core::clock::seeded_random;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::api_error::ApiError;
 use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_model::clock::seeded_random;
 use jiff::Timestamp;
 
 const MEMBERS: usize = 25;

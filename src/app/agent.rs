@@ -3,6 +3,24 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::pace::Pace;
+use aizuchi_core::agent::state::StateCache;
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::agent::{self, Agent};
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
+use aizuchi_core::documents::DocumentReader;
+use aizuchi_core::external_tools::ExternalTools;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::platform::local;
+use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use tracing::warn;
@@ -11,24 +29,6 @@ use crate::config::Config;
 use crate::models::build_minds;
 use crate::models::prompts::load_prompts_in;
 use crate::pdf_text::PdfProcesses;
-use aizuchi_core::agent::defer::Deferrals;
-use aizuchi_core::agent::dispatches::Dispatches;
-use aizuchi_core::agent::pace::Pace;
-use aizuchi_core::agent::state::StateCache;
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::external_tools::ExternalTools;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::Platforms;
-use aizuchi_core::platform::local;
-use aizuchi_core::prompt::tokens::TokenCorrections;
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
 
 /// The agent with the minds, prompts and tools that the configuration names.
 pub fn build_agent(

@@ -3,6 +3,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::remote::{
+    Account, Credentials, RemotePlatform, Remotes, Renewal, RenewalError,
+};
+use aizuchi_core::platform::{BackfillState, Platform, PlatformDeps, PlatformError, Platforms};
+use aizuchi_model::chat::{ConversationId, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::reloadable::Reloadable;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::Notify;
@@ -10,14 +18,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use crate::config::Config;
-use aizuchi_core::chat::{ConversationId, WorkspaceId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::platform::remote::{
-    Account, Credentials, RemotePlatform, Remotes, Renewal, RenewalError,
-};
-use aizuchi_core::platform::{BackfillState, Platform, PlatformDeps, PlatformError, Platforms};
-use aizuchi_core::reloadable::Reloadable;
 
 /// How long to wait before a platform is connected again, unless the config is reloaded. Discord resets the token of a
 /// bot that identifies itself a thousand times a day.

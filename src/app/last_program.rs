@@ -3,11 +3,12 @@
 
 use std::net::SocketAddr;
 
-use crate::config::http::page_address;
-use crate::web::sign_in_link::LINK_KEY_STREAM;
-use aizuchi_core::chat::Cursor;
 use aizuchi_core::platform::local;
 use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_model::chat::Cursor;
+
+use crate::config::http::page_address;
+use crate::web::sign_in_link::LINK_KEY_STREAM;
 
 const PAGE_STREAM: &str = "page";
 

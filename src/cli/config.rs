@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aizuchi_import::kotonoha::{self, VariableSource};
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
 use crate::config;
 use crate::config::environment::Environment;
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
-use aizuchi_import::kotonoha::{self, VariableSource};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {

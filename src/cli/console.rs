@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::clock::Clock;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -12,8 +14,6 @@ use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
 use crate::web::signed_in_user::SignedInUser;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// Print a link for signing in to the console.
 #[derive(Debug, Args)]

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -23,8 +25,6 @@ use crate::cli::locale::environment_language;
 use crate::cli::{StopSignals, log, print};
 use crate::config::{Config, ModelSelection};
 use crate::demo::{DemoStatus, Phase};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {

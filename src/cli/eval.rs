@@ -4,6 +4,10 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aizuchi_core::agent::Mind;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::rules::ChannelRules;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,10 +27,6 @@ use crate::eval::report::StateReport;
 use crate::eval::table::tables;
 use crate::eval::{StateAnswer, answers, baseline, decide};
 use crate::models;
-use aizuchi_core::agent::Mind;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::ChannelRules;
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {

@@ -11,6 +11,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_core::store::archive::Archive as _;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
 use anyhow::Context as _;
 use clap::Args;
 use jiff::Timestamp;
@@ -21,14 +29,6 @@ use crate::cli::{number_of, print};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::eval::decide::from_marks;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::texts::counted;
 
 /// Export everything, what is known about one person, or marked decisions.
 ///

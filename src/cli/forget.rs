@@ -3,6 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::forget::ForgetReport;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::sqlite::earlier_version;
+use aizuchi_model::chat::AuthorKind;
+use aizuchi_model::clock::Clock;
 use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
@@ -10,12 +16,6 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{print, user};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::chat::AuthorKind;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::forget::ForgetReport;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::sqlite::earlier_version;
 
 /// Delete a person and everything remembered about them.
 ///

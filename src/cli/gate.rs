@@ -3,6 +3,16 @@
 
 use std::process::ExitCode;
 
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::learned::{
+    JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
+};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
@@ -11,16 +21,6 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::learned::{
-    JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
-};
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;

@@ -6,22 +6,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use clap::Args;
-use futures_util::{Stream, stream};
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use tokio_util::sync::CancellationToken;
-
-use crate::cli::print;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::open_text;
-use crate::replay::input::{InputFormat, format};
-use crate::replay::to_import::arranged::{Arranged, Destination};
-use crate::replay::to_import::{self, RecordedData};
-use aizuchi_core::chat::{UserId, Visibility, WorkspaceId, to_single_line};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -40,7 +24,23 @@ use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Messages, Myao2Options};
 use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
+use aizuchi_model::chat::{UserId, Visibility, WorkspaceId, to_single_line};
+use aizuchi_model::clock::Clock;
 use aizuchi_slack::identity::fetch_identity;
+use anyhow::Context as _;
+use clap::Args;
+use futures_util::{Stream, stream};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::print;
+use crate::config::source::ConfigSource;
+use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::replay::history::open_text;
+use crate::replay::input::{InputFormat, format};
+use crate::replay::to_import::arranged::{Arranged, Destination};
+use crate::replay::to_import::{self, RecordedData};
 
 /// Import from myao2, kotonoha or another Aizuchi, or recorded messages.
 ///

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aizuchi_core::llm::Llm;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::texts::counted;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
@@ -22,10 +26,6 @@ use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use crate::report::cost::PricedModel;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::llm::Llm;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::texts::counted;
 
 #[derive(Debug, Args)]
 pub struct JudgeArgs {

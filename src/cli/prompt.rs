@@ -4,6 +4,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::store::Store as _;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::chat::{ConversationId, MessageId, to_single_line};
+use aizuchi_model::clock::Clock;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
@@ -11,13 +18,6 @@ use crate::app::agent::{build_agent, build_command_answers};
 use crate::cli::{print, tell};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use aizuchi_core::chat::{ConversationId, MessageId, to_single_line};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::Platforms;
-use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {

@@ -3,6 +3,9 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -18,9 +21,6 @@ use crate::replay::history::ChannelSource;
 use crate::replay::input::database::LabelsByChannel;
 use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use crate::report::replay_command::{Argument, INPUT};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::texts::counted;
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {

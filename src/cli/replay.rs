@@ -5,6 +5,9 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::decision::tolerance::{self, MIN_LABELS};
+use aizuchi_model::rules::place::Place;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,9 +28,6 @@ use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
-use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
-use aizuchi_core::rules::place::Place;
 
 /// The default median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
 use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -18,8 +20,6 @@ use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use crate::report::figures::{LeftOut, Privacy, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::summary::summary;
-use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::persona::Language;
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
@@ -18,7 +19,6 @@ use crate::report::figures::{LeftOut, Report, ReportSource};
 use crate::report::page::page;
 use crate::report::replay_command::{Argument, ReplayCommand};
 use crate::report::summary::summary;
-use aizuchi_core::persona::Language;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {

@@ -3,6 +3,12 @@
 
 use std::process::ExitCode;
 
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::texts::files::shown_text;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::json;
@@ -11,12 +17,6 @@ use crate::cli::{excerpt, print, strip_control_characters};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::web::views;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::texts::files::shown_text;
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_slack::manifest::{MAX_APP_NAME_LENGTH, ManifestTransport, build_manifest};
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
-use aizuchi_core::chat::to_single_line;
-use aizuchi_slack::manifest::{MAX_APP_NAME_LENGTH, ManifestTransport, build_manifest};
 
 #[derive(Debug, Args)]
 pub struct SlackArgs {

@@ -6,6 +6,12 @@ pub mod running;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use aizuchi_core::store::Store as _;
+use aizuchi_core::store::archive::Archive as _;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -19,12 +25,6 @@ use crate::config::{Config, ModelSelection};
 use crate::status::{
     ChannelStatus, ConnectionStatus, Status, StatusReader, WorkspaceStatus, told_cost,
 };
-use aizuchi_core::clock::Clock;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::texts;
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///

@@ -1,8 +1,9 @@
 //! Finds the user whom a command names by id or name.
 
-use crate::cli::strip_control_characters;
-use aizuchi_core::chat::{User, to_single_line};
 use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_model::chat::{User, to_single_line};
+
+use crate::cli::strip_control_characters;
 
 /// The user with this id or name, once for each workspace that knows the id.
 pub async fn find_one(store: &DatabaseStore, id_or_name: &str) -> anyhow::Result<Vec<User>> {

@@ -4,6 +4,17 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, DecisionId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
@@ -17,17 +28,6 @@ use crate::config::source::ConfigSource;
 use crate::ledger::reference::Reference;
 use crate::ledger::{self, DecisionDetails, MessageDecisions};
 use crate::web::views;
-use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Attempt, DecisionId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// How long to wait for the running program to answer.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);

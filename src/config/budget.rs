@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use aizuchi_model::rules::{BudgetLimits, Rulebook};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::values::{BoundedInteger, Money, Ratio};
-use aizuchi_core::rules::{BudgetLimits, Rulebook};
 
 /// The largest limit that can be set.
 const MAX_LIMIT: u64 = 1_000_000_000_000;

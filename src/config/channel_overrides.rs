@@ -3,13 +3,12 @@
 
 use std::fmt;
 
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_model::rules::{MemoryRule, PersonaRule, ToolRule};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess};
-
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::rules::{MemoryRule, PersonaRule, ToolRule};
 
 /// A text that is added to the persona's prompt in a channel, or a section that replaces it.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::rules::{ChannelRules, Mode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +19,6 @@ use crate::config::values::{
     ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
 use crate::config::weekly_note::WeeklyNoteSetting;
-use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// The settings of one channel. An omitted setting is taken from its workspace, else from `response`, `facilitator` or
 /// `budget`.

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_core::agent;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local;
+use aizuchi_model::rules::{ChannelRules, FacilitationRules};
 use jiff::SignedDuration;
 
 use crate::config::Config;
@@ -12,10 +16,6 @@ use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
 use crate::config::suggestions::{join_list, misspelled_word};
 use crate::config::tree::{ConfigNode, ConfigValue};
-use aizuchi_core::agent;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local;
-use aizuchi_core::rules::{ChannelRules, FacilitationRules};
 
 /// Checks a config. The tree provides the keys that are set and their locations.
 pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {

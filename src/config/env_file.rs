@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use anyhow::Context as _;
 
 use crate::config::environment::Environment;
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 
 /// A variable to set, or to remove if the value is `None`.
 pub type VariableChange = (&'static str, Option<String>);

@@ -10,10 +10,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use anyhow::Context as _;
 
 use crate::config::environment::value_file::ValueFile;
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
 
 /// The suffix of a variable that names the file with the value. The rest of its name is the variable that the value is
 /// for.

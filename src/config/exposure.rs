@@ -3,10 +3,11 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
+
 use crate::config::secret::is_secret_key;
 use crate::config::tree::{ConfigNode, ConfigValue};
-use aizuchi_core::input_file::{self, MAX_WRITTEN_BYTES};
-use aizuchi_core::store::database::location::DatabaseLocation;
 
 /// The permission bits that let users other than the owner read a file or list a folder.
 const READABLE_BY_OTHERS: u32 = 0o044;

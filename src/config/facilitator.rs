@@ -1,11 +1,11 @@
 //! The `facilitator` section.
 
+use aizuchi_model::rules::FacilitationRules;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{BoundedInteger, Seconds};
-use aizuchi_core::rules::FacilitationRules;
 
 /// How Aizuchi takes part in channels whose mode is `facilitator`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -1,12 +1,13 @@
 //! Interprets a config of myao2. Its keys are accepted, and notices name the keys, set or omitted, that mean something
 //! else here than in myao2.
 
+use aizuchi_model::rhythm::WaitStrategy;
+
 use crate::config::Config;
 use crate::config::notices::has_obsolete_key;
 use crate::config::problem::ConfigProblem;
 use crate::config::tree::{ConfigEntry, ConfigNode};
 use crate::config::values::BoundedInteger;
-use aizuchi_core::rhythm::WaitStrategy;
 
 /// The default port of myao2's health check.
 const HEALTH_PORT: u16 = 8080;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use aizuchi_model::ip_network::IpNetwork;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use strum::{EnumString, IntoStaticStr};
@@ -9,7 +10,6 @@ use strum::{EnumString, IntoStaticStr};
 use crate::config::guessing::is_guessable;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port};
-use aizuchi_core::ip_network::IpNetwork;
 
 /// The pages and their API.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

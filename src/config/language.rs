@@ -1,10 +1,9 @@
 //! The language that users see.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::LanguageRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::LanguageRule;
 
 /// A language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

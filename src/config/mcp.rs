@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_core::external_tools::ReplyPlace;
+use aizuchi_model::chat::Visibility;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,8 +11,6 @@ use serde::Deserialize;
 use crate::config::channels::ChannelKey;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, WebUrl};
-use aizuchi_core::chat::Visibility;
-use aizuchi_core::external_tools::ReplyPlace;
 
 /// The authentication schemes that may precede the key in a header.
 const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
@@ -227,8 +227,9 @@ impl TryFrom<String> for ServerName {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::ChannelId;
+
     use super::*;
-    use aizuchi_core::chat::ChannelId;
 
     #[test]
     fn a_private_channel_has_to_be_named() {

@@ -2,6 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aizuchi_core::agent::StateCall;
+use aizuchi_core::llm::model::{ModelId, Provider, WireFormat};
+use aizuchi_import::kotonoha::to_model_id;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, ModelParamsConfig};
 use crate::config::chosen::{MODEL_VARIABLE, chosen_agents};
 use crate::config::cold_start::cold_timeout_seconds;
@@ -12,11 +18,6 @@ use crate::config::suggestions::join_list;
 use crate::config::tree::ConfigNode;
 use crate::config::values::WebUrl;
 use crate::config::{Config, ModelSelection};
-use aizuchi_core::agent::StateCall;
-use aizuchi_core::llm::model::{ModelId, Provider, WireFormat};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
-use aizuchi_import::kotonoha::to_model_id;
 
 /// The mind of each agent.
 #[derive(Clone, Debug, PartialEq)]

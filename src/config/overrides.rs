@@ -2,6 +2,8 @@
 //! and threads have config sections of their own with their own keys; here all three share one type, so that a setting
 //! means the same in each of them.
 
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::rules::{ChannelRules, Mode, TimingRules};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,8 +14,6 @@ use crate::config::schema;
 use crate::config::values::{
     EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names,
 };
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::rules::{ChannelRules, Mode, TimingRules};
 
 /// The settings of a workspace. An omitted setting is taken from `response`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

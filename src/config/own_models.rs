@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use aizuchi_model::rules::ModelRules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
-
-use aizuchi_core::rules::ModelRules;
 
 /// One model for everything there, or a model for each agent.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]

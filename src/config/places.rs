@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::rules::place::WorkspaceRules;
+use aizuchi_model::rules::{ChannelRules, Mode};
+
 use crate::config::Config;
 use crate::config::overrides::{OverridingSection, PlaceOverrides, SectionKind};
 use crate::config::threads::ThreadConfig;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::rules::place::WorkspaceRules;
-use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// The workspace that a key of `workspaces` names, or the name of a platform. The ids of Slack's teams have no prefix, but
 /// may be written with one, like those of Discord's servers.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Seconds, WebSocketUrl, WebUrl};
-use aizuchi_core::clock::duration_from_seconds;
 
 /// A Slack workspace. Its events come over Socket Mode with `app_token`, or over HTTP with
 /// `signing_secret`.

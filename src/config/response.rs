@@ -1,5 +1,11 @@
 //! The `response` and `decision` sections: when to judge and when to speak.
 
+use aizuchi_core::agent::{self, StateCall};
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,12 +15,6 @@ use crate::config::values::{
     QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names, user_ids,
 };
 use crate::config::weekly_note::WeeklyNoteSetting;
-use aizuchi_core::agent::{self, StateCall};
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::inbox::WaitSettings;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming};
 
 /// When Aizuchi speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

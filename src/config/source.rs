@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use anyhow::Context as _;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The variable that names the config where `--config` does not.
 pub const CONFIG_VARIABLE: &str = "AIZUCHI_CONFIG";

@@ -1,6 +1,14 @@
 //! Converts the config to the settings of the agent and its runner: how long they wait, what a prompt holds and how
 //! long a step may take.
 
+use aizuchi_core::agent::{self, remember};
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::runner;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::context::ContextLimits;
+use aizuchi_model::rhythm::WaitStrategy;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
@@ -8,14 +16,6 @@ use crate::config::Config;
 use crate::config::chosen::names_model;
 use crate::config::cold_start::COLD_TIMEOUT_SECONDS;
 use crate::config::minds::ResolvedMind;
-use aizuchi_core::agent::{self, remember};
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::context::ContextLimits;
-use aizuchi_core::inbox::WaitSettings;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::runner;
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.
 const ROOM_WAIT_SECONDS: f64 = 12.0;

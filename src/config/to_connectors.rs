@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::remote::Connector;
+use aizuchi_discord::remote::DiscordConnector;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_slack::remote::SlackConnector;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::config::platforms::{ResolvedDiscordConfig, ResolvedSlackConfig};
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::platform::remote::Connector;
-use aizuchi_discord::remote::DiscordConnector;
-use aizuchi_slack::remote::SlackConnector;
 
 impl Config {
     /// The validated settings of the Slack workspace, if one is configured.

@@ -1,15 +1,15 @@
 //! Converts the config to the settings of a model provider.
 
+use aizuchi_core::agent;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::provider::{self, ProviderSettings};
+use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
 use crate::config::agents::ModelParamsConfig;
 use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::secret::Secret;
-use aizuchi_core::agent;
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::provider::{self, ProviderSettings};
 
 impl ResolvedModel {
     /// The settings for calling the model. `None` for the built-in mind.

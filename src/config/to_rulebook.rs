@@ -1,5 +1,10 @@
 //! Converts the config to the rules of each channel.
 
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local::{self, demo_channel};
+use aizuchi_model::rules::place::WorkspaceRules;
+use aizuchi_model::rules::setting_override::{PlaceSetting, Switch};
+use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 use jiff::SignedDuration;
 
 use crate::config::Config;
@@ -8,11 +13,6 @@ use crate::config::model_sources::ModelOrigin;
 use crate::config::own_models::OwnModels;
 use crate::config::places::workspace_id;
 use crate::config::values::{ConfiguredUserId, user_ids};
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local::{self, demo_channel};
-use aizuchi_core::rules::place::WorkspaceRules;
-use aizuchi_core::rules::setting_override::{PlaceSetting, Switch};
-use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 
 impl Config {
     /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its

@@ -1,9 +1,10 @@
 //! The installation's own keys and tokens, which must never appear in model output.
 
+use aizuchi_model::outgoing::secrets::SecretScanner;
+
 use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds};
 use crate::config::secret::Secret;
-use aizuchi_core::outgoing::secrets::SecretScanner;
 
 impl Config {
     pub fn secret_scanner(&self) -> SecretScanner {

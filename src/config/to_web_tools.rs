@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
-
-use crate::config::Config;
-use crate::config::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
 use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::event::web_call::WebLimits;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
+use aizuchi_model::event::web_call::WebLimits;
+use secrecy::SecretString;
+
+use crate::config::Config;
+use crate::config::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
 
 impl Config {
     /// The enabled web tools. PDFs are read by `documents`, up to the maximum size of attached PDFs.

@@ -1,5 +1,6 @@
 //! The `tools` section.
 
+use aizuchi_model::ip_network::IpNetwork;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,7 +8,6 @@ use crate::config::budget::LimitSetting;
 use crate::config::mcp::McpConfig;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port, WebUrl};
-use aizuchi_core::ip_network::IpNetwork;
 
 /// The tools that Aizuchi may use while it writes an answer: the web, and tools of the operator. A tool whose section
 /// is omitted is off.

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use aizuchi_model::chat::UserId;
+use aizuchi_model::rules::{PostTiming, QuietHours};
 use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use aizuchi_core::chat::UserId;
-use aizuchi_core::rules::{PostTiming, QuietHours};
 
 /// A number of seconds, from none to a year.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]

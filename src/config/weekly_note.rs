@@ -1,11 +1,11 @@
 //! The weekly note for keepers: when it is sent.
 
+use aizuchi_model::rules::weekly_time::WeeklyTime;
 use jiff::civil::Weekday;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::parse_time;
-use aizuchi_core::rules::weekly_time::WeeklyTime;
 
 /// A day of the week and a time of the day, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

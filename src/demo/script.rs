@@ -1,7 +1,7 @@
 //! The script: who says what, and how long it takes to read. It takes about fifty seconds in all.
 
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 
 /// One beat: the users' messages, and what the script then waits for.
 pub struct Scene {

@@ -1,9 +1,10 @@
 //! Baselines for conversation states: a constant answer, and a keyword list. The bot does not use the list; it only
 //! measures what such a list is worth.
 
+use aizuchi_model::context::state::ConversationState;
+
 use crate::eval::StateAnswer;
 use crate::eval::case::Case;
-use aizuchi_core::context::state::ConversationState;
 
 /// The number of newest messages that are searched for keywords.
 const NEWEST: usize = 3;

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-use serde_json::{Value, json};
-
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::texts::counted;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::{Price, Usage};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
 
 /// One call, including its retries.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
+use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
-use aizuchi_core::chat::to_single_line;
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::input_file::{self, MAX_KEPT_BYTES};
-use aizuchi_core::persona::Language;
 
 /// The number of bad lines that an error lists.
 const MAX_REPORTED_LINES: usize = 10;

@@ -8,12 +8,13 @@ pub mod baseline;
 pub mod score;
 pub mod report;
 
-use crate::config::Config;
 use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::decision::verdict::Verdict;
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::verdict::Verdict;
+use aizuchi_model::rules::{ChannelRules, Mode};
+
+use crate::config::Config;
 
 /// The result of one item.
 #[derive(Clone, Debug, PartialEq)]

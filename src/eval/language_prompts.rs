@@ -1,9 +1,10 @@
 //! The prompt templates of both languages, since one run measures cases in both.
 
+use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_model::persona::Language;
+
 use crate::config::Config;
 use crate::config::language::LanguageSetting;
-use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::builder::PromptBuilder;
 
 pub struct LanguagePrompts {
     en: PromptBuilder,

@@ -2,6 +2,17 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::Mind;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::budget::PromptBudget;
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_model::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::Context;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::persona::Persona;
 use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -11,17 +22,6 @@ use crate::eval::StateAnswer;
 use crate::eval::calls::{self, EvalCall};
 use crate::eval::case::Case;
 use crate::eval::language_prompts::LanguagePrompts;
-use aizuchi_core::agent::Mind;
-use aizuchi_core::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::Context;
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::persona::Persona;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::PromptOptions;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;

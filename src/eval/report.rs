@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::context::state::ConversationState;
 use serde_json::{Map, Value, json};
 
 use crate::eval::StateAnswer;
 use crate::eval::case::Case;
 use crate::eval::score::{StateScore, is_right};
-use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateReport {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::context::state::ConversationState;
+
 use crate::eval::StateAnswer;
 use crate::eval::case::{Case, pairs};
-use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateScore {
@@ -86,10 +87,11 @@ fn expected_label(case: &Case, answer: &StateAnswer) -> ConversationState {
 
 #[cfg(test)]
 mod tests {
+    use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+    use aizuchi_model::persona::Language;
+
     use super::*;
     use crate::eval::case::CaseMessage;
-    use ConversationState::{Active, Conflict, Ending, Misunderstanding};
-    use aizuchi_core::persona::Language;
 
     fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
         let message = CaseMessage {

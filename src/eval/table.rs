@@ -1,12 +1,12 @@
 //! Reports as text tables: one column for each mind or baseline, then the confusion matrix and the misses of the first.
 
+use aizuchi_model::context::state::ConversationState;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use crate::eval::StateAnswer;
 use crate::eval::report::{MissedCase, StateReport};
 use crate::eval::score::StateScore;
-use aizuchi_core::context::state::ConversationState;
 
 /// The number of misses that are listed.
 const MAX_LISTED_MISSES: usize = 20;

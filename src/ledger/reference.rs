@@ -1,8 +1,8 @@
 //! A reference to a message, by its id or by the link that users copy from their chat, or to a decision, by the address
 //! of its page.
 
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::decision::DecisionId;
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::decision::DecisionId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {

@@ -4,25 +4,25 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::store::Store;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::{Price, Usage};
+use aizuchi_model::event::planned_call::{
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
+};
+use aizuchi_model::rules::place::Place;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
-use aizuchi_core::chat::Channel;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::decision::{Price, Usage};
-use aizuchi_core::event::planned_call::{
-    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
-};
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::store::Store;
 
 /// The most input and output tokens of a check, unless the model refuses so short an answer.
 const CHECK_TOKENS: (u64, u64) = (50, 1);
@@ -192,15 +192,16 @@ impl Llm for BudgetedModel {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
-    use aizuchi_core::context::Context;
-    use aizuchi_core::context::channel_messages::ChannelMessages;
     use aizuchi_core::llm::price::ModelPrice;
-    use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
-    use aizuchi_core::rules::BudgetLimits;
     use aizuchi_harness::fixtures::{at, new_channel, top_level};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
+    use aizuchi_model::context::Context;
+    use aizuchi_model::context::channel_messages::ChannelMessages;
+    use aizuchi_model::persona::{Language, Persona};
+    use aizuchi_model::rules::BudgetLimits;
+
+    use super::*;
 
     /// Charges 100 tokens, or never answers.
     struct Charging {
@@ -233,7 +234,7 @@ mod tests {
             store: store.store.clone(),
             clock: clock.clone(),
             prices: Prices::default(),
-            channel: new_channel("garden", aizuchi_core::chat::Visibility::Public),
+            channel: new_channel("garden", aizuchi_model::chat::Visibility::Public),
             limits: CallLimits {
                 workspace: tokens,
                 channel: BudgetLimits::default(),
@@ -271,7 +272,7 @@ mod tests {
 
     /// The recorded tokens of the workspace and of the channel.
     async fn booked(store: &TestStore, clock: &Clock) -> Vec<u64> {
-        let workspace = new_channel("garden", aizuchi_core::chat::Visibility::Public).workspace;
+        let workspace = new_channel("garden", aizuchi_model::chat::Visibility::Public).workspace;
         let spendings = store.archive.spending(&workspace, clock.now()).await.unwrap();
         spendings.iter().map(|spending| spending.spent.tokens_in_day).collect()
     }

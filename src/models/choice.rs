@@ -3,6 +3,15 @@
 
 use std::net::Ipv4Addr;
 
+use aizuchi_core::llm::Llm as _;
+use aizuchi_core::llm::discover::{FoundServer, listed_models};
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::config::Config;
 use crate::config::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
 use crate::config::env_file::VariableChange;
@@ -12,14 +21,6 @@ use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
 use crate::models::failure::meant_settings;
 use crate::models::prompts::load_prompts;
-use aizuchi_core::decision::model_problem::ModelProblem;
-use aizuchi_core::llm::Llm as _;
-use aizuchi_core::llm::discover::{FoundServer, listed_models};
-use aizuchi_core::llm::model::{ModelId, Provider};
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The maximum size of a key, name or address. Real ones are far shorter.
 const MAX_BYTES: usize = 512;

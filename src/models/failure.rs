@@ -1,11 +1,11 @@
 //! What to do about a model that does not answer: the address that was meant, and the next step.
 
+use aizuchi_core::llm::discover::meant_bases;
+use aizuchi_core::llm::provider::ProviderSettings;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::SignedDuration;
 
 use crate::config::minds::ResolvedModel;
-use aizuchi_core::decision::model_problem::ModelProblem;
-use aizuchi_core::llm::discover::meant_bases;
-use aizuchi_core::llm::provider::ProviderSettings;
 
 /// The timeout of a call to an address that may be meant, while a person waits.
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(10);

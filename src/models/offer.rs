@@ -3,16 +3,16 @@
 
 use std::net::SocketAddr;
 
+use aizuchi_core::llm::discover::{FoundServer, default_endpoints, discover};
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use tracing::info;
 
 use crate::config::Config;
 use crate::config::model_sources::ModelOrigin;
 use crate::models::ModelsInUse;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::llm::discover::{FoundServer, default_endpoints, discover};
-use aizuchi_core::llm::model::{ModelId, Provider};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The variable that tells Ollama's own programs its address.
 const OLLAMA_VARIABLE: &str = "OLLAMA_HOST";

@@ -1,11 +1,12 @@
 //! The prompt templates, which have to leave room for messages.
 
-use crate::config::Config;
-use crate::models::persona_of;
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_model::persona::Language;
+
+use crate::config::Config;
+use crate::models::persona_of;
 
 /// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
 /// messages.

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::platform::local;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::{Attempt, AttemptResult, Price, Usage};
+use aizuchi_model::event::planned_call::{CallCost, UnclaimedCall};
 use jiff::Timestamp;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::{Attempt, AttemptResult, Price, Usage};
-use aizuchi_core::event::planned_call::{CallCost, UnclaimedCall};
-use aizuchi_core::llm::LlmError;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::platform::local;
 
 /// The verb of the call in the metrics.
 const VERB: &str = "check";

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
+use aizuchi_model::chat::{ConversationId, MessageId};
+
 use crate::replay::rows::IdHash;
-use aizuchi_core::chat::{ConversationId, MessageId};
 
 /// The minimum number of conversations that are kept. A value is read within the same step, or before a decided post is
 /// made: within a few hours, in which a channel has far fewer conversations.

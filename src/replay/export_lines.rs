@@ -3,24 +3,24 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
+    WorkspaceId,
+};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::{SettingOverride, SettingRole};
+use aizuchi_model::standing_order::StandingOrder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::replay::json_lines::holds;
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{
-    AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
-    WorkspaceId,
-};
-use aizuchi_core::decision::Decision;
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
-use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::setting_override::{SettingOverride, SettingRole};
-use aizuchi_core::standing_order::StandingOrder;
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

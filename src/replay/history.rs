@@ -7,6 +7,7 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
+use aizuchi_model::input_file;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,7 +16,6 @@ use crate::replay::export_lines::LineKind;
 use crate::replay::json_lines::read_lines;
 use crate::replay::rows::builder::{RowSource, RowsBuilder};
 use crate::replay::rows::{ChannelRows, MessageRow, epoch_seconds};
-use aizuchi_core::input_file;
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,15 +19,15 @@ use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::Path;
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
 use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
 use crate::replay::input::spool::{Spool, SpoolWriter};
-use aizuchi_core::chat::to_single_line;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// Which parts of an input are read, and in which language.
 #[derive(Clone, Copy, Debug)]

@@ -4,14 +4,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::learned::{
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::learned::{
     JudgedMoment, JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, MomentFeatures, learned_at,
 };
-use aizuchi_core::decision::{DecisionId, Judgment};
-use aizuchi_core::event::{Claim, Outcome, StepResult};
+use aizuchi_model::decision::{DecisionId, Judgment};
+use aizuchi_model::event::{Claim, Outcome, StepResult};
+use parking_lot::Mutex;
 
 /// The learned gate of a replay, and every moment that was judged.
 #[derive(Debug, Default)]

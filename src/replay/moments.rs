@@ -3,14 +3,13 @@
 
 use std::collections::HashMap;
 
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{DecisionResult, Judgment, Usage};
+use aizuchi_model::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use aizuchi_core::chat::{ConversationId, MessageId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{DecisionResult, Judgment, Usage};
-use aizuchi_core::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// One closed decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::{Claim, Outcome};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
@@ -12,9 +15,6 @@ use crate::replay::by_conversation::{ByConversation, ConversationSet};
 use crate::replay::moments::Moments;
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
-use aizuchi_core::chat::{ConversationId, MessageId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::event::{Claim, Outcome};
 
 /// The kinds of events in an event file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -10,6 +10,14 @@ mod instance;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_core::inbox::{Delivery, Inbox};
+use aizuchi_core::llm::Llm;
+use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
+    Role, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::clock::Clock;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use jiff::Timestamp;
@@ -21,14 +29,6 @@ use crate::replay::record::{Recorder, ReplayEventKind};
 use crate::replay::simulation::instance::build_instance;
 use crate::replay::simulation::recorded_users::RecordedUsers;
 use crate::replay::{Policy, ReplaySettings};
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    Role, User, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::inbox::{Delivery, Inbox};
-use aizuchi_core::llm::Llm;
-use aizuchi_core::prompt::builder::PromptBuilder;
 
 /// The setup that the channels of a replay share.
 pub struct SimulationSetup<'a> {

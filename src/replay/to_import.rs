@@ -6,19 +6,19 @@ pub mod arranged;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
+use aizuchi_core::store::order::Order;
+use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
+use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
+use aizuchi_model::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::rules::setting_override::{SettingChange, SettingKind, SettingScope};
+use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
 use anyhow::Context as _;
 use serde_json::Value;
 
 use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_columns};
 use crate::replay::history::RecordedMessage;
 use crate::replay::json_lines::{holds, read_lines};
-use aizuchi_core::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::rules::setting_override::{SettingChange, SettingKind, SettingScope};
-use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
-use aizuchi_core::store::order::Order;
-use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
-use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
 
 /// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;

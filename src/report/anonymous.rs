@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::report as texts;
 use regex::Regex;
 
 use crate::replay::moments::Reason;
@@ -10,8 +12,6 @@ use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
 use crate::report::posts::ListedPost;
 use crate::report::story::{Mistake, Story, StoryAct, StoryAuthor, StoryMessage};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::report as texts;
 
 /// Which names are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! The answers to mentions and the reactions of the persona, which the page shows beside its unasked posts.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::report_posts as texts;
 use jiff::tz::TimeZone;
 
 use crate::report::code::{TextPart, parts};
@@ -7,9 +10,6 @@ use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::format;
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::report_posts as texts;
 
 pub struct BesideView {
     pub heading: &'static str,

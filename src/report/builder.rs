@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::LIST_DATE;
+use aizuchi_model::chat::MessageId;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -26,9 +29,6 @@ use crate::report::months::{MonthFigures, MonthSums};
 use crate::report::posts::PostList;
 use crate::report::settings::{PolicySetting, settings_of};
 use crate::report::story_selection::{Candidate, Example, choose, choose_of};
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::LIST_DATE;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 /// The maximum number of answers to mentions that are shown, and of reactions.

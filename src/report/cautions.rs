@@ -1,11 +1,12 @@
 //! Warnings about policies that turn off default limits or rules.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::policies as texts;
+
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::setting_labels::NO_LIMIT_SECONDS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::policies as texts;
 
 /// Returns a sentence for each policy that turns off default limits, and one for each that asks its judge about
 /// everything.

@@ -10,6 +10,7 @@ mod transcript;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use aizuchi_model::chat::MessageId;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -29,7 +30,6 @@ use crate::report::figures::{
 use crate::report::posts::PostList;
 use crate::report::story::{Note, StoryKind};
 use crate::report::story_selection::Candidate;
-use aizuchi_core::chat::MessageId;
 
 /// An unanswered question counts as picked up if it gets a post within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);

@@ -1,11 +1,12 @@
 //! The table of channels on the page: how often the persona would have spoken in each, and how often that would have
 //! interrupted.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures};
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::report as texts;
 
 /// The maximum number of channels with a row of their own. The others share one row.
 const MAX_CHANNELS: usize = 16;

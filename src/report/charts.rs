@@ -1,9 +1,10 @@
 //! The bar charts of the page, as SVG drawings that are stretched to the available width.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::delays::{GROUP_ENDS, Timing};
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::report as texts;
 
 /// The height of a chart, in units of the drawing.
 const CHART_HEIGHT: f64 = 60.0;

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{Mode, PostTiming};
+use aizuchi_model::texts::next_steps as texts;
+
 use crate::config::channels::ChannelKey;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
-use aizuchi_core::persona::Language;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{Mode, PostTiming};
-use aizuchi_core::texts::next_steps as texts;
 
 /// Returns the settings that differ from the defaults, as YAML. Empty if none do. A setting that is left out, since it
 /// may contain names of channels or people, is a comment.

@@ -1,13 +1,13 @@
 //! The cost of a month, from the calls of a period and a table of prices.
 
+use aizuchi_core::llm::price::Prices;
+use aizuchi_model::decision::Usage;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::CallCount;
 use crate::report::figures::ModelCost;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::price::Prices;
 
 /// A month as it is billed on average.
 pub const DAYS_OF_MONTH: f64 = 30.4;

@@ -1,10 +1,11 @@
 //! The costs on the page.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::report as texts;
 
 pub struct CostView {
     /// The heads of the columns with monthly costs, one for each policy.

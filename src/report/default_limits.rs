@@ -3,6 +3,10 @@
 
 use std::path::PathBuf;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{Mode, PostTiming};
+use aizuchi_model::texts::policies as texts;
+
 use crate::config::Config;
 use crate::config::budget::LimitSetting;
 use crate::config::minds::ResolvedMinds;
@@ -10,9 +14,6 @@ use crate::config::model_sources::ModelSources;
 use crate::config::values::Seconds;
 use crate::replay::Policy;
 use crate::report::setting_labels::NO_LIMIT_SECONDS;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::{Mode, PostTiming};
-use aizuchi_core::texts::policies as texts;
 
 /// Adds a variant with the default gates and limits for each policy that turns any of them off, and returns the names
 /// of the variants. A variant that equals another policy is not added.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::gate::Gate;
 use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
@@ -12,8 +14,6 @@ use crate::report::figures::{
 };
 use crate::report::story::{Note, Story, StoryKind};
 use crate::report::story_selection::{Candidate, spread};
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::gate::Gate;
 
 /// The maximum number of differences that are shown in all, and of those that the same policies take up.
 const MAX_SHOWN: usize = 8;

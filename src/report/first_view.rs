@@ -1,11 +1,12 @@
 //! The section of the page on whether another person also answered.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
 
 pub struct FirstView {
     pub sentence: String,

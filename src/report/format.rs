@@ -1,16 +1,16 @@
 //! Formats numbers, times and money.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted::{self, Counted};
+use aizuchi_model::texts::ledger as units;
+use aizuchi_model::texts::policies as policy_texts;
+use aizuchi_model::texts::report as texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger;
 use crate::report::figures::PlacePosts;
 use crate::report::interruptions::per_100;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted::{self, Counted};
-use aizuchi_core::texts::ledger as units;
-use aizuchi_core::texts::policies as policy_texts;
-use aizuchi_core::texts::report as texts;
 
 /// The placeholder for an unknown value.
 pub const UNKNOWN: &str = "–";

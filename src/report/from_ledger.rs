@@ -2,20 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, Decision, DecisionResult};
+use aizuchi_model::rules::Mode;
 use jiff::Timestamp;
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moment, MomentKind, Moments, Reason};
 use crate::report::builder::ReportBuilder;
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Attempt, Decision, DecisionResult};
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Messages are read in pages of this size.
 const PAGE: usize = 1000;

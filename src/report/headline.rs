@@ -1,13 +1,14 @@
 //! The beginning of a report: a short headline and the paragraphs below it.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+
 use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
 use crate::report::format;
 use crate::report::months_view::trend_of;
 use crate::report::sentences;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct Headline {
     pub title: String,

@@ -1,16 +1,17 @@
 //! The hours of the day on the page: when people write, when the persona would have spoken, and when that would have
 //! interrupted.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+
 use crate::report::charts::{Chart, HourBar};
 use crate::report::figures::{HourFigures, PlacePosts, PolicyFigures, Report};
 use crate::report::format;
 use crate::report::interruptions::{DayParts, MIN_POSTS, compare_day_parts, per_100, worse_places};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
 
 /// A part of the day.
 const HOURS_OF_PART: usize = 6;

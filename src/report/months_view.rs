@@ -1,10 +1,11 @@
 //! The table of months on the page, for a history of several months.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::report_figures as texts;
+
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::format;
 use crate::report::months::{MonthFigures, Trend, trend};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::report_figures as texts;
 
 /// A shorter history has no table of months.
 const MIN_MONTHS: usize = 3;

@@ -2,6 +2,13 @@
 
 mod model;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::next_steps as step_texts;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::code::{TextPart, parts};
 use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
@@ -11,12 +18,6 @@ use crate::report::format;
 use crate::report::quieter::{self, Cooldown, FirstReason};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::next_steps as step_texts;
-use aizuchi_core::texts::report as texts;
 
 /// The number of posts to wait for in observe mode. The page computes the number of weeks from it.
 const WORTH_LISTENING: f64 = 20.0;

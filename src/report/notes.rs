@@ -1,15 +1,16 @@
 //! Notes on what the report leaves out, and on how things were counted.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted::{self, Counted};
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+
 use crate::report::figures::{
     FirstAnswers, LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
 };
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted::{self, Counted};
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
 
 pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;

@@ -1,5 +1,14 @@
 //! The report as one self-contained HTML page: its style is inline, it loads nothing, and it runs no script.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted::{self, Counted};
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::next_steps as step_texts;
+use aizuchi_model::texts::policies as policy_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+use aizuchi_model::texts::report_posts as post_texts;
+use aizuchi_model::texts::what_leaves as leaves_texts;
 use askama::Template;
 use jiff::tz::TimeZone;
 
@@ -25,15 +34,6 @@ use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
 use crate::report::ways_view::WaysView;
 use crate::report::what_leaves;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted::{self, Counted};
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::next_steps as step_texts;
-use aizuchi_core::texts::policies as policy_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
-use aizuchi_core::texts::report_posts as post_texts;
-use aizuchi_core::texts::what_leaves as leaves_texts;
 
 #[derive(Template)]
 #[template(path = "report.html")]

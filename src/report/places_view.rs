@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+
 use crate::report::figures::{PlacePosts, PolicyFigures};
 use crate::report::format;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
 
 /// The maximum number of channels on the page. The JSON contains all of them.
 const MAX_CHANNELS: usize = 16;

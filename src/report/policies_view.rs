@@ -1,5 +1,10 @@
 //! The comparison of several policies on the page.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::policies as policy_texts;
+use aizuchi_model::texts::report as texts;
 use jiff::tz::TimeZone;
 
 use crate::report::cautions::cautions;
@@ -12,11 +17,6 @@ use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::setting_labels::{SettingRow, rows};
 use crate::report::story_view::{StoryView, folded};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::policies as policy_texts;
-use aizuchi_core::texts::report as texts;
 
 pub struct PoliciesView {
     pub names: Vec<String>,

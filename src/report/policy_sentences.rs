@@ -1,16 +1,17 @@
 //! Sentences that compare policies: which is ahead by which measure, what each one costs the reader, and which to take.
 //! The page and the terminal show the same sentences.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::policies as texts;
+use aizuchi_model::texts::report as report_texts;
+
 use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::format;
 use crate::report::sentences;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::policies as texts;
-use aizuchi_core::texts::report as report_texts;
 
 /// A delay or a cost counts as a disadvantage if it is larger by more than a quarter. Both are computed from the calls
 /// of the history and are not samples of independent cases, so a significance test does not apply.

@@ -1,5 +1,11 @@
 //! The posts on the page: some unfolded, and all of them folded. A team reads them before it enables a policy.
 
+use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::moments as texts;
+use aizuchi_model::texts::report as report_texts;
+use aizuchi_model::texts::report_posts as post_texts;
 use jiff::tz::TimeZone;
 
 use crate::report::beside_view::{BesideView, besides};
@@ -11,12 +17,6 @@ use crate::report::markup::chat_parts;
 use crate::report::posts::{ListedPost, PostList};
 use crate::report::story::MAX_TEXT_CHARS;
 use crate::report::story_view::{Badge, StoryMessageView};
-use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::moments as texts;
-use aizuchi_core::texts::report as report_texts;
-use aizuchi_core::texts::report_posts as post_texts;
 
 /// How many posts are unfolded.
 const SAMPLE: usize = 5;
@@ -263,9 +263,10 @@ fn badges(post: &ListedPost, left_open: &'static str, language: Language) -> Vec
 
 #[cfg(test)]
 mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
     use super::*;
     use crate::report::story::{StoryAuthor, StoryMessage};
-    use jiff::{SignedDuration, Timestamp};
 
     #[test]
     fn what_stands_open_is_spread_evenly() {

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
+use aizuchi_model::rules::Mode;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::report::figures::{ChannelFigures, PolicyFigures};
 use crate::report::interruptions::MIN_POSTS;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use crate::report::significance::is_larger_share;
-use aizuchi_core::rules::Mode;
 
 /// The cooldowns to try, in seconds.
 const COOLDOWNS: [i64; 3] = [15 * 60, 60 * 60, 4 * 60 * 60];

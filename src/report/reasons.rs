@@ -1,18 +1,19 @@
 //! The reasons for decisions. What the built-in rules say about people is an assumption, and the report presents it as
 //! one.
 
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::Name;
+use aizuchi_model::texts::builtin;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::judging::gate_reason;
+use aizuchi_model::texts::moments as texts;
+use aizuchi_model::texts::report_posts as post_texts;
+
 use crate::replay::moments::Reason;
 use crate::report::channel::silence::says_asked;
 use crate::report::format;
 use crate::report::story::{Mistake, Story};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::Name;
-use aizuchi_core::texts::builtin;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::judging::gate_reason;
-use aizuchi_core::texts::moments as texts;
-use aizuchi_core::texts::report_posts as post_texts;
 
 type Sentence = fn(Language) -> &'static str;
 

@@ -1,5 +1,14 @@
 //! Sentences with the figures of a report. The page and the terminal show the same sentences.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::Name;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::ledger::list_separator;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::policies as policy_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+use aizuchi_model::texts::report_posts as post_texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,15 +19,6 @@ use crate::report::format;
 use crate::report::reasons;
 use crate::report::story::{Note, Story};
 use crate::report::story_selection::Example;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::Name;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::ledger::list_separator;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::policies as policy_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
-use aizuchi_core::texts::report_posts as post_texts;
 
 /// Says that the figures may be too low, if some verdicts are unknown.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {

@@ -1,14 +1,15 @@
 //! Labels and values of settings for readers, beside their paths in the config.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{Mode, PostTiming};
+use aizuchi_model::texts::ledger as names;
+use aizuchi_model::texts::policies as texts;
+
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, ReportSource};
 use crate::report::format;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
-use aizuchi_core::persona::Language;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{Mode, PostTiming};
-use aizuchi_core::texts::ledger as names;
-use aizuchi_core::texts::policies as texts;
 
 /// A wait of at least this length counts as unlimited.
 pub const NO_LIMIT_SECONDS: f64 = 31_536_000.0;

@@ -1,5 +1,8 @@
 //! The settings of a policy that decide whether and when the persona speaks, with their defaults.
 
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{ChannelRules, Mode, PostTiming, QuietHours};
 use serde::{Serialize, Serializer};
 
 use crate::config::Config;
@@ -7,9 +10,6 @@ use crate::config::budget::{BudgetConfig, ModelCosts};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::response::{JudgeGate, ResponseConfig};
 use crate::replay::Policy;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, Mode, PostTiming, QuietHours};
 
 /// One setting of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -361,8 +361,9 @@ pub fn hours_text(hours: QuietHours) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn policy(config: &str) -> Policy {
         Policy { config: Config::parse(config).unwrap(), ..Policy::default_settings() }

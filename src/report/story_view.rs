@@ -1,5 +1,10 @@
 //! A moment on the page.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_posts as post_texts;
 use jiff::tz::TimeZone;
 
 use crate::report::code::TextPart;
@@ -9,11 +14,6 @@ use crate::report::markup::chat_parts;
 use crate::report::reasons;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_posts as post_texts;
 
 /// The number of colors that distinguish authors.
 const COLORS: u32 = 6;
@@ -185,9 +185,10 @@ impl StoryMessageView {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
     use crate::report::story::StoryAuthor;
-    use jiff::Timestamp;
 
     #[test]
     fn a_renamed_person_has_the_letter_of_the_neutral_name() {

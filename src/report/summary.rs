@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted::{self, Counted};
+use aizuchi_model::texts::report as texts;
 use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
@@ -12,9 +15,6 @@ use crate::report::headline::{Headline, headline};
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted::{self, Counted};
-use aizuchi_core::texts::report as texts;
 
 const MAX_CHANNELS: usize = 12;
 const MAX_WRONG: usize = 3;

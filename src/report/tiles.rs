@@ -1,5 +1,9 @@
 //! The four figures at the top of the page.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::moments as moment_texts;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
 use jiff::civil::Date;
 
 use crate::report::cost_view::why_unknown;
@@ -7,10 +11,6 @@ use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::format;
 use crate::report::interruptions::per_100;
 use crate::report::sentences;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::moments as moment_texts;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct Tile {
     pub value: String,

@@ -1,15 +1,16 @@
 //! The table of the ways to run the persona, in a replay where the built-in rules replace the model: without and with a
 //! model, in several modes.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
+use aizuchi_model::texts::report as texts;
+use aizuchi_model::texts::report_figures as figure_texts;
+
 use crate::report::code::{TextPart, parts};
 use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, PostedFigures, Report};
 use crate::report::format;
 use crate::report::headline::rate_of_posts;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
-use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct WaysView {
     /// The head of the column that counts open questions.

@@ -1,9 +1,10 @@
 //! Which data leave the installation, for a team that asks before it enables a feature.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::what_leaves as texts;
+
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{Report, ReportSource};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::what_leaves as texts;
 
 /// One line for each question that people ask.
 pub fn lines(report: &Report, language: Language) -> Vec<Vec<TextPart>> {

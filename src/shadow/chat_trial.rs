@@ -3,6 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::{Store, StoreError};
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::standing_order::{DRAFT_LIFETIME, StandingOrder};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -23,15 +32,6 @@ use crate::shadow::standing_order_trial::{
 };
 use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
 use crate::what_if::ShadowModel;
-use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
-use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::{Store, StoreError};
 
 /// Returns the path of a channel's page.
 pub type PageOf = fn(&WorkspaceId, &ChannelId) -> String;
@@ -213,17 +213,17 @@ fn outcome(
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
-    use super::*;
-    use aizuchi_core::context::Context;
-    use aizuchi_core::context::channel_messages::ChannelMessages;
     use aizuchi_core::llm::price::{ModelPrice, Prices};
     use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
-    use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::Prompt;
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_harness::fixtures::{at, top_level};
+    use aizuchi_model::context::Context;
+    use aizuchi_model::context::channel_messages::ChannelMessages;
+    use aizuchi_model::persona::{Language, Persona};
+    use jiff::SignedDuration;
+
+    use super::*;
 
     fn draft(number: i64, given: Timestamp) -> DraftKey {
         DraftKey { workspace: WorkspaceId::new("slack:T1"), number, version: 1, given }

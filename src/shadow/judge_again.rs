@@ -2,6 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::judge::parse::parse_judgment;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::{Attempt, Judgment, ModelExchange};
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use tokio_util::sync::CancellationToken;
 
 use crate::past_moment::PastMoment;
@@ -9,14 +17,6 @@ use crate::replay::judge::model::CallCounts;
 use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::PastPrompts;
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::context::Context;
-use aizuchi_core::decision::{Attempt, Judgment, ModelExchange};
-use aizuchi_core::outgoing;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::tokens::estimate;
 
 /// A recorded call to the judge, which is repeated.
 pub struct Rejudgment {

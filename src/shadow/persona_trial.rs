@@ -4,6 +4,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use aizuchi_core::agent::judge::parse::parse_judgment;
+use aizuchi_model::chat::is_blank;
+use aizuchi_model::context::{Context, Intent};
+use aizuchi_model::decision::Judgment;
+use aizuchi_model::decision::verdict::Verdict;
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::rules::Mode;
 use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
@@ -15,15 +24,6 @@ use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::{PastPrompts, fitted};
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::chat::is_blank;
-use aizuchi_core::context::{Context, Intent};
-use aizuchi_core::decision::Judgment;
-use aizuchi_core::decision::verdict::Verdict;
-use aizuchi_core::outgoing;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_core::rules::Mode;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::StateCall;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
+use aizuchi_core::spoken_language::SpokenLanguage;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_model::chat::{Channel, ConversationId, Visibility};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::Decision;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::models::persona_of;
 use crate::models::prompts::load_prompts_in;
-use aizuchi_core::agent::StateCall;
-use aizuchi_core::chat::{Channel, ConversationId, Visibility};
-use aizuchi_core::context::Context;
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::decision::Decision;
-use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
-use aizuchi_core::spoken_language::SpokenLanguage;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
 
 /// Builds prompts with one persona in one language.
 pub struct PastPrompts {

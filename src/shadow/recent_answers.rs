@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::replay::judge::answer_cache::AnswerCache;
-use aizuchi_core::clock::Clock;
 
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 const MOST_ANSWERS: usize = 2000;

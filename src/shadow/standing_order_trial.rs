@@ -5,6 +5,25 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use aizuchi_core::agent::judge::parse::parse_judgment;
+use aizuchi_core::learner::welcome_labels;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::{Store, StoreError};
+use aizuchi_model::chat::Channel;
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::tolerance::{self, Label};
+use aizuchi_model::decision::verdict::Verdict;
+use aizuchi_model::decision::{Decision, DecisionResult, Judgment};
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_model::standing_order::{
+    StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
+};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -14,25 +33,6 @@ use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallCounts, ModelJudge};
 use crate::shadow::prompts::{PastPrompts, fitted, language_of};
 use crate::what_if::ShadowModel;
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::chat::Channel;
-use aizuchi_core::context::Context;
-use aizuchi_core::decision::tolerance::{self, Label};
-use aizuchi_core::decision::verdict::Verdict;
-use aizuchi_core::decision::{Decision, DecisionResult, Judgment};
-use aizuchi_core::learner::welcome_labels;
-use aizuchi_core::outgoing;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
-use aizuchi_core::standing_order::{
-    StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
-};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::{Store, StoreError};
 
 /// The number of days from which moments are taken.
 pub const DAYS: i64 = 7;
@@ -376,9 +376,10 @@ impl StandingOrderTrialResult {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+    use aizuchi_model::context::channel_messages::ChannelMessages;
+
     use super::*;
-    use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
-    use aizuchi_core::context::channel_messages::ChannelMessages;
 
     /// With a slow model, most moments are not tried: they are neither a silence kept nor one broken.
     #[test]

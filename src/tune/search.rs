@@ -180,10 +180,11 @@ pub fn search(
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::rhythm::WaitStrategy;
+
     use super::*;
     use crate::config::response::JudgeGate;
     use crate::tune::tuned_setting::ADAPTIVE;
-    use aizuchi_core::rhythm::WaitStrategy;
 
     /// Figures in which the cooldown costs questions and the wait costs calls.
     fn figures(policy: &Policy) -> BTreeMap<UtcDay, TuneFigures> {

@@ -1,10 +1,11 @@
 //! The settings that the search changes, each with a handful of values.
 
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::PostTiming;
+
 use crate::config::response::{JudgeGate, ResponseConfig};
 use crate::config::values::{Ratio, Seconds};
 use crate::replay::Policy;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::PostTiming;
 
 /// The value of [`TunedSetting::Wait`] where the wait is not fixed. A fixed wait may be 0.
 pub const ADAPTIVE: f64 = -1.0;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aizuchi_core::clock::seeded_random;
+use aizuchi_model::clock::seeded_random;
 
 use crate::tune::figures::{TuneFigures, UtcDay};
 use crate::tune::search::Goal;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Visibility, WorkspaceId};
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::http::AccessRole;
 use crate::web::sessions::Session;
 use crate::web::signed_in_user::SignedInUser;
-use aizuchi_core::chat::{Visibility, WorkspaceId};
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Who sent a request.
 #[derive(Clone, Debug)]

@@ -4,6 +4,14 @@ pub mod messages;
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::controls::ChannelControls;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::query::{
+    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
+};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
+use aizuchi_model::decision::{Decision, DecisionId};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
@@ -19,14 +27,6 @@ use crate::web::views::{
 };
 use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
-use aizuchi_core::decision::{Decision, DecisionId};
-use aizuchi_core::platform::local::controls::ChannelControls;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::query::{
-    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
-};
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The maximum number of messages or decisions in one response.
 const PAGE: usize = 200;

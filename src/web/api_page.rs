@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::{Extension, State};
 use axum::response::Html;
@@ -12,8 +14,6 @@ use crate::web::api_routes::{ApiTopic, endpoints};
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, openapi};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/api.html")]
@@ -159,8 +159,9 @@ fn text(value: &Value) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use aizuchi_model::texts::api_fields::MEANINGS;
+
     use super::*;
-    use aizuchi_core::texts::api_fields::MEANINGS;
 
     #[test]
     fn each_meaning_is_told_in_japanese_and_none_is_left_over() {

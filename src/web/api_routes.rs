@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::api as texts;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
@@ -40,8 +42,6 @@ use crate::web::{
     files, judge_again, marks, memories, models, order_journal, orders, place_settings,
     private_reads, proposals, standing_orders, trust, workspaces,
 };
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::api as texts;
 
 /// Makes the schema of a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

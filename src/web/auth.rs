@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::reloadable::Reloadable;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
@@ -24,7 +25,6 @@ use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
 use crate::web::signed_in_user::SignedInUser;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::reloadable::Reloadable;
 
 const STATIC_PATH: &str = "/static/";
 const STATUS_PATH: &str = "/api/status";
@@ -419,13 +419,13 @@ fn is_local(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::ip_network::IpNetwork;
     use axum::body::Body;
 
     use super::*;
     use crate::config::http::{NamedToken, ReaderName};
     use crate::config::secret::Secret;
     use crate::web::peer::TrustedProxies;
-    use aizuchi_core::ip_network::IpNetwork;
 
     fn authenticator(http: &HttpConfig) -> Authenticator {
         Authenticator::new(http, Some("part".to_owned()))

@@ -3,6 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ConsentQuery;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::{
+    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
+};
+use aizuchi_model::memory::asker::named;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
@@ -16,16 +26,6 @@ use crate::web::deciders::{hide_decider, require_decider, visibilities};
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::{self, FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::consent::{
-    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
-};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::ConsentQuery;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 
 /// The number of newest calls in a list.
 const PAGE: usize = 100;

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::DeadLetterQuery;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::event::{DeadLetter, DeadLetterId};
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -15,10 +19,6 @@ use crate::web::refusal::Refusal;
 use crate::web::views::DeadLetterView;
 use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::event::{DeadLetter, DeadLetterId};
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::DeadLetterQuery;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DeadLetterParameters {

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 use jiff::Timestamp;
 
 use crate::web::access::Access;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 
 /// Refuses visitors who may not decide about a conversation.
 pub async fn require_decider(

@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{self, DecisionDetails, LabeledValue};
-use crate::web::access::{Access, Visitor};
-use crate::web::refusal::Refusal;
-use crate::web::workspaces::Shown;
-use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
-use aizuchi_core::persona::Language;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
+use aizuchi_model::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::Method;
 use axum::response::Html;
+
+use crate::ledger::{self, DecisionDetails, LabeledValue};
+use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, workspaces};
 
 #[derive(Template)]
 #[template(path = "decision.html")]

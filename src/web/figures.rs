@@ -10,16 +10,16 @@ pub mod answer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::figures::Day;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::mark::DecisionMark;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::web::Web;
 use crate::web::figures::calendar::Calendar;
 use crate::web::figures::day_cache::DayReader;
 use crate::web::figures::tally::{Figures, median};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::figures::Day;
 
 /// The periods to choose from, in days.
 pub const SPANS: [i64; 3] = [7, 30, 90];
@@ -90,8 +90,9 @@ fn delays(total: &Figures) -> Vec<ChannelDelays> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use aizuchi_core::store::figures::AnswerDelay;
+
+    use super::*;
 
     #[test]
     fn delays_are_told_where_somebody_answered() {

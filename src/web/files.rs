@@ -3,6 +3,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::attachment::{Attachment, AttachmentKind, picture_type};
+use aizuchi_model::chat::{ChannelId, Message, MessageId};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -18,11 +23,6 @@ use crate::web::console::layout::encode;
 use crate::web::refusal::Refusal;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::attachment::{Attachment, AttachmentKind, picture_type};
-use aizuchi_core::chat::{ChannelId, Message, MessageId};
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
-use aizuchi_core::store::StoreError;
 
 /// The security policy of a file: it may run no script, use no style, submit no form and send no request.
 pub const FILE_POLICY: &str = "default-src 'none'; sandbox";

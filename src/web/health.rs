@@ -3,6 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
+use aizuchi_core::platform::backfill::BackfillProgress;
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::persona::Language;
 use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -16,12 +22,6 @@ use crate::web::auth::is_from_here;
 use crate::web::language::language_of;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, models};
-use aizuchi_core::chat::ChannelId;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::backfill::BackfillProgress;
-use aizuchi_core::store::StoreError;
 
 /// The last status that the health port found, cached so that many requests cost the store few reads.
 #[derive(Default)]

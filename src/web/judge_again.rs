@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::chat::{Channel, WorkspaceId};
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::{Decision, DecisionId, Judgment};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
@@ -25,12 +31,6 @@ use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
 use crate::what_if::ShadowModel;
-use aizuchi_core::chat::{Channel, WorkspaceId};
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::decision::{Decision, DecisionId, Judgment};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::texts;
 
 /// A decision whose judge can be asked again, or why it cannot.
 pub struct RejudgeTarget {

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 
 use crate::web::Web;
-use aizuchi_core::persona::Language;
 
 const LANGUAGES: [Language; 2] = [Language::En, Language::Ja];
 

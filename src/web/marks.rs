@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::store::order::Order;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::Mark;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
@@ -14,9 +17,6 @@ use crate::web::api::invalid_body;
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, Web, decision, workspaces};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::store::order::Order;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,6 +7,8 @@ mod lookup;
 
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::routing::post_service;
@@ -25,8 +27,6 @@ use crate::web::language::language_of;
 use crate::web::mcp::lookup::Lookup;
 use crate::web::mcp::tool::LookupTool;
 use crate::web::{MAX_TEXT_BYTES, Web};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The path of the server.
 pub const PATH: &str = "/mcp";

@@ -5,6 +5,13 @@ pub mod api;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
+use aizuchi_model::memo::{Memo, parse_content, parse_priority, parse_tags};
+use aizuchi_model::memory::change::{JournalEntry, MemoEdit, MemoryChange};
+use aizuchi_model::memory::{
+    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
+};
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -14,13 +21,6 @@ use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
-use aizuchi_core::memo::{Memo, parse_content, parse_priority, parse_tags};
-use aizuchi_core::memory::change::{JournalEntry, MemoEdit, MemoryChange};
-use aizuchi_core::memory::{
-    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
-};
-use aizuchi_core::store::order::Order;
 
 /// The maximum number of threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;

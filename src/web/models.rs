@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::order::Order;
+use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};
@@ -25,13 +32,6 @@ use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::FilterParameter;
 use crate::web::{ApiProblem, ApiResult, Web, workspaces};
-use aizuchi_core::decision::model_problem::ModelProblem;
-use aizuchi_core::llm::discover::FoundServer;
-use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::texts;
 
 /// The model to use.
 // It has no `Debug`, which could show a key.

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::api as texts;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use schemars::generate::SchemaSettings;
@@ -11,8 +13,6 @@ use serde_json::{Map, Value, json};
 
 use crate::web::REFUSAL_HEADER;
 use crate::web::api_routes::{Endpoint, SchemaOf, endpoints};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::api as texts;
 
 const DEFINITIONS: &str = "/components/schemas";
 

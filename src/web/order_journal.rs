@@ -3,6 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
+use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -15,9 +18,6 @@ use crate::web::refusal::Refusal;
 use crate::web::views::ListedUser;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, UserId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 
 /// The number of orders on one page.
 const PAGE: usize = 100;

@@ -2,6 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::command::STOP_DURATION;
+use aizuchi_core::platform::local::controls::ConsentChange;
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
+use aizuchi_model::rules::Mode;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};
@@ -18,14 +26,6 @@ use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::SpendingView;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, Role, UserId, WorkspaceId};
-use aizuchi_core::command::STOP_DURATION;
-use aizuchi_core::platform::local::controls::ConsentChange;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::store::order::Order;
 
 type JsonBody<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::limits::MAX_FILES;
+use aizuchi_model::chat::AuthorKind;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
@@ -15,10 +19,6 @@ use crate::web::access::Visitor;
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::AuthorKind;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::platform::local::limits::MAX_FILES;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "room.html")]

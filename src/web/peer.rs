@@ -4,9 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use aizuchi_model::ip_network::IpNetwork;
 use axum::http::HeaderMap;
-
-use aizuchi_core::ip_network::IpNetwork;
 
 /// An address, or for IPv6 the network of one subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,6 +3,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::{MessageId, WorkspaceId};
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
+use aizuchi_model::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole, SettingScope,
+};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
@@ -16,14 +24,6 @@ use crate::web::api::invalid_body;
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{MessageId, WorkspaceId};
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::rules::place::{ConfiguredPlace, Place, SettingSource};
-use aizuchi_core::rules::setting_override::{
-    PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole, SettingScope,
-};
-use aizuchi_core::store::order::Order;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SettingsQuery {

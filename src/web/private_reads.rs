@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::store::private_reads::{PrivateReadQuery, PrivateReads};
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -12,8 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::web::access::Visitor;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::store::private_reads::{PrivateReadQuery, PrivateReads};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReadsQuery {
@@ -117,8 +117,9 @@ fn view(reads: &PrivateReads) -> PrivateReadView {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
+
+    use super::*;
 
     #[test]
     fn what_was_read_in_one_moment_is_on_one_page() {

@@ -1,13 +1,13 @@
 //! A refusal in the reader's language: a page for people, JSON for programs.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::web::ApiProblem;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "problem.html")]

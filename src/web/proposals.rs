@@ -4,6 +4,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::parse_text;
+use aizuchi_core::platform::split::split;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::proposal::{
+    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+};
+use aizuchi_model::memory::asker::named;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
@@ -19,16 +29,6 @@ use crate::web::refusal::body_format::BodyFormat;
 use crate::web::trust::TrustOfferView;
 use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, trust, views, workspaces};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::proposal::{
-    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
-};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::platform::local::parse_text;
-use aizuchi_core::platform::split::split;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::ProposalQuery;
 
 /// Proposals, newest first, and what was learned from the decisions about them.
 #[derive(Serialize, JsonSchema)]

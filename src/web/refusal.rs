@@ -3,21 +3,21 @@
 pub mod body_format;
 mod kind;
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::memo::MemoError;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+use aizuchi_model::texts::refusals;
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;
 use crate::past_moment::Unjudgeable;
 use crate::web::MAX_BODY_BYTES;
 use crate::web::refusal::body_format::BodyFormat;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::memo::MemoError;
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::texts;
-use aizuchi_core::texts::refusals;
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -314,14 +314,14 @@ impl Refusal {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use aizuchi_core::llm::model::{ModelId, PROVIDERS};
+    use aizuchi_model::decision::model_problem::ModelProblem;
     use strum::VariantNames as _;
 
     use super::*;
     use crate::config::agents::ModelParamsConfig;
     use crate::config::minds::ResolvedModel;
     use crate::config::model_sources::ModelOrigin;
-    use aizuchi_core::decision::model_problem::ModelProblem;
-    use aizuchi_core::llm::model::{ModelId, PROVIDERS};
 
     /// Returns each reason. A reason that wraps another enum is listed once for each reason in it.
     fn all() -> Vec<Refusal> {

@@ -9,6 +9,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -16,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::report::figures::Report;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::clock::Clock;
 
 /// A report covers the last days until now. For this long, a report to which nothing was added counts as current.
 const CURRENT: SignedDuration = SignedDuration::from_mins(10);

@@ -4,19 +4,19 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionId};
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::web::views;
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionId};
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The number of changes that are read at a time. It is only exceeded by a revision that has more, like one that erases
 /// the reasons of many decisions.

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use tokio::runtime::Handle;
@@ -13,12 +19,6 @@ use crate::web::access::Access;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use crate::what_if::ShadowModel;
-use aizuchi_core::chat::Channel;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The maximum number of calls, however high the cap is.
 pub const MOST_CALLS: u64 = 200;

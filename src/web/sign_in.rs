@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -21,8 +23,6 @@ use crate::web::refusal::Refusal;
 use crate::web::sessions::SESSION_AGE;
 use crate::web::sign_in_link::Purpose;
 use crate::web::{ApiProblem, REFUSAL_HEADER, Web};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "login.html")]

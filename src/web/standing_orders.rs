@@ -4,6 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::standing_order::{
+    DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -17,13 +24,6 @@ use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::standing_order::{
-    DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
-};
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct StandingOrdersQuery {

@@ -3,6 +3,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use aizuchi_model::rules::Mode;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
@@ -15,13 +22,6 @@ use crate::web::api::invalid_body;
 use crate::web::deciders::{require_decider, visibilities};
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
-use aizuchi_core::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
 #[derive(Serialize, JsonSchema)]

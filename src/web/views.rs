@@ -2,32 +2,32 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
+use aizuchi_core::store::Spending;
+use aizuchi_core::store::stored_message::{ReactionGroup, StoredMessage};
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent, AttachmentKind};
+use aizuchi_model::chat::{
+    AuthorKind, Channel, ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::gate::{BudgetStatus, Gate};
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, Judgment,
+    PromptOmission, Usage,
+};
+use aizuchi_model::event::step::Step;
+use aizuchi_model::event::{DeadLetter, Event};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::recall::RecalledMessage;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{BudgetLimits, Mode, Rulebook};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::web::{files, markdown};
-use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, AttachmentKind};
-use aizuchi_core::chat::{
-    AuthorKind, Channel, ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::decision::gate::{BudgetStatus, Gate};
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::{
-    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, Judgment,
-    PromptOmission, Usage,
-};
-use aizuchi_core::event::step::Step;
-use aizuchi_core::event::{DeadLetter, Event};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
-use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
-use aizuchi_core::store::Spending;
-use aizuchi_core::store::stored_message::{ReactionGroup, StoredMessage};
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0

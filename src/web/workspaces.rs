@@ -3,6 +3,21 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::decision::consent::Consent;
+use aizuchi_model::decision::proposal::Proposal;
+use aizuchi_model::event::DeadLetter;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, Request, State};
@@ -17,21 +32,6 @@ use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web};
-use aizuchi_core::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::decision::Decision;
-use aizuchi_core::decision::consent::Consent;
-use aizuchi_core::decision::proposal::Proposal;
-use aizuchi_core::event::DeadLetter;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// The workspace that a request is about.
 #[derive(Deserialize, JsonSchema)]

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aizuchi_model::chat::MessageId;
 use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::what_if::material::Material;
-use aizuchi_core::chat::MessageId;
 
 /// The outcome of a replay for a message. If a message was considered more than once, the greatest outcome counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::replay::history::{RecordedChannel, RecordedMessage};
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionId, Judgment};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, Channel, MessageId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionId, Judgment};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
 
 /// Enough for a busy channel's week, and replayed within seconds.
 pub const MAX_MESSAGES: usize = 4000;

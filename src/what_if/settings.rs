@@ -1,16 +1,17 @@
 //! The settings that are tried on a channel, and those in force there.
 
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_model::chat::{Channel, Visibility};
+use aizuchi_model::decision::tolerance::{self, Label};
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{Mode, PostTiming, Rulebook, TimingRules};
+
 use crate::config::Config;
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::response::JudgeGate;
 use crate::config::values::{QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use crate::replay::Policy;
 use crate::tune::tuned_setting::TunedSetting;
-use aizuchi_core::chat::{Channel, Visibility};
-use aizuchi_core::decision::tolerance::{self, Label};
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{Mode, PostTiming, Rulebook, TimingRules};
 
 /// Every gate that a setting may name.
 pub const GATES: [JudgeGate; 5] = [
@@ -220,13 +221,13 @@ fn take_section(config: &mut Config, channel: &Channel) -> Option<(ChannelKey, C
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{ChannelId, WorkspaceId};
+    use aizuchi_model::rules::setting_override::{
+        Confidence, PlaceSetting, SettingOverride, SettingRole, SettingScope,
+    };
     use jiff::Timestamp;
 
     use super::*;
-    use aizuchi_core::chat::{ChannelId, WorkspaceId};
-    use aizuchi_core::rules::setting_override::{
-        Confidence, PlaceSetting, SettingOverride, SettingRole, SettingScope,
-    };
 
     fn channel() -> Channel {
         Channel {

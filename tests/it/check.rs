@@ -4,18 +4,17 @@ use std::process::Output;
 
 use aizuchi::config::Config;
 use aizuchi::models::prompts::load_prompts_in;
-use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
-
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::slack::channel::NewChannel as NewSlackChannel;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::persona::Language;
 
 use crate::command::aizuchi;
 use crate::discord::harness::DiscordHarness;
 use crate::program::Home;
 use crate::slack::harness::SlackHarness;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
-use aizuchi_harness::test_store::TestStore;
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());

@@ -59,11 +59,11 @@ fn the_local_room_has_a_short_wait_by_default() {
 fn the_local_room_posts_immediately_by_default() {
     use aizuchi::config::Config;
     use aizuchi_core::platform::{Platforms, local};
-    use aizuchi_core::rules::PostTiming;
+    use aizuchi_model::rules::PostTiming;
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();
         let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());
-        let clock = aizuchi_core::clock::Clock::system();
+        let clock = aizuchi_model::clock::Clock::system();
         let platforms = Platforms::default();
         let answers =
             aizuchi::app::agent::build_command_answers(&config, store.clone(), store.clone());

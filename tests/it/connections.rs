@@ -6,7 +6,9 @@ use std::time::Duration;
 use aizuchi::web::peer::{Client, TrustedProxies};
 use aizuchi::web::server::activity::Timeouts;
 use aizuchi::web::server::{Server, ServerLimits};
-use aizuchi_core::ip_network::IpNetwork;
+use aizuchi_harness::net::{free_port, http};
+use aizuchi_harness::providers::{self, ProviderResponse};
+use aizuchi_model::ip_network::IpNetwork;
 use axum::body::{Body, Bytes};
 use axum::response::sse::{Event, Sse};
 use axum::routing::{get, post};
@@ -21,8 +23,6 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::program::Home;
-use aizuchi_harness::net::{free_port, http};
-use aizuchi_harness::providers::{self, ProviderResponse};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(150);

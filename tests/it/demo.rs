@@ -3,25 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use futures_executor::LocalPool;
-use futures_util::task::LocalSpawnExt;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use tokio_util::sync::CancellationToken;
-
 use aizuchi::app::agent::{build_agent, build_command_answers};
 use aizuchi::config::Config;
 use aizuchi::demo::script::SCENES;
 use aizuchi::demo::{Caption, Demo, Phase};
-use aizuchi_core::chat::{MessageId, Visibility};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::upload::UploadSettings;
@@ -32,7 +21,17 @@ use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::texts;
+use aizuchi_model::chat::{MessageId, Visibility};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+use futures_executor::LocalPool;
+use futures_util::task::LocalSpawnExt;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
 
 /// A program with its local room, whose clock moves when a test moves it.
 struct DemoProgram {

@@ -14,21 +14,21 @@ use aizuchi::eval::prompts::{CasePrompts, ask_all};
 use aizuchi::eval::score::StateScore;
 use aizuchi::eval::{StateAnswer, baseline};
 use aizuchi_core::agent::Mind;
-use aizuchi_core::chat::AuthorKind;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
+use aizuchi_harness::fixtures::at;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_model::chat::AuthorKind;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::persona::Language;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::fixtures::at;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 /// Text that must not appear in any error.
 const CHAT: &str = "the treasure is under the old oak";

@@ -10,26 +10,26 @@ mod withdrawn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ChannelId, Heard, Mention, Message, UserId, Visibility,
-    WorkspaceId,
-};
-use aizuchi_core::context::ContextLimits;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_harness::fixtures::{self, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 use aizuchi_import::message_ids::MessageIds;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{self, ImportData};
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, Heard, Mention, Message, UserId, Visibility,
+    WorkspaceId,
+};
+use aizuchi_model::context::ContextLimits;
 use futures_util::stream;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::fixtures::{self, at, top_level};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The schema of myao2.
 const TABLES: &str = "
@@ -264,7 +264,7 @@ async fn imported_memories_stay_in_their_channel() {
     let store = migration.store().await;
     let context = async |channel: &str| {
         let conversation =
-            aizuchi_core::chat::ConversationId { workspace: team(), ..top_level(channel) };
+            aizuchi_model::chat::ConversationId { workspace: team(), ..top_level(channel) };
         let window = ContextLimits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
         store.store.context(&conversation, &window).await.unwrap()
     };

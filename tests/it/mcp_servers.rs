@@ -14,10 +14,10 @@ use aizuchi::config::mcp::{McpServerConfig, ServerName};
 use aizuchi::config::secret::Secret;
 use aizuchi::config::values::{BoundedInteger, WebUrl};
 use aizuchi::mcp_servers::McpServers;
-use aizuchi_core::chat::{ChannelId, Visibility};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::external_tools::{ExternalToolError, ExternalTools, ReplyPlace};
 use aizuchi_core::metrics::Metrics;
+use aizuchi_model::chat::{ChannelId, Visibility};
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,

@@ -4,22 +4,22 @@ use std::process::Stdio;
 use std::sync::{Arc, LazyLock};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::ContextLimits;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptOptions};
-use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::ContextLimits;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::rules::ChannelRules;
 use regex::Regex;
 use serde_json::json;
 
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
-use aizuchi_harness::harness::prompts;
 
 /// Creates a home whose prompts have times in UTC.
 fn home() -> Home {

@@ -12,15 +12,15 @@ use aizuchi::replay::input::{
     InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
 };
 use aizuchi::replay::judge::recorded::RecordedAnswers;
-use aizuchi_core::chat::{
+use aizuchi_core::store::InboxEntry;
+use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
     MessageId, UserId, Visibility, WorkspaceId,
 };
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::{Debounce, Disposition, OnNewMessage};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::InboxEntry;
-use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::persona::Language;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use aizuchi::replay::history::ChannelSource;
 use aizuchi::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
-use aizuchi_core::persona::Language;
+use aizuchi_model::persona::Language;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;

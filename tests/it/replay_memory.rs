@@ -7,7 +7,7 @@ use std::process::Command;
 use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi::replay::score::ReplayScore;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
-use aizuchi_core::persona::Language;
+use aizuchi_model::persona::Language;
 use serde_json::json;
 
 /// The variable with the input of the measured process.

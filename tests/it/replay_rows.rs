@@ -7,7 +7,7 @@ use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi::replay::rows::IdHash;
 use aizuchi::replay::score::ReplayScore;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
-use aizuchi_core::persona::Language;
+use aizuchi_model::persona::Language;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -4,10 +4,10 @@ use aizuchi::config::Config;
 use aizuchi::report::builder::{ReportBuilder, ReportOptions};
 use aizuchi::report::figures::{LeftOut, Privacy, ReportSource};
 use aizuchi::report::from_ledger::ChannelLedger;
-use aizuchi_core::chat::Visibility;
 use aizuchi_harness::fixtures::{new_channel, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::Visibility;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 

@@ -2,23 +2,25 @@
 //! outcome. A call is claimed in the store before it is made: after a crash in between it is unknown whether it was
 //! made, and it is not made again.
 
-use futures_util::future::BoxFuture;
 use std::pin::pin;
 use std::sync::Arc;
 
+use aizuchi_model::decision::consent::{
+    CallAnswer, Consent, ConsentState, ConsentStep, LapseReason,
+};
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::rules::place::Place;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info, info_span, warn};
 
-use crate::decision::consent::{CallAnswer, Consent, ConsentState, ConsentStep, LapseReason};
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
 use crate::inbox::Inbox;
-use crate::memory::Lineage;
-use crate::rules::place::Place;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::order::Order;

@@ -18,15 +18,15 @@ pub mod reply_renderer;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::written::language_of;
+use aizuchi_model::rules::setting_override::{SettingKind, SettingRole};
+use aizuchi_model::rules::{Mode, Rulebook};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::command::parse::day_time::DayTime;
-use crate::persona::Language;
-use crate::persona::written::language_of;
-use crate::rules::setting_override::{SettingKind, SettingRole};
-use crate::rules::{Mode, Rulebook};
 use crate::store::order::Order;
 
 /// `stop` is said in anger or in a meeting; both pass after a while.

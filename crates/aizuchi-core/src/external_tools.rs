@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Visibility};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Map, Value};
-
-use crate::chat::{ChannelId, Visibility};
 
 /// Tools that are not the store's.
 #[async_trait]

@@ -1,17 +1,17 @@
 //! Withholds and forgets what users have ordered, erases messages that are older than the retention period, and removes
 //! what is left of both outside the tables, all in small steps while messages are being heard.
 
-use futures_util::future::BoxFuture;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::clock::Clock;
+use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use crate::chat::WorkspaceId;
-use crate::clock::Clock;
 use crate::inbox::channel_cache::ChannelCache;
 use crate::store::database::DatabaseStore;
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob, ForgottenUser};

@@ -14,35 +14,35 @@ mod linking;
 mod forgetting;
 mod quoting;
 
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
+    Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
+};
+use aizuchi_model::clock::{Clock, duration_from_seconds};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::memory::asker;
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::rhythm::{WaitBounds, WaitStrategy};
+use aizuchi_model::rules::TimingRules;
+use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tracing::{Instrument, Span, field, info_span};
 
-use crate::chat::owed::Owed;
-use crate::chat::{
-    Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
-    Message, MessageId, Reaction, ReactionChange, UserId, WorkspaceId,
-};
-use crate::clock::{Clock, duration_from_seconds};
 use crate::command::confirmation::{PossibleYes, confirmed};
 use crate::command::parse::own_words;
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
-use crate::decision::gate::Gate;
-use crate::event::Disposition;
 use crate::inbox::calling::{is_call, is_named, is_typed_mention};
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
-use crate::memory::asker;
 use crate::metrics::Metrics;
-use crate::persona::spelling::spellings;
-use crate::rhythm::{WaitBounds, WaitStrategy};
-use crate::rules::TimingRules;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::{HearReceipt, InboxEntry, Store, StoreError};

@@ -1,24 +1,26 @@
 //! Trains each workspace's gate on its ledger, at startup and when there are enough new verdicts. If only a share of
 //! unwelcome posts is tolerated, it also learns how welcome posts were in each channel.
 
-use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Cursor, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::learned::{
+    JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at,
+};
+use aizuchi_model::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, moved};
+use aizuchi_model::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
+use aizuchi_model::decision::welcome::RatedChoice;
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::rules::place::Place;
+use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::chat::{ChannelId, Cursor, WorkspaceId};
-use crate::clock::Clock;
-use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at};
-use crate::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, moved};
-use crate::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
-use crate::decision::welcome::RatedChoice;
-use crate::reloadable::Reloadable;
-use crate::rules::Rulebook;
-use crate::rules::place::Place;
 use crate::store::archive::Archive;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};

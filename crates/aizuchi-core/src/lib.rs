@@ -7,28 +7,9 @@
 //! optimization level.
 
 // Plain data and the rules on it, without I/O.
-pub mod reloadable;
-pub mod ip_network;
-pub mod chat;
-pub mod persona;
-pub mod rules;
-pub mod rhythm;
-pub mod companions;
-pub mod overlap;
-pub mod memory;
-pub mod memo;
-pub mod standing_order;
-pub mod recall;
-pub mod context;
-pub mod decision;
-pub mod event;
-pub mod texts;
-pub mod outgoing;
 
 // Time and randomness, metrics, files that an operator names, and the store.
-pub mod clock;
 pub mod metrics;
-pub mod input_file;
 pub mod store;
 pub mod spoken_language;
 

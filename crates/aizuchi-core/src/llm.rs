@@ -11,12 +11,12 @@ pub mod scripted;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::is_blank;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::is_blank;
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::markup::AnswerForm;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};

@@ -8,6 +8,9 @@ mod register;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use aizuchi_model::chat::{Arrival, AuthorKind};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, DecisionResult};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -16,9 +19,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::chat::{Arrival, AuthorKind};
-use crate::decision::gate::Gate;
-use crate::decision::{Attempt, DecisionResult};
 use crate::metrics::gauges::GaugeSnapshot;
 use crate::metrics::labels::{
     DecisionLabels, ExternalCallEnd, ExternalToolLabels, HeardLabels, LabelValue, MalformedInput,

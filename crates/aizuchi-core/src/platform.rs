@@ -30,17 +30,17 @@ pub mod remote;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ConversationId, Message, UserId, WorkspaceId};
+use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::persona::Persona;
+use aizuchi_model::reloadable::Reloadable;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::attachment::Attachment;
-use crate::chat::{ConversationId, Message, UserId, WorkspaceId};
 use crate::command::reply::CommandReplies;
-use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
-use crate::persona::Persona;
 use crate::platform::backfill::BackfillProgress;
-use crate::reloadable::Reloadable;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
 use crate::store::weekly_notes::WeeklyNotes;

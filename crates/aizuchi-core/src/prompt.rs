@@ -26,12 +26,13 @@ pub mod tool;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use aizuchi_model::context::Context;
+use aizuchi_model::persona::Persona;
+use aizuchi_model::texts;
 use jiff::Zoned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::context::Context;
-use crate::persona::Persona;
 use crate::prompt::budget::TrimmedSection;
 use crate::prompt::builder::JudgeOptions;
 use crate::prompt::memory_input::MemoryInput;
@@ -40,13 +41,12 @@ use crate::prompt::recording::AudioRecording;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
-use crate::texts;
 
 /// What a prompt asks a model to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum PromptVerb {
-    /// Whether to join in. The response is the JSON of [`crate::decision::Judgment`].
+    /// Whether to join in. The response is the JSON of [`aizuchi_model::decision::Judgment`].
     Judge,
     /// What to say. The response is plain text.
     Reply,

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::clock::Clock;
 use crate::store::database::location::DatabaseLocation;
 use crate::store::sqlite::earlier_version;
 use crate::store::{Store, StoreError};

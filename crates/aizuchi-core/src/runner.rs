@@ -1,12 +1,18 @@
 //! The runner: claims due steps, lets the agent handle them and commits the outcomes. Different conversations are
 //! handled concurrently; one conversation is handled one step at a time (invariant 4).
 
-use futures_util::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
+use aizuchi_model::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
+use futures_util::future::BoxFuture;
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -14,12 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
-use crate::chat::{ChannelId, WorkspaceId};
-use crate::clock::Clock;
-use crate::decision::gate::Gate;
-use crate::decision::{Attempt, AttemptResult, DecisionResult};
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
-use crate::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;

@@ -1,14 +1,14 @@
 //! Writes a backup whenever one is due, and removes old ones.
 
-use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
+use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::store::StoreError;
 use crate::store::database::location::DatabaseLocation;

@@ -3,12 +3,13 @@
 
 use std::cmp::Reverse;
 
-use crate::chat::{AuthorKind, Channel, ConversationId, Visibility, WorkspaceId};
-use crate::decision::gate::Gate;
-use crate::persona::Language;
-use crate::persona::written::{language_of, language_of_all};
-use crate::rules::place::Place;
-use crate::rules::{LanguageRule, Rulebook};
+use aizuchi_model::chat::{AuthorKind, Channel, ConversationId, Visibility, WorkspaceId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::written::{language_of, language_of_all};
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{LanguageRule, Rulebook};
+
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};

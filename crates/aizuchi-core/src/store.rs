@@ -28,25 +28,25 @@ pub mod archive;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::context::{BudgetUsage, Context, ContextWindow};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, DecisionId, DecisionResult};
+use aizuchi_model::event::completion::Completion;
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Disposition, Outcome};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use crate::chat::{
-    ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Visibility, WorkspaceId,
-};
-use crate::context::links::MessageLinks;
-use crate::context::{BudgetUsage, Context, ContextWindow};
-use crate::decision::gate::Gate;
-use crate::decision::{AttemptResult, DecisionId, DecisionResult};
-use crate::event::completion::Completion;
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use crate::event::web_call::{WebCall, WebLimit};
-use crate::event::{Claim, Disposition, Outcome};
-use crate::memo::Memo;
-use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
-use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::order::{Order, OrdersInForce};
 use crate::store::refusal_reason::RefusalReason;

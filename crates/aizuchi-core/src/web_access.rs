@@ -15,9 +15,8 @@ pub mod crawl4ai;
 
 use std::sync::Arc;
 
+use aizuchi_model::event::web_call::WebLimits;
 use async_trait::async_trait;
-
-use crate::event::web_call::WebLimits;
 
 /// The maximum length of an address, in bytes.
 pub const MAX_ADDRESS_BYTES: usize = 2_000;

@@ -6,6 +6,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
+use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::json::parse_json;
+use aizuchi_core::platform::log_sentence::to_log_sentence;
+use aizuchi_model::clock::{Clock, duration_from_seconds};
+use aizuchi_model::reloadable::Reloadable;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
@@ -17,12 +23,6 @@ use serde_json::Value;
 
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
 use crate::settings::DiscordSettings;
-use aizuchi_core::clock::{Clock, duration_from_seconds};
-use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
-use aizuchi_core::platform::http_error::{describe_error, is_unsent};
-use aizuchi_core::platform::json::parse_json;
-use aizuchi_core::platform::log_sentence::to_log_sentence;
-use aizuchi_core::reloadable::Reloadable;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The wait if a 429 response does not say how long.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceId};
 use parking_lot::RwLock;
 use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
@@ -12,7 +13,6 @@ use crate::from_discord::guild::{Guild, GuildRole, GuildThread};
 use crate::from_discord::user::GuildMember;
 use crate::permissions::ADMIN_PERMISSIONS;
 use crate::text::emoji::{GuildEmoji, find_unique};
-use aizuchi_core::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceId};
 
 #[derive(Default)]
 pub struct DiscordCache(RwLock<CacheState>);

@@ -4,6 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{
+    Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
+};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::sync::MutexGuard;
@@ -23,10 +27,6 @@ use crate::ingest::{IngestError, Location};
 use crate::json::non_empty_str;
 use crate::permissions::POST_PERMISSIONS;
 use crate::visibility::{channel_visibility, own_permissions};
-use aizuchi_core::chat::{
-    Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::store::StoreError;
 
 /// How long an event waits for Discord to describe its channel. All other events wait with it.
 const LOOKUP_TIMEOUT: SignedDuration = SignedDuration::from_secs(3);

@@ -3,6 +3,11 @@
 
 mod registration;
 
+use aizuchi_core::command::CommandRequest;
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_model::chat::{Role, UserId};
+use aizuchi_model::texts;
 use futures_util::future::join;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
@@ -23,11 +28,6 @@ use crate::json::{id_str, non_empty_str};
 use crate::permissions::ADMIN_PERMISSIONS;
 use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-use aizuchi_core::chat::{Role, UserId};
-use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::texts;
 
 /// How many interactions are answered concurrently. Each must be answered within three seconds, and some commands take
 /// long.

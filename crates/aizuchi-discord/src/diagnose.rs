@@ -1,6 +1,11 @@
 //! Checks the setup on Discord: the token, the application's intents, each server and each channel, one sentence per
 //! finding. It only reads from the REST API and does not connect to the gateway.
 
+use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
+use aizuchi_model::chat::Visibility;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{Mode, Rulebook};
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
@@ -14,11 +19,6 @@ use crate::invite::{bot_page_url, invite_url};
 use crate::permissions::{REQUIRED_PERMISSIONS, RequiredPermission, THREAD_PERMISSIONS};
 use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
-use aizuchi_core::chat::Visibility;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{Mode, Rulebook};
 
 /// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;

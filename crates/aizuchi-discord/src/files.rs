@@ -1,15 +1,15 @@
 //! The files of messages: parses their metadata and fetches their content. Links to files expire after a day, so the
 //! message is fetched again for a new link.
 
+use aizuchi_core::platform::PlatformError;
+use aizuchi_model::chat::Message;
+use aizuchi_model::chat::attachment::Attachment;
 use serde_json::Value;
 
 use crate::DiscordPlatform;
 use crate::api::ApiRequest;
 use crate::json::{array_at, id_str, non_empty_str};
 use crate::post::{history_error, post_error};
-use aizuchi_core::chat::Message;
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::platform::PlatformError;
 
 /// The parser's limit. Users can send at most ten files at once, and forward as many.
 const MAX_FILES: usize = 20;

@@ -7,6 +7,7 @@ pub mod message;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, MessageId, ReactionChange, UserId};
 use jiff::Timestamp;
 use serde_json::Value;
 use twilight_model::id::Id;
@@ -16,7 +17,6 @@ use crate::from_discord::guild::{Guild, GuildChannel, GuildRole, GuildThread};
 use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_channel_ref};
 use crate::from_discord::user::{GuildMember, parse_member};
 use crate::json::{array_at, id_str, non_empty_str, parse_id};
-use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, UserId};
 
 /// A parsed event.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,12 @@ mod socket;
 use std::pin::pin;
 use std::sync::Arc;
 
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::access::AccessLoss;
+use aizuchi_core::platform::incidents::Panicked;
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::Cursor;
+use aizuchi_model::clock::seeded_random;
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -32,12 +38,6 @@ use crate::ingest::{IngestError, IngestResult};
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::{GatewayPlan, gateway_url};
-use aizuchi_core::chat::Cursor;
-use aizuchi_core::clock::seeded_random;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::access::AccessLoss;
-use aizuchi_core::platform::incidents::Panicked;
-use aizuchi_core::store::StoreError;
 
 /// The events that Discord should send: servers and their channels, messages and reactions.
 pub const INTENTS: Intents = Intents::GUILDS

@@ -10,6 +10,12 @@ mod reactions;
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::BackfillState;
+use aizuchi_core::platform::backfill_queue::BackfillTarget;
+use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{ChannelId, ConversationId, Cursor, Message, WorkspaceId};
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -22,12 +28,6 @@ use crate::identity::direct_workspace;
 use crate::ingest::IngestError;
 use crate::session::ReadCursor;
 use crate::settings::ThreadPolicy;
-use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Message, WorkspaceId};
-use aizuchi_core::platform::BackfillState;
-use aizuchi_core::platform::backfill_queue::BackfillTarget;
-use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
-use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
-use aizuchi_core::store::StoreError;
 
 /// How far back the backfill looks for edits and deletions.
 const CHANGE_WINDOW: SignedDuration = SignedDuration::from_hours(24);

@@ -4,15 +4,15 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::Cursor;
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};
 
 use crate::DiscordPlatform;
 use crate::identity::platform_workspace;
-use aizuchi_core::chat::Cursor;
-use aizuchi_core::clock::{duration_from_seconds, seeded_random};
-use aizuchi_core::store::StoreError;
 
 /// A hundred below Discord's limit.
 const MAX_PER_DAY: usize = 900;

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_model::chat::{Cursor, UserId, WorkspaceId, to_single_line};
+use aizuchi_model::clock::Clock;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,9 +18,6 @@ use twilight_model::oauth::ApplicationFlags;
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::json::id_str;
 use crate::settings::DiscordSettings;
-use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::store::{Cursors, StoreError};
 
 /// The prefix of every Discord workspace. On its own it is the workspace that stores the cursors of the whole
 /// installation.

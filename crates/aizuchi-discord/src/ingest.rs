@@ -4,6 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use aizuchi_core::inbox::Delivery;
+use aizuchi_core::inbox::own_thread::only_closes;
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::BackfillState;
+use aizuchi_core::platform::backfill::posts_in_flight;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::{HearReceipt, StoreError};
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
+    Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
+};
+use aizuchi_model::event::OutboxItem;
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::{Instrument as _, debug, info_span, warn};
@@ -20,18 +32,6 @@ use crate::json::{array_at, id_str, non_empty_str};
 use crate::message_text::read_message_text;
 use crate::snowflake::id_timestamp;
 use crate::text::{NameLookup, RoleName};
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
-    Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
-};
-use aizuchi_core::event::OutboxItem;
-use aizuchi_core::inbox::Delivery;
-use aizuchi_core::inbox::own_thread::only_closes;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::BackfillState;
-use aizuchi_core::platform::backfill::posts_in_flight;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::{HearReceipt, StoreError};
 
 /// Why an event could not be ingested.
 #[derive(Debug, thiserror::Error)]
@@ -495,7 +495,7 @@ impl DiscordPlatform {
         &self,
         workspace: &WorkspaceId,
         user: &DiscordUser,
-    ) -> aizuchi_core::chat::Role {
+    ) -> aizuchi_model::chat::Role {
         let known = || self.cache.user_role(workspace, &user.id);
         let guilds = self.cache.guilds();
         let here = guilds.into_iter().find(|guild| guild_workspace(*guild) == *workspace);
@@ -504,9 +504,9 @@ impl DiscordPlatform {
             (Some(guild), Some(roles)) => {
                 let is_admin = guild.is_managed_by(&user.id, roles);
                 if is_admin {
-                    aizuchi_core::chat::Role::Admin
+                    aizuchi_model::chat::Role::Admin
                 } else {
-                    aizuchi_core::chat::Role::Member
+                    aizuchi_model::chat::Role::Member
                 }
             }
             (None, _) | (_, None) => known(),

@@ -3,6 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
+use aizuchi_core::platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
+};
+use aizuchi_core::platform::split::utf16_length;
+use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::outgoing::urls::without_urls;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
@@ -20,16 +30,6 @@ use crate::json::{id_str, non_empty_str};
 use crate::post::{discord_channel, history_error, nonce, post_error};
 use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::decision::proposal::ProposalId;
-use aizuchi_core::outgoing::urls::without_urls;
-use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
-use aizuchi_core::platform::split::utf16_length;
-use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 
 /// Discord's numbers for components, for a button's style, and for the style of a multi-line field.
 const ACTION_ROW: u8 = 1;
@@ -357,11 +357,12 @@ fn question_buttons(question: &KeeperQuestion) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::decision::consent::{ConsentId, shown_arguments};
+    use aizuchi_model::decision::proposal::ProposalId;
+    use aizuchi_model::persona::Language;
+
     use super::*;
     use crate::from_discord::message::parse_message;
-    use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
-    use aizuchi_core::decision::proposal::ProposalId;
-    use aizuchi_core::persona::Language;
 
     fn question() -> KeeperQuestion {
         KeeperQuestion {

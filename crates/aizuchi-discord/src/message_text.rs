@@ -2,16 +2,16 @@
 //! messages, stickers, polls and their results, embeds and texts in components of bots. A part of an unexpected shape is
 //! skipped.
 
+use aizuchi_core::platform::parsed_text::ParsedText;
+use aizuchi_model::chat::{Mention, to_single_line};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::Value;
 
 use crate::from_discord::message::{POLL_RESULT, STAGE_END, STAGE_START, STAGE_TOPIC};
 use crate::json::array_at;
 use crate::text::NameLookup;
 use crate::text::read::parse_discord_markdown;
-use aizuchi_core::chat::{Mention, to_single_line};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::parsed_text::ParsedText;
-use aizuchi_core::texts;
 
 /// Discord's number for a component that shows a text.
 const TEXT_DISPLAY: u64 = 10;
@@ -180,11 +180,11 @@ fn join_non_empty(parts: impl IntoIterator<Item = String>, separator: &str) -> S
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::UserId;
     use jiff::tz::TimeZone;
     use serde_json::{Value, json};
 
     use super::*;
-    use aizuchi_core::chat::UserId;
 
     fn read_text(message: Value, language: Language) -> ParsedText {
         let persona = UserId::new("900");

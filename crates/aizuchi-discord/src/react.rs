@@ -1,5 +1,8 @@
 //! Reactions to messages. Adding a reaction is idempotent.
 
+use aizuchi_core::platform::PlatformError;
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -8,9 +11,6 @@ use crate::api::{ApiRequest, DiscordApiError};
 use crate::json::non_empty_str;
 use crate::post::{UNKNOWN_MESSAGE, discord_channel, history_error, post_error};
 use crate::text::emoji::GuildEmoji;
-use aizuchi_core::chat::{ConversationId, MessageId};
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::platform::PlatformError;
 
 impl DiscordPlatform {
     pub(super) async fn add_reaction(

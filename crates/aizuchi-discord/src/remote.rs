@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::remote::{
+    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError,
+};
+use aizuchi_core::store::Cursors;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::rules::Rulebook;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -9,13 +16,6 @@ use crate::DiscordPlatform;
 use crate::diagnose::diagnose;
 use crate::identity::{platform_workspace, resolve_identity};
 use crate::settings::DiscordSettings;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::remote::{
-    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError,
-};
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::store::Cursors;
 
 pub struct DiscordConnector {
     pub settings: DiscordSettings,

@@ -1,14 +1,14 @@
 //! State that survives a connection and the process: the gateway session with its last sequence number, so that it can
 //! be resumed; and how far each channel's history has been read.
 
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{Cursor, UserId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use twilight_model::gateway::ShardId;
 
 use crate::DiscordPlatform;
 use crate::identity::platform_workspace;
-use aizuchi_core::chat::{Cursor, UserId};
-use aizuchi_core::store::StoreError;
 
 /// A gateway session, with the last event that was stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use aizuchi_model::reloadable::Reloadable;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
-
-use aizuchi_core::reloadable::Reloadable;
 
 #[derive(Clone, Debug)]
 pub struct DiscordSettings {

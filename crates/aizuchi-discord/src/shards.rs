@@ -1,6 +1,8 @@
 //! The number of gateway connections (shards), and which of them are connected. A server's events arrive over one
 //! shard, so the adapter counts as connected only while all shards are.
 
+use aizuchi_core::platform::connection_tracker::{ConnectionState, ConnectionTracker};
+use aizuchi_model::clock::duration_from_seconds;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
@@ -10,8 +12,6 @@ use twilight_model::gateway::ShardId;
 
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::platform::connection_tracker::{ConnectionState, ConnectionTracker};
 
 /// The gateway's URL if Discord does not provide one.
 const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";

@@ -1,20 +1,19 @@
 //! Fetches the servers over the REST API: periodically, and after a restart that resumed a session, when Discord does
 //! not describe the servers. An incomplete response changes nothing.
 
+use aizuchi_model::chat::WorkspaceId;
+use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tracing::{info, warn};
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use jiff::SignedDuration;
-
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild::{self, Guild};
 use crate::identity::guild_workspace;
 use crate::ingest::IngestError;
-use aizuchi_core::chat::WorkspaceId;
 
 /// Discord's response to `/guilds/{id}/threads/active`.
 #[derive(Deserialize)]

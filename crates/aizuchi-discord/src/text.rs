@@ -9,9 +9,8 @@ pub mod write;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId};
 use jiff::tz::TimeZone;
-
-use aizuchi_core::chat::{ChannelId, UserId};
 
 /// The names of the users, channels and roles that a text mentions by id.
 pub struct NameLookup<'a> {

@@ -1,6 +1,11 @@
 //! Threads opened by a mention, in which the conversation continues without mentions. A thread opened from a message
 //! has the message's id, so opening it is idempotent, and a lost post can be looked up in it.
 
+use aizuchi_core::platform::PlatformError;
+use aizuchi_model::chat::{MessageId, to_single_line};
+use aizuchi_model::event::OutboxItem;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::json;
 use tracing::info;
 
@@ -9,11 +14,6 @@ use crate::api::{ApiRequest, DiscordApiError};
 use crate::identity::direct_workspace;
 use crate::post::post_error;
 use crate::settings::ThreadPolicy;
-use aizuchi_core::chat::{MessageId, to_single_line};
-use aizuchi_core::event::OutboxItem;
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::PlatformError;
-use aizuchi_core::texts;
 
 /// Shorter than Discord's limit, so that a list of threads stays readable.
 const MAX_NAME_CHARS: usize = 50;

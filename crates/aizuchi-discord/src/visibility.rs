@@ -1,12 +1,12 @@
 //! Determines who can read a server's channel: everyone on the server, and the bot.
 
+use aizuchi_model::chat::{UserId, Visibility};
 use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 
 use crate::from_discord::guild::{Guild, GuildChannel};
 use crate::permissions::GuildPermissions;
-use aizuchi_core::chat::{UserId, Visibility};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelVisibility {

@@ -35,6 +35,7 @@ mod seed;
 
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
 use axum::Router;
 use axum::routing::{any, get, post};
 use jiff::SignedDuration;
@@ -47,7 +48,6 @@ use crate::discord::rate_limit::RateLimits;
 use crate::discord::state::FakeDiscordState;
 use crate::shared_state::SharedState;
 use crate::tcp;
-use aizuchi_core::clock::Clock;
 
 #[derive(Clone, Debug)]
 pub struct FakeDiscordSettings {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -13,9 +15,6 @@ use axum::routing::{get, post};
 use axum::{Form, Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The platform that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

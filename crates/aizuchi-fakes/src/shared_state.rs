@@ -1,11 +1,11 @@
 //! The state of a fake, behind a lock, with a change counter that tests and tasks can wait on.
 
+use aizuchi_model::clock::Clock;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::Hang;
-use aizuchi_core::clock::Clock;
 
 pub struct SharedState<S> {
     state: Mutex<S>,

@@ -28,6 +28,7 @@ mod seed;
 
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
 use anyhow::Context as _;
 use axum::Router;
 use axum::routing::{any, get, post};
@@ -41,7 +42,6 @@ use tokio_util::sync::CancellationToken;
 use crate::shared_state::SharedState;
 use crate::slack::state::FakeSlackState;
 use crate::tcp;
-use aizuchi_core::clock::Clock;
 
 #[derive(Clone, Debug)]
 pub struct FakeSlackSettings {

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::UserId;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::split::utf16_length;
 use aizuchi_discord::files::parse_files;
 use aizuchi_discord::from_discord::message::{
@@ -16,6 +14,8 @@ use aizuchi_discord::text::write::{
     MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown, to_markdown_without_names,
 };
 use aizuchi_discord::text::{NameLookup, RoleName};
+use aizuchi_model::chat::UserId;
+use aizuchi_model::persona::Language;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 

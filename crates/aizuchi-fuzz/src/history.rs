@@ -7,11 +7,11 @@ use aizuchi::replay::history::{ChannelSource, History};
 use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi::replay::to_import;
 use aizuchi::replay::to_import::arranged::Destination;
-use aizuchi_core::chat::{Message, MessageId, WorkspaceId};
-use aizuchi_core::persona::Language;
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
+use aizuchi_model::chat::{Message, MessageId, WorkspaceId};
+use aizuchi_model::persona::Language;
 use jiff::tz::TimeZone;
 
 /// Reads a recording: one JSON object per line.

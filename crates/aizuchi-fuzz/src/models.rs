@@ -3,15 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::event::Disposition;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{InboxEntry, Store as _};
 use aizuchi_harness::fixtures::{at, message, top_level, until, window};
 use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::persona::{Language, Persona};
 use futures_util::FutureExt as _;
 
 /// A judge's prompt about a short conversation.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_slack::files::parse_files;
 use aizuchi_slack::from_slack::{self, SlackEvent};
 use aizuchi_slack::mrkdwn::message::read_message;

@@ -3,9 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::tool::ToolCall;
@@ -13,6 +10,9 @@ use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::harness::{HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;

@@ -1,14 +1,13 @@
 //! Times, places and messages that tests start from, and a judge's answers.
 
-use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::{
+use aizuchi_model::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
     Visibility, WorkspaceId,
 };
-use aizuchi_core::context::message_window::MessageWindow;
-use aizuchi_core::context::{ContextLimits, ContextWindow};
-use aizuchi_core::event::{Debounce, OnNewMessage};
+use aizuchi_model::context::message_window::MessageWindow;
+use aizuchi_model::context::{ContextLimits, ContextWindow};
+use aizuchi_model::event::{Debounce, OnNewMessage};
+use jiff::{SignedDuration, Timestamp};
 
 /// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
 pub const START: i64 = 1_800_000_000;

@@ -6,45 +6,45 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::fixtures::{SILENCE, START, at, mentions, message, new_channel, top_level, workspace};
-use crate::test_mind::TestMind;
-use crate::test_platform::TestPlatform;
-use crate::test_store::TestStore;
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::pace::Pace;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId,
-    Role, User, Visibility,
-};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::event::step::Step;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, Platforms, local};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
-use aizuchi_core::reloadable::Reloadable;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{HearReceipt, Store};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId,
+    Role, User, Visibility,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::event::step::Step;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{ChannelRules, LanguageRule, PostTiming, Rulebook};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::fixtures::{SILENCE, START, at, mentions, message, new_channel, top_level, workspace};
+use crate::test_mind::TestMind;
+use crate::test_platform::TestPlatform;
+use crate::test_store::TestStore;
 
 /// The built-in prompt templates of a language.
 pub fn prompts(language: Language) -> Arc<PromptBuilder> {
@@ -257,7 +257,7 @@ impl Harness {
         self.store.archive.messages(query).await.unwrap()
     }
 
-    pub async fn decisions(&self, channel: &str) -> Vec<aizuchi_core::decision::Decision> {
+    pub async fn decisions(&self, channel: &str) -> Vec<aizuchi_model::decision::Decision> {
         let query = DecisionQuery::Channel {
             workspace: workspace(),
             channel: ChannelId::new(channel),

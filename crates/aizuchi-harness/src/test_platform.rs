@@ -5,16 +5,16 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::PERSONA_USER_ID;
 use crate::test_mind::Interruption;
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 
 /// How the platform treats the next post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::message_ids::MessageIds;
-use crate::{ImportCount, SkippedItems};
-use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, WorkspaceId};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, WorkspaceId};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::message_ids::MessageIds;
+use crate::{ImportCount, SkippedItems};
 
 /// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);

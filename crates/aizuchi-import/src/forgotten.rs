@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use aizuchi_model::chat::UserId;
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 
 use crate::{ImportData, ImportedMemo, SkippedItems, leave_out_entries};
-use aizuchi_core::chat::UserId;
-use aizuchi_core::memory::MessageRef;
 
 const REASON: &str = "the people who wrote them were forgotten since";
 

@@ -17,6 +17,17 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::pin::pin;
 
+use aizuchi_core::inbox::{Inbox, WaitSettings};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
+use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_model::chat::{
+    Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
+    Visibility, WorkspaceId,
+};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MessageRef};
+use aizuchi_model::rules::setting_override::{SettingChange, SettingOverride};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
@@ -28,17 +39,6 @@ use crate::opted_out::WithheldSources;
 use crate::restrict::restrict;
 use crate::streamed::{BatchLimits, StreamedAuthors, StreamedMessage, next_batch};
 use crate::withdrawn::WithdrawnSources;
-use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
-    Visibility, WorkspaceId,
-};
-use aizuchi_core::inbox::{Inbox, WaitSettings};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MessageRef};
-use aizuchi_core::rules::setting_override::{SettingChange, SettingOverride};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
-use aizuchi_core::store::{Cursors, StoreError};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;

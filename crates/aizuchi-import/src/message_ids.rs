@@ -1,9 +1,8 @@
 //! Which messages have the platform's own ids. Another bot may not know all of these, and then generates some of its
 //! own.
 
+use aizuchi_model::chat::MessageId;
 use jiff::Timestamp;
-
-use aizuchi_core::chat::MessageId;
 
 /// Where the ids of the messages of an import come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

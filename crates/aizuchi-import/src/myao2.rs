@@ -9,6 +9,8 @@ mod survey;
 use std::collections::HashMap;
 use std::future;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{Message, UserId, WorkspaceId};
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,8 +21,6 @@ use crate::myao2::database::Myao2Database;
 use crate::myao2::survey::{IDS, MemoOrigins, MessageSurvey};
 use crate::streamed::StreamedMessage;
 use crate::{ImportData, ImportedMemo, SkippedItems};
-use aizuchi_core::chat::{Message, UserId, WorkspaceId};
-use aizuchi_core::store::StoreError;
 
 /// Information that the database does not contain.
 #[derive(Clone, Debug)]

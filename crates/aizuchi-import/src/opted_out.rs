@@ -3,12 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::{ImportData, ImportedMemory, SkippedItems, leave_out_entries};
-use aizuchi_core::chat::{ConversationId, Message, UserId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::memory::MessageRef;
-use aizuchi_core::memory::asker::signer;
 use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::{ConversationId, Message, UserId};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::memory::asker::signer;
+
+use crate::{ImportData, ImportedMemory, SkippedItems, leave_out_entries};
 
 const REASON: &str = "the people whom they come from have opted out";
 

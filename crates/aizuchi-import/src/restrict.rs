@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems};
-use aizuchi_core::chat::{ChannelId, Visibility};
-use aizuchi_core::memo::{Memo, MemoScope};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::{ChannelId, Visibility};
+use aizuchi_model::memo::{Memo, MemoScope};
+
+use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems};
 
 const REASON: &str = "the channel is known as public, so everybody would see them";
 

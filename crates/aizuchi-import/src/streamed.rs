@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::pin::Pin;
 
+use aizuchi_model::chat::{Message, Reaction, UserId};
+use aizuchi_model::memory::MessageRef;
 use futures_util::Stream;
 use futures_util::stream::Peekable;
-
-use aizuchi_core::chat::{Message, Reaction, UserId};
-use aizuchi_core::memory::MessageRef;
 
 /// The maximum number of messages in a batch.
 pub const MAX_BATCH_MESSAGES: usize = 1000;

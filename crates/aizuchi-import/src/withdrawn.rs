@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_core::store::{FORGOTTEN_USER_ID, StoreError};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
+use aizuchi_model::memory::{MemoryScope, MessageRef, date_in_zone};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{ImportedMemo, ImportedMemory, SkippedItems, leave_out_entries};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-use aizuchi_core::memory::{MemoryScope, MessageRef, date_in_zone};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::store::{FORGOTTEN_USER_ID, StoreError};
 
 const REASON: &str = "the messages behind them were deleted, forgotten or withheld here";
 /// How far ahead of UTC a date may be. The time zone of the dates is not known.

@@ -3,6 +3,10 @@
 
 use std::time::Duration;
 
+use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
+use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::json::parse_json;
+use aizuchi_core::platform::log_sentence::to_log_sentence;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -12,10 +16,6 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::from_slack::non_empty_str;
-use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
-use aizuchi_core::platform::http_error::{describe_error, is_unsent};
-use aizuchi_core::platform::json::parse_json;
-use aizuchi_core::platform::log_sentence::to_log_sentence;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Used when Slack rate-limits a call without sending `Retry-After`.
@@ -280,7 +280,7 @@ fn retry_after(response: &Response) -> Option<SignedDuration> {
     // Capped at one day.
     seconds
         .is_finite()
-        .then(|| aizuchi_core::clock::duration_from_seconds(seconds.clamp(0.0, 86_400.0)))
+        .then(|| aizuchi_model::clock::duration_from_seconds(seconds.clamp(0.0, 86_400.0)))
 }
 
 fn scopes(response: &Response) -> Option<String> {

@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 use crate::from_slack::SlackUser;
-use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
 
 #[derive(Default)]
 pub struct SlackCache {

@@ -1,6 +1,12 @@
 //! The slash command `/aizuchi`, clicks on buttons, and submitted forms. They run from a queue, apart from the
 //! connection that received them, because one may take longer than Slack waits for its response.
 
+use aizuchi_core::command::CommandRequest;
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
+use aizuchi_model::chat::{ChannelId, ConversationId, UserId};
+use aizuchi_model::clock::TimedOut;
+use aizuchi_model::texts;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -16,12 +22,6 @@ use crate::ingest::IngestError;
 use crate::keeper::form_error;
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
-use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
-use aizuchi_core::clock::TimedOut;
-use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
-use aizuchi_core::texts;
 
 /// The maximum number of commands that run concurrently, and the capacity of the queue.
 const MAX_CONCURRENT: usize = 64;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
+use aizuchi_model::reloadable::Reloadable;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::identity::{SlackConnectError, fetch_identity};
 use crate::settings::{EventTransport, SlackSettings};
-use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
-use aizuchi_core::reloadable::Reloadable;
 
 const BOT_TOKEN: &str = "bot_token";
 const APP_TOKEN: &str = "app_token";

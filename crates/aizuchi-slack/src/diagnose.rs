@@ -1,6 +1,9 @@
 //! Checks a Slack workspace before the bot runs in it: tokens, scopes and channels, one sentence per finding. Changes
 //! nothing and opens no socket.
 
+use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
+use aizuchi_core::store::Cursors;
+use aizuchi_model::chat::WorkspaceId;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -9,9 +12,6 @@ use crate::from_slack::non_empty_str;
 use crate::identity::parse_identity;
 use crate::manifest;
 use crate::settings::{EventTransport, SlackSettings};
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
-use aizuchi_core::store::Cursors;
 
 /// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;

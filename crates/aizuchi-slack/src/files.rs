@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::PlatformError;
+use aizuchi_model::chat::attachment::Attachment;
 use serde_json::Value;
 
 use crate::SlackPlatform;
 use crate::api::{NO_ACCESS, SlackApiError};
 use crate::from_slack::{non_empty_str, parse_id};
 use crate::post::post_error;
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::platform::PlatformError;
 
 /// The parser's limit. Users can send at most ten files at once.
 const MAX_FILES: usize = 20;

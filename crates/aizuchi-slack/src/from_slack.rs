@@ -4,10 +4,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, MessageId, ReactionChange, Role, UserId, Visibility};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-
-use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, Role, UserId, Visibility};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SlackEvent {
@@ -353,7 +352,7 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
     let role = if is_admin { Role::Admin } else { Role::Member };
     Some(SlackUser {
         id: UserId::new(id),
-        name: aizuchi_core::chat::to_single_line(name).into(),
+        name: aizuchi_model::chat::to_single_line(name).into(),
         is_bot,
         role,
     })
@@ -375,7 +374,7 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     };
     // A direct message has no name, only a user.
     let name = non_empty_str(&channel["name"]).or(non_empty_str(&channel["user"])).unwrap_or(id);
-    Some((ChannelId::new(id), aizuchi_core::chat::to_single_line(name).into(), visibility))
+    Some((ChannelId::new(id), aizuchi_model::chat::to_single_line(name).into(), visibility))
 }
 
 /// Returns the string, unless it is missing or empty.
@@ -394,7 +393,7 @@ pub fn parse_ts(ts: &Value) -> Option<Timestamp> {
     let seconds: i64 = seconds.parse().ok().filter(|seconds| TIMES.contains(seconds))?;
     let micros: i32 = rest.parse().ok().filter(|_| rest.len() == 6)?;
     let at = Timestamp::new(seconds, micros.checked_mul(1000)?).ok()?;
-    Some(aizuchi_core::clock::truncate_to_millisecond(at))
+    Some(aizuchi_model::clock::truncate_to_millisecond(at))
 }
 
 /// Formats a time as Slack's `ts`.

@@ -11,6 +11,13 @@ mod deletions;
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::backfill_queue::BackfillTarget;
+use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{ChannelId, Cursor, Message};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument as _, Span, info, info_span, warn};
@@ -21,13 +28,6 @@ use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
 use crate::settings::{EventTransport, ReplyPlacement};
-use aizuchi_core::chat::{ChannelId, Cursor, Message};
-use aizuchi_core::platform::backfill_queue::BackfillTarget;
-use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
-use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How long Slack keeps redelivering an event.
 const REDELIVERY_WINDOW: SignedDuration = SignedDuration::from_mins(10);

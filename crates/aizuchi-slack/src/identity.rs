@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_model::chat::{ConversationId, Cursor, MessageId, UserId, WorkspaceId, to_single_line};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -12,8 +14,6 @@ use crate::api::{SlackApi, SlackApiError};
 use crate::from_slack::{non_empty_str, parse_id};
 use crate::manifest;
 use crate::settings::SlackSettings;
-use aizuchi_core::chat::{ConversationId, Cursor, MessageId, UserId, WorkspaceId, to_single_line};
-use aizuchi_core::store::{Cursors, StoreError};
 
 /// The identity is needed before the workspace is known, so its cursor uses a workspace of its own.
 const IDENTITY_WORKSPACE: &str = "slack";
@@ -176,8 +176,9 @@ fn identity_key(settings: &SlackSettings) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::ChannelId;
+
     use super::*;
-    use aizuchi_core::chat::ChannelId;
 
     fn identity(url: &Value) -> SlackIdentity {
         let answer = json!({ "team_id": "T1", "team": "Dev", "user_id": "U0", "url": url });

@@ -3,6 +3,17 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::inbox::Delivery;
+use aizuchi_core::inbox::late_command::LATE_COMMAND_WINDOW;
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::emoji_names;
+use aizuchi_core::platform::incidents::Panicked;
+use aizuchi_core::platform::log_sentence::to_log_sentence;
+use aizuchi_core::store::{HearReceipt, StoreError};
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
+    Mention, Message, Reaction, Role, User, UserId, Visibility,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{Instrument as _, info_span, warn};
@@ -14,17 +25,6 @@ use crate::files::parse_files;
 use crate::from_slack::{self, SlackEvent, SlackMessage, SlackUser, non_empty_str, parse_event};
 use crate::mrkdwn::NameLookup;
 use crate::mrkdwn::message::read_message;
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Mention, Message, Reaction, Role, User, UserId, Visibility,
-};
-use aizuchi_core::inbox::Delivery;
-use aizuchi_core::inbox::late_command::LATE_COMMAND_WINDOW;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::emoji_names;
-use aizuchi_core::platform::incidents::Panicked;
-use aizuchi_core::platform::log_sentence::to_log_sentence;
-use aizuchi_core::store::{HearReceipt, StoreError};
 
 /// Why an event or a piece of history could not be ingested.
 #[derive(Debug, thiserror::Error)]
@@ -430,7 +430,7 @@ impl SlackPlatform {
         }
         let names = [&message.raw["username"], &message.raw["bot_profile"]["name"]];
         let name = names.into_iter().find_map(non_empty_str).unwrap_or(message.author.as_str());
-        let name = aizuchi_core::chat::to_single_line(name).into();
+        let name = aizuchi_model::chat::to_single_line(name).into();
         let (id, role) = (message.author.clone(), Role::Member);
         self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
     }

@@ -1,6 +1,16 @@
 //! Asks keepers in their direct message with the bot, with buttons below the question, and takes their clicks and
 //! edits.
 
+use aizuchi_core::metrics::labels::MalformedInput;
+use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
+use aizuchi_core::platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
+};
+use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::texts;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -12,16 +22,6 @@ use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post::post_error;
 use crate::post_lookup::read_error;
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::decision::proposal::ProposalId;
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
-use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
-use aizuchi_core::texts;
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
@@ -304,11 +304,12 @@ fn to_sections(text: &str) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::decision::consent::{ConsentId, shown_arguments};
+    use aizuchi_model::decision::proposal::ProposalId;
+    use aizuchi_model::persona::Language;
+
     use super::*;
     use crate::from_slack::{SlackEvent, parse_event};
-    use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
-    use aizuchi_core::decision::proposal::ProposalId;
-    use aizuchi_core::persona::Language;
 
     fn question() -> KeeperQuestion {
         KeeperQuestion {

@@ -32,6 +32,25 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use aizuchi_core::inbox::Inbox;
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::access::{AccessLoss, PlatformAccess, RETRY_INTERVAL};
+use aizuchi_core::platform::backfill_queue::BackfillQueue;
+use aizuchi_core::platform::backfill_run::{
+    run_backfill, run_deletion_checks, run_prioritized_backfill,
+};
+use aizuchi_core::platform::channel_history::ChannelHistory as _;
+use aizuchi_core::platform::connection_tracker::ConnectionTracker;
+use aizuchi_core::platform::incidents::Incidents;
+use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
+use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_model::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::persona::Persona;
 use anyhow::Context as _;
 use futures_util::future::{join3, join5, try_join_all};
 use jiff::{SignedDuration, Timestamp};
@@ -51,25 +70,6 @@ use crate::post::MAX_POST_LENGTH;
 use crate::post_lookup::{PostLookups, PostsInEvents};
 use crate::settings::{EventTransport, SlackSettings};
 use crate::signature::InvalidSignature;
-use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::inbox::Inbox;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::persona::Persona;
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::access::{AccessLoss, PlatformAccess, RETRY_INTERVAL};
-use aizuchi_core::platform::backfill_queue::BackfillQueue;
-use aizuchi_core::platform::backfill_run::{
-    run_backfill, run_deletion_checks, run_prioritized_backfill,
-};
-use aizuchi_core::platform::channel_history::ChannelHistory as _;
-use aizuchi_core::platform::connection_tracker::ConnectionTracker;
-use aizuchi_core::platform::incidents::Incidents;
-use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
-use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::{Cursors, StoreError};
 
 pub struct SlackPlatform {
     api: SlackApi,

@@ -8,7 +8,7 @@ pub mod write;
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_model::chat::{ChannelId, UserId};
 
 /// Resolves ids to names.
 pub struct NameLookup<'a> {

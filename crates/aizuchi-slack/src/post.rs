@@ -5,6 +5,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use aizuchi_core::metrics::labels::MalformedInput;
+use aizuchi_core::platform::backfill::BackfillProgress;
+use aizuchi_core::platform::emoji_names;
+use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
+use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -17,16 +27,6 @@ use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::backfill::BackfillProgress;
-use aizuchi_core::platform::emoji_names;
-use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
-use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
 /// Slack's rate limit: one message per second in each channel.
 const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);

@@ -7,6 +7,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use aizuchi_core::platform::PlatformError;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -14,9 +17,6 @@ use serde_json::{Value, json};
 use crate::SlackPlatform;
 use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{SlackMessage, format_ts, parse_history_message};
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::platform::PlatformError;
-use aizuchi_core::store::query::DecisionQuery;
 
 /// The maximum difference between our clock and Slack's.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);

@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::remote::{
+    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError, Webhook,
+    WebhookError,
+};
+use aizuchi_core::store::Cursors;
+use aizuchi_model::chat::WorkspaceId;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -10,13 +17,6 @@ use crate::SlackPlatform;
 use crate::diagnose::diagnose;
 use crate::identity::resolve_identity;
 use crate::settings::SlackSettings;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::remote::{
-    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError, Webhook,
-    WebhookError,
-};
-use aizuchi_core::store::Cursors;
 
 pub struct SlackConnector {
     pub settings: SlackSettings,

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use aizuchi_model::reloadable::Reloadable;
 use jiff::SignedDuration;
 use secrecy::SecretString;
-
-use aizuchi_core::reloadable::Reloadable;
 
 #[derive(Clone, Debug)]
 pub struct SlackSettings {

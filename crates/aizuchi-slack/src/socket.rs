@@ -6,6 +6,11 @@ mod connection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_core::platform::access::RETRY_INTERVAL;
+use aizuchi_core::platform::backoff::backoff_delay;
+use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
+use aizuchi_model::clock::seeded_random;
+use aizuchi_model::reloadable::Reloadable;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -23,11 +28,6 @@ use crate::api::SlackApiError;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
-use aizuchi_core::clock::seeded_random;
-use aizuchi_core::platform::access::RETRY_INTERVAL;
-use aizuchi_core::platform::backoff::backoff_delay;
-use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
-use aizuchi_core::reloadable::Reloadable;
 
 /// A signal from a connection to its slot, with the connection's number.
 enum ConnectionSignal {

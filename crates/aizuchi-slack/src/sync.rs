@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use aizuchi_model::chat::{Channel, ChannelId, Role, UserId};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{debug, warn};
@@ -13,7 +14,6 @@ use crate::api::{SlackApiError, cursor_after, page_items};
 use crate::cache::{Membership, PendingLookups};
 use crate::from_slack::{self, SlackUser, non_empty_str};
 use crate::ingest::IngestError;
-use aizuchi_core::chat::{Channel, ChannelId, Role, UserId};
 
 /// The page size that Slack recommends.
 const PAGE_SIZE: &str = "200";
@@ -103,7 +103,7 @@ impl SlackPlatform {
             if let (Some(id), Some(handle)) =
                 (non_empty_str(&group["id"]), non_empty_str(&group["handle"]))
             {
-                self.cache.put_group(id, &aizuchi_core::chat::to_single_line(handle));
+                self.cache.put_group(id, &aizuchi_model::chat::to_single_line(handle));
             }
         }
     }

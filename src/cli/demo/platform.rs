@@ -4,6 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use aizuchi_fakes::discord::{self, FakeDiscord, FakeDiscordSettings};
+use aizuchi_fakes::slack::{self, FakeSlack, FakeSlackSettings};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -13,10 +17,6 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::demo::{DemoArgs, TemporaryFolder, open, run_until_stopped};
 use crate::cli::{StopSignals, print};
 use crate::config::ModelSelection;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
-use aizuchi_fakes::discord::{self, FakeDiscord, FakeDiscordSettings};
-use aizuchi_fakes::slack::{self, FakeSlack, FakeSlackSettings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoPlatform {

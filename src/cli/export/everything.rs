@@ -5,21 +5,21 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
+use aizuchi_core::store::Store as _;
+use aizuchi_core::store::archive::Archive as _;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::order::{Mute, OrdersInForce};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::rules::setting_override::{SettingOverride, SettingRole};
+use aizuchi_model::standing_order::StandingOrder;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::replay::export_lines::{MessageLine, OtherLine};
-use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
-use aizuchi_core::memory::MessageRef;
-use aizuchi_core::rules::setting_override::{SettingOverride, SettingRole};
-use aizuchi_core::standing_order::StandingOrder;
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::order::{Mute, OrdersInForce};
-use aizuchi_core::store::stored_message::StoredMessage;
 
 /// More threads than any channel has.
 pub const MAX_THREADS: usize = i32::MAX as usize;
@@ -240,8 +240,9 @@ fn reference(stored: &StoredMessage) -> MessageRef {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
+
     use super::*;
-    use aizuchi_core::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
 
     #[test]
     fn a_message_that_was_deleted_after_it_was_written_is_withheld() {

@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::cli::export::everything::MAX_THREADS;
-use crate::cli::export::pages::{DecisionPages, MessagePages};
-use crate::cli::strip_control_characters;
-use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
-use aizuchi_core::decision::Decision;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::memory::{Memory, MessageRef};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::attachment_text::with_files;
-use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::Store as _;
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::memory::{Memory, MessageRef};
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::StandingOrder;
+
+use crate::cli::export::everything::MAX_THREADS;
+use crate::cli::export::pages::{DecisionPages, MessagePages};
+use crate::cli::strip_control_characters;
 
 /// Writes a text about one person, for that person to read.
 pub async fn write_user(

@@ -4,6 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use aizuchi_core::llm::provider::loopback_client;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_model::chat::WorkspaceId;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,9 +18,6 @@ use crate::status::ConnectionStatus;
 use crate::web::REFUSAL_HEADER;
 use crate::web::sign_in_link::{LinkKey, Purpose};
 use crate::web::signed_in_user::SignedInUser;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::llm::provider::loopback_client;
-use aizuchi_core::store::database::DatabaseStore;
 
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(3);

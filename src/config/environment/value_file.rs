@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use aizuchi_core::input_file;
+use aizuchi_model::input_file;
 
 /// The maximum size of a value. No key or address is longer.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -1,15 +1,16 @@
 //! Baselines for decisions: constant answers and simple rules.
 
+use aizuchi_core::inbox::calling::is_named;
+use aizuchi_model::chat::Message;
+use aizuchi_model::chat::starts_with_name;
+use aizuchi_model::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_model::overlap::has_name;
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_structure::cues::Cues;
+
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::{DecisionItem, ItemMessage};
 use crate::eval::decide::prompts::{is_owed, item_context};
-use aizuchi_core::chat::Message;
-use aizuchi_core::chat::starts_with_name;
-use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
-use aizuchi_core::inbox::calling::is_named;
-use aizuchi_core::overlap::has_name;
-use aizuchi_core::persona::spelling::spellings;
-use aizuchi_structure::cues::Cues;
 
 /// Returns the answers of every baseline, with its name.
 pub fn all(items: &[DecisionItem], persona: &str) -> Vec<(&'static str, Vec<ItemAnswer>)> {

@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 
-use crate::eval::decide::item::{DecisionItem, DecisionLabel, ItemMessage};
-use crate::past_moment::{PastMoment, recorded_call};
-use aizuchi_core::chat::{AuthorKind, MessageId, WorkspaceId};
-use aizuchi_core::context::links::LinkSource;
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::{Decision, DecisionResult};
-use aizuchi_core::persona::Language;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::chat::{AuthorKind, MessageId, WorkspaceId};
+use aizuchi_model::context::links::LinkSource;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+
+use crate::eval::decide::item::{DecisionItem, DecisionLabel, ItemMessage};
+use crate::past_moment::{PastMoment, recorded_call};
 
 /// The number of messages before the decision that an item holds.
 const WINDOW: usize = 50;

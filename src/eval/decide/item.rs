@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::persona::Language;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::eval::case::{FileLocation, ensure_no_problems, numbered, read_file};
 use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
-use aizuchi_core::chat::to_single_line;
-use aizuchi_core::persona::Language;
 
 /// In characters. An id is also used as a file name.
 const MAX_ID_CHARACTERS: usize = 80;

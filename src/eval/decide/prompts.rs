@@ -2,6 +2,23 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::Mind;
+use aizuchi_core::inbox::calling::is_call;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::budget::PromptBudget;
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_model::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,
+    WorkspaceId, to_single_line,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::Context;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::persona::Persona;
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::rules::ChannelRules;
 use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -11,23 +28,6 @@ use crate::eval::calls::{self, EvalCall};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
 use crate::eval::language_prompts::LanguagePrompts;
-use aizuchi_core::agent::Mind;
-use aizuchi_core::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,
-    WorkspaceId, to_single_line,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::Context;
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::context::links::MessageLinks;
-use aizuchi_core::inbox::calling::is_call;
-use aizuchi_core::persona::Persona;
-use aizuchi_core::persona::spelling::spellings;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::PromptOptions;
-use aizuchi_core::prompt::tokens::estimate;
-use aizuchi_core::rules::ChannelRules;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;

@@ -1,10 +1,10 @@
 //! Scores answers over items.
 
+use aizuchi_model::decision::learned::calibration::{Calibration, Scored};
 use sha2::{Digest, Sha256};
 
 use crate::eval::decide::item::{DecisionItem, DecisionLabel};
 use crate::eval::decide::{DecisionAnswer, ItemAnswer};
-use aizuchi_core::decision::learned::calibration::{Calibration, Scored};
 
 /// The number of bins of the expected calibration error.
 const CALIBRATION_BINS: usize = 10;

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_model::chat::Visibility;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::replay::history::{RecordedMessage, none_as_default};
 use crate::replay::json_lines::holds;
-use aizuchi_core::chat::Visibility;
 
 /// The channels that have a name or belong to a workspace. Channels with the same name are told apart by their ids or
 /// workspaces.

@@ -2,15 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::Context as _;
-use jiff::{SignedDuration, Timestamp};
-
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
-use aizuchi_core::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
-use aizuchi_core::decision::tolerance::Label;
 use aizuchi_core::learner;
-use aizuchi_core::memory::MessageRef;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
@@ -18,6 +10,14 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
+use aizuchi_model::decision::tolerance::Label;
+use aizuchi_model::memory::MessageRef;
+use anyhow::Context as _;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
 
 /// The number of messages that are read at once.
 const PAGE: usize = 1000;

@@ -6,6 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
+use aizuchi_discord::message_text::read_message_text;
+use aizuchi_discord::text::NameLookup;
+use aizuchi_model::chat::{UserId, to_single_line};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -14,9 +17,6 @@ use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
 use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use crate::replay::input::export_files::ExportFiles;
-use aizuchi_core::chat::{UserId, to_single_line};
-use aizuchi_discord::message_text::read_message_text;
-use aizuchi_discord::text::NameLookup;
 
 /// The types of messages that users and bots write. The exporter names the first two types, and gives the numbers of
 /// the responses to commands. All other types are notices of joins, pins, calls and the like.

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::input_file::{self, ByteAllowance, MAX_STREAMED_BYTES};
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
-
-use aizuchi_core::input_file::{self, ByteAllowance, MAX_STREAMED_BYTES};
 
 /// An export with more files is refused.
 const MAX_FILES: usize = 1_000_000;
@@ -59,7 +58,7 @@ impl ExportFiles {
         });
         let names: Vec<String> = names.collect::<anyhow::Result<_>>()?;
         if let Some(name) = names.iter().find(|name| leads_outside(name)) {
-            let name = aizuchi_core::chat::to_single_line(name);
+            let name = aizuchi_model::chat::to_single_line(name);
             anyhow::bail!(
                 "the zip is refused, because a file in it has a path that leads outside: {name}"
             );

@@ -6,13 +6,13 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aizuchi_model::chat::to_single_line;
 use regex::Regex;
 use serde_json::Value;
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
 use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
-use aizuchi_core::chat::to_single_line;
 
 /// Reads a room. `label` precedes the number of a record in errors.
 pub fn read(

@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use aizuchi_model::chat::to_single_line;
 use serde_json::Value;
 
 use crate::replay::history::{RecordedMessage, describe_json_error};
 use crate::replay::input::InputWriter;
 use crate::replay::json_lines::read_lines;
-use aizuchi_core::chat::to_single_line;
 
 /// The name of a webhook without one. Names of users have no space, so no user has the id of a webhook.
 const WEBHOOK: &str = "webhook";

@@ -6,6 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::recall::terms::normalize_unicode;
+use aizuchi_slack::from_slack::{
+    self, SlackMessage, SlackUser, non_empty_str, parse_history_message, parse_id, parse_ts,
+};
+use aizuchi_slack::mrkdwn::NameLookup;
+use aizuchi_slack::mrkdwn::message::read_message;
 use serde_json::Value;
 
 use crate::replay::history::{RecordedMessage, describe_json_error};
@@ -13,13 +20,6 @@ use crate::replay::input::InputWriter;
 use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
 use crate::replay::json_lines::read_lines;
-use aizuchi_core::chat::{ChannelId, UserId};
-use aizuchi_core::recall::terms::normalize_unicode;
-use aizuchi_slack::from_slack::{
-    self, SlackMessage, SlackUser, non_empty_str, parse_history_message, parse_id, parse_ts,
-};
-use aizuchi_slack::mrkdwn::NameLookup;
-use aizuchi_slack::mrkdwn::message::read_message;
 
 /// The list of the channels that everybody can read, and the lists of the others.
 const PUBLIC_LIST: &str = "channels.json";

@@ -6,15 +6,15 @@ use std::io::{BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use aizuchi_core::prompt::Prompt;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::input_file;
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::replay::json_lines::read_lines;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::input_file;
-use aizuchi_core::prompt::Prompt;
 
 /// The answers, in memory and, if they are to be kept, in a file with one answer per line. They may quote chat, so only
 /// the file's owner may read it.

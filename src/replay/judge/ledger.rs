@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::replay::judge::bystander;
 use crate::replay::judge::model::ModelJudge;
 use crate::replay::judge::recorded::RecordedAnswers;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// A judge that repeats the verdicts of the ledger.
 pub struct LedgerJudge {

@@ -3,6 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{self, Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -12,12 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::replay::judge::answer_cache::{AnswerCache, CachedAnswer, answer_key};
 use crate::replay::judge::bystander;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{self, Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// The number of failed calls in a row after which the model is not asked any more.
 const MAX_FAILURES: u32 = 5;

@@ -4,6 +4,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::{Judgment, Usage};
+use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -13,12 +19,6 @@ use serde_json::{Value, json};
 use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::{Judgment, Usage};
-use aizuchi_core::input_file::{self, MAX_KEPT_BYTES};
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// A judge that gives the answers of a file.
 pub struct RecordedAnswers {

@@ -3,6 +3,25 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::pace::Pace;
+use aizuchi_core::agent::state::StateCache;
+use aizuchi_core::agent::{self, Agent, Minds};
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::inbox::in_flight::InFlight;
+use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::{Platform, Platforms, local};
+use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::runner::Runner;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::message_structure::StructureCache;
+use aizuchi_model::reloadable::Reloadable;
 use jiff::tz::TimeZone;
 
 use crate::config::budget::ModelCosts;
@@ -12,25 +31,6 @@ use crate::replay::simulation::SimulationSetup;
 use crate::replay::simulation::recording_mind::RecordingMind;
 use crate::replay::simulation::recording_store::RecordingStore;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
-use aizuchi_core::agent::defer::Deferrals;
-use aizuchi_core::agent::dispatches::Dispatches;
-use aizuchi_core::agent::pace::Pace;
-use aizuchi_core::agent::state::StateCache;
-use aizuchi_core::agent::{self, Agent, Minds};
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::context::message_structure::StructureCache;
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::inbox::in_flight::InFlight;
-use aizuchi_core::inbox::{Inbox, Redaction};
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::{Platform, Platforms, local};
-use aizuchi_core::prompt::tokens::TokenCorrections;
-use aizuchi_core::reloadable::Reloadable;
-use aizuchi_core::runner::Runner;
-use aizuchi_core::store::Store;
-use aizuchi_core::store::volatile::VolatileStore;
 
 /// Builds the inbox and the runner, with their own store.
 pub(super) fn build_instance(

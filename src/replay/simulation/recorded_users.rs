@@ -4,9 +4,10 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::replay::history::RecordedChannel;
-use aizuchi_core::chat::{Mention, UserId};
 use aizuchi_core::platform::local;
+use aizuchi_model::chat::{Mention, UserId};
+
+use crate::replay::history::RecordedChannel;
 
 /// The users of a recorded channel, who are mentioned by name in its texts.
 #[derive(Default)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::clock::{Clock, seeded_random};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use crate::replay::ReplaySettings;
 use crate::replay::record::{JudgeCall, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::clock::{Clock, seeded_random};
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
 /// between 2 and 8 s.

@@ -2,6 +2,24 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_core::store::order::{Order, OrdersInForce};
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::message_structure::{SharedStructure, StructureCache};
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Event, Outcome, StepResult};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -10,24 +28,6 @@ use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
-use aizuchi_core::context::{Context, ContextWindow};
-use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
-use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_core::event::web_call::{WebCall, WebLimit};
-use aizuchi_core::event::{Claim, Event, Outcome, StepResult};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::order::{Order, OrdersInForce};
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 
 /// Delegates to the volatile store and records claims, contexts and outcomes.
 pub(super) struct RecordingStore {

@@ -1,12 +1,11 @@
 //! The chat platform of a replay.
 
+use aizuchi_core::platform::{Platform, PlatformError, local};
+use aizuchi_model::chat::{MessageId, UserId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use async_trait::async_trait;
 use jiff::SignedDuration;
-
-use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::platform::{Platform, PlatformError, local};
 
 /// The recorded channel accepts every post.
 pub(super) struct ReplayPlatform {

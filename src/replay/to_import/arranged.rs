@@ -3,6 +3,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
 
+use aizuchi_core::store::FORGOTTEN_USER_ID;
+use aizuchi_import::ImportData;
+use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
+use aizuchi_import::streamed::{StreamedAuthors, StreamedMessage};
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
+    ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::memory::asker::signer;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,17 +23,6 @@ use crate::replay::rows::epoch_seconds;
 use crate::replay::to_import::{
     ExportedWorkspace, RecordedData, RecordedMessageKind, skipped, take_other,
 };
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
-    ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::memory::MessageRef;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::store::FORGOTTEN_USER_ID;
-use aizuchi_import::ImportData;
-use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
-use aizuchi_import::streamed::{StreamedAuthors, StreamedMessage};
 
 /// The maximum number of attachments of a message that are kept.
 const MAX_FILES: usize = 20;
@@ -379,8 +379,9 @@ fn rebuilt(file: Attachment) -> Attachment {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::attachment::AttachmentContent;
+
     use super::*;
-    use aizuchi_core::chat::attachment::AttachmentContent;
 
     #[test]
     fn a_file_is_imported_as_an_adapter_tells_of_it() {

@@ -2,6 +2,10 @@
 
 use std::collections::HashMap;
 
+use aizuchi_core::platform::local::mention::parse_mentions;
+use aizuchi_model::chat::Mention;
+use aizuchi_model::persona::spelling::spellings;
+
 use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
 use crate::replay::rows::IdHash;
@@ -10,9 +14,6 @@ use crate::report::channel::post::is_posted;
 use crate::report::channel::{ChannelAnalysis, PendingStory, place};
 use crate::report::figures::ReportSource;
 use crate::report::story::{Note, StoryKind};
-use aizuchi_core::chat::Mention;
-use aizuchi_core::persona::spelling::spellings;
-use aizuchi_core::platform::local::mention::parse_mentions;
 
 /// By conversation: whether the persona would also have posted its newest message there without a model.
 pub(super) type Said = HashMap<IdHash, bool>;

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::MessageId;
+
 use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
 use crate::replay::rows::{IdHash, MessageRow};
@@ -12,7 +14,6 @@ use crate::report::channel::{ChannelAnalysis, is_soon_after};
 use crate::report::figures::ReportSource;
 use crate::report::posts::{ListedPost, MAX_LISTED, PostList};
 use crate::report::story::StoryMessage;
-use aizuchi_core::chat::MessageId;
 
 /// How many messages after a post the list shows with it.
 const MESSAGES_AFTER: usize = 2;

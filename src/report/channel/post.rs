@@ -1,5 +1,7 @@
 //! The posts of a channel: what people did around each post, and what the post adds to the figures.
 
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::texts::builtin as texts;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind};
@@ -7,8 +9,6 @@ use crate::replay::rows::MessageRow;
 use crate::report::channel::{ChannelAnalysis, ChannelReport, PendingStory};
 use crate::report::channel_index::Disturbance;
 use crate::report::story::{Note, StoryKind};
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::texts::builtin as texts;
 
 /// A wider limit for interruptions, which the report shows beside the figures.
 const CLOSE: SignedDuration = SignedDuration::from_secs(180);

@@ -1,13 +1,14 @@
 //! The question that a decision to stay silent was about.
 
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::Name;
+use aizuchi_model::texts::builtin as texts;
+
 use crate::replay::moments::{Moment, MomentKind, Reason};
 use crate::replay::rows::MessageRow;
 use crate::report::channel_index::ChannelIndex;
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::Name;
-use aizuchi_core::texts::builtin as texts;
 
 /// How many messages before a decision the question may be that the decision is about.
 const MAX_LOOK_BACK: usize = 8;
@@ -87,8 +88,9 @@ pub fn is_without_question(moment: &Moment) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use jiff::Timestamp;
+
+    use super::*;
 
     #[test]
     fn only_a_silence_that_says_so_is_without_a_question() {

@@ -1,5 +1,6 @@
 //! The moments of a channel as transcripts.
 
+use aizuchi_model::chat::MessageId;
 use jiff::SignedDuration;
 
 use crate::replay::history::MessageReader;
@@ -13,7 +14,6 @@ use crate::report::story::{
     Mistake, Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text,
 };
 use crate::report::story_selection::{Candidate, Example, parts};
-use aizuchi_core::chat::MessageId;
 
 /// How long before and after a moment its story covers messages.
 pub(super) const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);

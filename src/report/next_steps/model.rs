@@ -1,5 +1,10 @@
 //! Steps that involve a model: how to ask it about the same history, what that costs, and how to set one.
 
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::next_steps as step_texts;
+use aizuchi_model::texts::report as texts;
 use jiff::civil::Date;
 
 use crate::report::config_block::mode_block;
@@ -8,11 +13,6 @@ use crate::report::figures::{CallFigures, PolicyFigures, ReportSource};
 use crate::report::format;
 use crate::report::next_steps::{NextStep, StepsBuilder};
 use crate::report::replay_command::ReplayCommand;
-use aizuchi_core::llm::model::{ModelId, Provider};
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::texts::next_steps as step_texts;
-use aizuchi_core::texts::report as texts;
 
 /// The model in examples if no cost is known.
 const EXAMPLE_MODEL: &str = "anthropic/claude-haiku-4-5";

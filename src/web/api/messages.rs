@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::reaction::ReactionRequest;
+use aizuchi_core::platform::local::{LocalMessage, OwnMessage};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Channel, ChannelId, MessageId, ReactionChange};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -17,12 +23,6 @@ use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::{MarkedDecisionView, MessageView};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{Channel, ChannelId, MessageId, ReactionChange};
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::reaction::ReactionRequest;
-use aizuchi_core::platform::local::{LocalMessage, OwnMessage};
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {

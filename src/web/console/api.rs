@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::WorkspaceId;
 use axum::Json;
 use axum::extract::{Extension, State};
 use schemars::JsonSchema;
@@ -14,7 +15,6 @@ use crate::web::console::{health, snapshot};
 use crate::web::models::ProblemView;
 use crate::web::workspaces::FilterParameter;
 use crate::web::{ApiProblem, ApiResult, Web, models, workspaces};
-use aizuchi_core::chat::WorkspaceId;
 
 /// The status of the workspaces.
 #[derive(Serialize, JsonSchema)]

@@ -6,6 +6,19 @@ mod sections;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::figures::{ANSWER_WINDOW, WorkspacePeriod};
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, MessageId};
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::proposal::Proposal;
+use aizuchi_model::decision::welcome::Rating;
+use aizuchi_model::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
@@ -23,19 +36,6 @@ use crate::web::decision::absent;
 use crate::web::language::PageLanguage;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{AuthorKind, MessageId};
-use aizuchi_core::context::links::{LinkSource, MessageLinks};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::decision::proposal::Proposal;
-use aizuchi_core::decision::welcome::Rating;
-use aizuchi_core::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::figures::{ANSWER_WINDOW, WorkspacePeriod};
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/decision.html")]

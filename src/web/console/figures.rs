@@ -5,6 +5,13 @@ mod chart;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::tolerance::CalibrationStep;
+use aizuchi_model::decision::welcome::WelcomeReason;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -22,13 +29,6 @@ use crate::web::figures::welcome::{self, ChannelThreshold, ChannelWelcome, Welco
 use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::tolerance::CalibrationStep;
-use aizuchi_core::decision::welcome::WelcomeReason;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/figures.html")]

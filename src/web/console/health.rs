@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_core::store::RecentCall;
+use aizuchi_core::store::pending_memories::PendingMemory;
+use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_model::decision::AttemptResult;
+use aizuchi_model::event::step::Step;
+use aizuchi_model::memory::{MemoryScope, MemoryTerm};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::web::{ApiProblem, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
-use aizuchi_core::decision::AttemptResult;
-use aizuchi_core::event::step::Step;
-use aizuchi_core::memory::{MemoryScope, MemoryTerm};
-use aizuchi_core::store::RecentCall;
-use aizuchi_core::store::pending_memories::PendingMemory;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Health {

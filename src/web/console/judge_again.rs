@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::{DecisionId, Judgment};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
@@ -18,10 +22,6 @@ use crate::web::judge_again::{RejudgeResult, RejudgeTarget, ask};
 use crate::web::language::PageLanguage;
 use crate::web::shadow::{Cap, CostText, USUAL_CAP, is_builtin};
 use crate::web::{ApiProblem, Web, decision, shadow, workspaces};
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::{DecisionId, Judgment};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/judge_again.html")]

@@ -1,5 +1,9 @@
 //! The layout that all pages of the console share.
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::http::Method;
 use axum::response::Html;
@@ -9,10 +13,6 @@ use crate::web::access::{Access, Visitor};
 use crate::web::figures::calendar::Calendar;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The frame of a page.
 pub struct Layout<'a> {

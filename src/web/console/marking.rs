@@ -1,12 +1,13 @@
 //! The mark of a decision on a page.
 
+use aizuchi_model::decision::Decision;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
-use aizuchi_core::decision::Decision;
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The mark of a decision, and the form that changes it.
 pub struct MarkingView {

@@ -7,6 +7,9 @@ mod views;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::memory::{MemoryId, MemoryScope, MessageRef};
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -27,9 +30,6 @@ use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::memory::{MemoryId, MemoryScope, MessageRef};
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/memory.html")]
@@ -97,7 +97,7 @@ pub async fn page(
         id => Some(workspaces::channel(&web, &workspace, id).await?.id),
     };
     let channel = channel.as_ref();
-    let reads_users = access.may_read(&workspace, aizuchi_core::chat::Visibility::Public);
+    let reads_users = access.may_read(&workspace, aizuchi_model::chat::Visibility::Public);
     let name = query.user.trim().trim_start_matches('@');
     let user = match reads_users && !name.is_empty() {
         true => Some(RememberedUser::find(&web, &workspace, name).await?),

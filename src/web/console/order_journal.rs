@@ -3,6 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::store::FORGOTTEN_USER_ID;
+use aizuchi_core::store::order_journal::{GivenOrder, OrderKind};
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -18,13 +25,6 @@ use crate::web::console::layout::{
 use crate::web::language::PageLanguage;
 use crate::web::order_journal;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::store::FORGOTTEN_USER_ID;
-use aizuchi_core::store::order_journal::{GivenOrder, OrderKind};
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/orders.html")]
@@ -251,10 +251,11 @@ fn what(given: &GivenOrder, language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use aizuchi_core::decision::DecisionId;
-    use aizuchi_core::memory::asker::sign;
     use aizuchi_core::store::order_journal::OrderRecord;
+    use aizuchi_model::decision::DecisionId;
+    use aizuchi_model::memory::asker::sign;
+
+    use super::*;
 
     #[test]
     fn an_order_is_told_with_who_gave_it_and_what_it_concerns() {

@@ -3,6 +3,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::controls::ConsentChange;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::event::DeadLetterId;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingChange;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, State};
@@ -16,12 +22,6 @@ use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, Change};
 use crate::web::{ApiProblem, Web, marks, place_settings, workspaces};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::event::DeadLetterId;
-use aizuchi_core::platform::local::controls::ConsentChange;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::setting_override::SettingChange;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::{Extension, State};
 use axum::response::Html;
@@ -14,10 +18,6 @@ use crate::web::console::{health, snapshot};
 use crate::web::language::PageLanguage;
 use crate::web::workspaces::FilterParameter;
 use crate::web::{ApiProblem, Web, views, workspaces};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/overview.html")]

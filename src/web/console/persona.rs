@@ -5,6 +5,12 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::decision::Decision;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
@@ -28,12 +34,6 @@ use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
-use aizuchi_core::chat::Channel;
-use aizuchi_core::decision::Decision;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/persona.html")]

@@ -5,6 +5,15 @@ mod memories;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::private_reads::PrivateReads;
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
+use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
+use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -30,15 +39,6 @@ use crate::web::{
     ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
     workspaces,
 };
-use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
-use aizuchi_core::decision::consent::{Consent, ConsentId, ConsentState};
-use aizuchi_core::decision::proposal::{Proposal, ProposalId, ProposalState};
-use aizuchi_core::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
-use aizuchi_core::event::{DeadLetter, DeadLetterId};
-use aizuchi_core::memory::asker::named;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::private_reads::PrivateReads;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/queue.html")]

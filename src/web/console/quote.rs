@@ -1,10 +1,11 @@
 //! Messages that are quoted on a page about something else, as its visitor may read them.
 
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::web::access::Access;
 use crate::web::console::layout::TimeView;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// A message of a conversation.
 pub struct ShownMessage {
@@ -49,14 +50,14 @@ pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use aizuchi_core::platform::local::workspace_id;
+    use aizuchi_model::chat::attachment::Attachment;
+    use aizuchi_model::chat::{
+        Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
+    };
     use jiff::Timestamp;
 
     use super::*;
-    use aizuchi_core::chat::attachment::Attachment;
-    use aizuchi_core::chat::{
-        Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
-    };
-    use aizuchi_core::platform::local::workspace_id;
 
     #[test]
     fn a_message_that_is_gone_is_not_blank() {

@@ -3,6 +3,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::store::private_reads::PrivateText;
+use aizuchi_model::chat::Visibility;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::{self, counted};
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -26,10 +30,6 @@ use crate::web::report_cache::{
     ComputedReport, FoundReport, ReportAge, ReportBasis, ReportSubject,
 };
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::Visibility;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::private_reads::PrivateText;
-use aizuchi_core::texts::{self, counted};
 
 /// The page that says why there is no report.
 #[derive(Template)]

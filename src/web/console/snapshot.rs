@@ -1,9 +1,10 @@
 //! The status that `aizuchi status` shows, with what only the running program knows.
 
+use aizuchi_model::chat::WorkspaceId;
+
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::web::access::Access;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::WorkspaceId;
 
 /// Reads the status of all workspaces, or of one, as far as this visitor may know it.
 pub async fn read(

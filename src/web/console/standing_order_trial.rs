@@ -4,6 +4,11 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::StandingOrderScope;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
@@ -28,11 +33,6 @@ use crate::web::shadow::{Cap, USUAL_CAP, is_builtin};
 use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
-use aizuchi_core::chat::Channel;
-use aizuchi_core::persona::Language;
-use aizuchi_core::standing_order::StandingOrderScope;
-use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/order_trial.html")]

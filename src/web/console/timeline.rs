@@ -6,6 +6,12 @@ mod settings;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Channel, User, UserId, WorkspaceId};
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::StandingOrderScope;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -28,12 +34,6 @@ use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::{ApiProblem, Web, trust, workspaces};
-use aizuchi_core::chat::{Channel, User, UserId, WorkspaceId};
-use aizuchi_core::decision::trust::TrustOffer;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::persona::Language;
-use aizuchi_core::standing_order::StandingOrderScope;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/timeline.html")]

@@ -1,8 +1,8 @@
 //! The card that asks whether the persona may speak without approval in a channel.
 
-use aizuchi_core::decision::trust::TrustOffer;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 
 /// An offer, and the form to answer it.
 pub struct TrustCard {

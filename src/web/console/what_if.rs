@@ -5,6 +5,15 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_core::command::settings::source_text;
+use aizuchi_core::learner::welcome_labels;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::decision::tolerance::{Label, MIN_LABELS};
+use aizuchi_model::decision::{Price, Usage};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::{Place, SettingSource};
+use aizuchi_model::rules::setting_override::SettingKind;
+use aizuchi_model::texts;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -26,15 +35,6 @@ use crate::web::{ApiProblem, Web, shadow, workspaces};
 use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
-use aizuchi_core::chat::Channel;
-use aizuchi_core::command::settings::source_text;
-use aizuchi_core::decision::tolerance::{Label, MIN_LABELS};
-use aizuchi_core::decision::{Price, Usage};
-use aizuchi_core::learner::welcome_labels;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::place::{Place, SettingSource};
-use aizuchi_core::rules::setting_override::SettingKind;
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/what_if.html")]

@@ -3,6 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::figures::{CallKind, Day};
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::tolerance::CalibrationStep;
+use aizuchi_model::decision::welcome::WelcomeReason;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -16,11 +21,6 @@ use crate::web::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
 use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::refusal::Refusal;
 use crate::web::{ApiResult, Web, workspaces};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::tolerance::CalibrationStep;
-use aizuchi_core::decision::welcome::WelcomeReason;
-use aizuchi_core::store::figures::{CallKind, Day};
 
 /// The maximum number of days in one response.
 const MOST_DAYS: i64 = SPANS[SPANS.len() - 1];

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_core::store::figures::{Day, WorkspacePeriod};
+use aizuchi_model::chat::WorkspaceId;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::store::figures::{Day, WorkspacePeriod};
 
 const DAY_SECONDS: i64 = 24 * 3600;
 

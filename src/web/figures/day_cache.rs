@@ -8,6 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
+use aizuchi_model::chat::WorkspaceId;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync;
@@ -15,10 +19,6 @@ use tokio::sync;
 use crate::web::figures::SPANS;
 use crate::web::figures::calendar::{Calendar, spans};
 use crate::web::figures::tally::Figures;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
 
 /// After this time, the figures of a day are final. Whether a question was answered takes an hour to know; a model
 /// call belongs to the time at which it began, and is stored when it has ended, or once a stopped program runs again.
@@ -246,19 +246,20 @@ async fn count_choices(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use aizuchi_core::chat::{Arrival, Heard, Visibility};
-    use aizuchi_core::decision::proposal::ProposalChoice;
-    use aizuchi_core::event::Disposition;
     use aizuchi_core::prompt::PromptVerb;
-    use aizuchi_core::rules::{ChannelRules, Mode};
     use aizuchi_core::store::InboxEntry;
     use aizuchi_core::store::order::Order;
     use aizuchi_core::store::query::ProposalQuery;
     use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, until, workspace};
     use aizuchi_harness::harness::{Harness, HarnessOptions};
     use aizuchi_harness::test_store::{TestStore, on_every_database};
+    use aizuchi_model::chat::{Arrival, Heard, Visibility};
+    use aizuchi_model::decision::proposal::ProposalChoice;
+    use aizuchi_model::event::Disposition;
+    use aizuchi_model::rules::{ChannelRules, Mode};
     use jiff::tz::TimeZone;
+
+    use super::*;
 
     async fn hear(store: &TestStore, id: &str, second: i64) {
         let message = message(top_level("garden"), id, at(second), "alice", "so it is");

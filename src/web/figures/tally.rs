@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-
-use aizuchi_core::chat::ChannelId;
-use aizuchi_core::decision::welcome::RatedChoice;
-use aizuchi_core::decision::{DecisionResult, Usage};
 use aizuchi_core::store::figures::{
     AnswerDelay, CallKind, CallSum, MessageCount, OutcomeCount, ReactionCount, UnansweredQuestion,
 };
 use aizuchi_core::store::open_questions;
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::decision::welcome::RatedChoice;
+use aizuchi_model::decision::{DecisionResult, Usage};
+use jiff::SignedDuration;
 
 /// The name of a decision that has not ended.
 pub const OPEN: &str = "open";
@@ -188,11 +187,12 @@ pub fn percent(part: u64, whole: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use aizuchi_core::chat::{MessageId, UserId};
-    use aizuchi_core::decision::Price;
     use aizuchi_core::store::figures::Day;
+    use aizuchi_model::chat::{MessageId, UserId};
+    use aizuchi_model::decision::Price;
     use jiff::Timestamp;
+
+    use super::*;
 
     #[test]
     fn numbers_and_shares_can_be_read() {

@@ -3,6 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::learner::label_begin;
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::tolerance::{self, CalibrationStep, MIN_LABELS};
+use aizuchi_model::decision::welcome::{
+    RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason,
+};
+use aizuchi_model::rules::place::Place;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,14 +21,6 @@ use crate::web::Web;
 use crate::web::figures::PeriodFigures;
 use crate::web::figures::calendar::Calendar;
 use crate::web::figures::tally::median;
-use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::tolerance::{self, CalibrationStep, MIN_LABELS};
-use aizuchi_core::decision::welcome::{RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason};
-use aizuchi_core::learner::label_begin;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::store::StoreError;
 
 /// The number of posts or silences by how welcome they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -160,8 +162,9 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use jiff::Timestamp;
+
+    use super::*;
 
     #[test]
     fn posts_and_silences_are_counted_by_channel_and_marks_win() {

@@ -2,6 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId, to_single_line};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::texts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -13,13 +20,6 @@ use crate::web::mcp::size;
 use crate::web::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, api, console, decision, memories, views, workspaces};
-use aizuchi_core::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId, to_single_line};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::persona::Language;
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// Looks things up for a visitor.
 pub struct Lookup<'a> {

@@ -1,10 +1,9 @@
 //! The tools: their names and parameters.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
-
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The default and the maximum number of results of a search.
 pub const SEARCH_LIMIT: ResultLimit = ResultLimit { usual: 10, most: 50 };

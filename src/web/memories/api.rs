@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::{JournalEntry, JournalKind};
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
+use aizuchi_model::recall::terms::{extract_terms, search_terms};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -19,12 +25,6 @@ use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, UserId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::change::{JournalEntry, JournalKind};
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
-use aizuchi_core::recall::terms::{extract_terms, search_terms};
 
 /// The maximum number of words of a subject that are searched for.
 const MAX_SUBJECT_TERMS: usize = 12;

@@ -1,7 +1,7 @@
 //! The formats of request bodies, which are described to clients that sent another one.
 
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFormat {

@@ -1,13 +1,13 @@
 //! The status of each refusal, and its name for programs. The names never change.
 
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::memo::MemoError;
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;
 use crate::past_moment::Unjudgeable;
 use crate::web::refusal::Refusal;
-use aizuchi_core::memo::MemoError;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 
 impl Refusal {
     pub(super) fn kind(&self) -> (StatusCode, &'static str) {

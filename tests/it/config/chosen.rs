@@ -3,8 +3,8 @@
 use aizuchi::config::model_sources::ModelOrigin;
 use aizuchi::config::{Config, ModelSelection};
 use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::llm::model::ModelId;
+use aizuchi_model::decision::{Price, Usage};
 
 use crate::config::environment;
 

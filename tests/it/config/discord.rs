@@ -6,7 +6,7 @@ use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
 use aizuchi::config::secret::Secret;
-use aizuchi_core::rules::Mode;
+use aizuchi_model::rules::Mode;
 use jiff::SignedDuration;
 
 fn error_for(text: &str) -> String {

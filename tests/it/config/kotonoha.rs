@@ -2,8 +2,8 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_core::rules::Mode;
 use aizuchi_import::kotonoha::{self, VariableSource};
+use aizuchi_model::rules::Mode;
 
 const KOTONOHA: &str = "
 DISCORD_TOKEN=MTIz.abc.def

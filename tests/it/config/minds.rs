@@ -2,7 +2,7 @@
 
 use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
 use aizuchi::config::{Config, ModelSelection};
-use aizuchi_core::rules::Mode;
+use aizuchi_model::rules::Mode;
 
 use crate::config::environment;
 

@@ -2,9 +2,9 @@
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, ModelSelection};
-use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::place::Place;
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::place::Place;
 
 use crate::config::environment;
 

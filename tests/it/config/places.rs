@@ -2,10 +2,10 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{
     ChannelRules, LanguageRule, MemoryRule, Mode, PersonaRule, Rulebook, ToolRule,
 };
 

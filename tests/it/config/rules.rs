@@ -3,11 +3,11 @@
 use aizuchi::config::Config;
 use aizuchi::config::budget::ModelCosts;
 use aizuchi_core::agent::StateCall;
-use aizuchi_core::chat::UserId;
-use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
-use aizuchi_core::rules::weekly_time::WeeklyTime;
-use aizuchi_core::rules::{
+use aizuchi_model::chat::UserId;
+use aizuchi_model::decision::gate::{Gate, OPTIONAL_GATES};
+use aizuchi_model::rules::weekly_time::WeeklyTime;
+use aizuchi_model::rules::{
     BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, ModelRules,
     PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
 };

@@ -2,9 +2,9 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{ChannelRules, MemoryRule};
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{ChannelRules, MemoryRule};
 
 const MODELS: &str = "models: {named: {small: {model_id: ollama/small}}}\n";
 

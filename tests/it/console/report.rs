@@ -1,14 +1,14 @@
 //! The cached report: its lifetime, and its readers.
 
+use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::Value;
 use sqlx::raw_sql;
 
 use crate::console::harness::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
-use aizuchi_fakes::slack::ts::Ts;
 
 /// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";

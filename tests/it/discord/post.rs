@@ -3,18 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, User,
-    UserId, WorkspaceId,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, PlatformDeps, PlatformError};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_discord::DiscordPlatform;
@@ -30,6 +22,14 @@ use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::rate_limit::{RateLimit, RateLimits};
 use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
 use aizuchi_fakes::fault::Hang;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, User,
+    UserId, WorkspaceId,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
+use aizuchi_model::persona::{Language, Persona};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -171,7 +171,7 @@ impl PostHarness {
                 id: UserId::new(mio.to_string()),
                 name: "Mio".into(),
                 kind: AuthorKind::Human,
-                role: aizuchi_core::chat::Role::Member,
+                role: aizuchi_model::chat::Role::Member,
             })
             .await;
         harness

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_discord::DiscordPlatform;
 use aizuchi_discord::identity::fetch_identity;
@@ -16,6 +14,12 @@ use aizuchi_fakes::discord::command::{InteractionStatus, NewInteraction};
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::session::SessionRefusal;
+use aizuchi_harness::harness::build_parts;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::persona::{Language, Persona};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
@@ -24,10 +28,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME};
-use aizuchi_harness::harness::build_parts;
-use aizuchi_harness::test_mind::TestMind;
-use aizuchi_harness::test_platform::TestPlatform;
-use aizuchi_harness::test_store::TestStore;
 
 /// The adapter without the program.
 struct AdapterHarness {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, UserId, WorkspaceId,
-};
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_harness::fixtures::{self, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::myao2::database::Myao2Database;
@@ -17,6 +17,9 @@ use aizuchi_import::myao2::{self, Myao2MemoTarget, Myao2Messages, Myao2Options};
 use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::{BatchLimits, MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportData, ImportReport};
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, UserId, WorkspaceId,
+};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -26,9 +29,6 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use tempfile::TempDir;
 
 use super::TABLES;
-use aizuchi_harness::fixtures::{self, top_level};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 /// How many messages the generated database of myao2 has.
 const MESSAGES: usize = 3 * MAX_BATCH_MESSAGES + 10;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::chat::{UserId, WorkspaceId};
 use aizuchi_import::ImportData;
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
+use aizuchi_model::chat::{UserId, WorkspaceId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;

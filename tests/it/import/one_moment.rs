@@ -1,8 +1,8 @@
 //! A myao2 that keeps running while its database is read: the imported data is a consistent snapshot.
 
-use aizuchi_core::chat::WorkspaceId;
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{self, Myao2MemoTarget, Myao2Options};
+use aizuchi_model::chat::WorkspaceId;
 use futures_util::StreamExt;
 use jiff::tz::TimeZone;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -5,16 +5,15 @@ use std::sync::{Arc, Weak};
 
 use aizuchi::replay::to_import;
 use aizuchi::replay::to_import::arranged::{Arranged, Destination};
-use aizuchi_core::chat::{Message, Visibility, WorkspaceId};
-use aizuchi_import::record_sorter::SorterLimits;
-use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
-use aizuchi_import::{ImportCount, ImportData, ImportReport};
-use futures_util::stream;
-use serde_json::json;
-
 use aizuchi_harness::fixtures::{self, at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_import::record_sorter::SorterLimits;
+use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
+use aizuchi_import::{ImportCount, ImportData, ImportReport};
+use aizuchi_model::chat::{Message, Visibility, WorkspaceId};
+use futures_util::stream;
+use serde_json::json;
 
 const MESSAGES: usize = 4 * MAX_BATCH_MESSAGES + 10;
 /// How many messages are private.

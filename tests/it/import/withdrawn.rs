@@ -1,18 +1,17 @@
 //! What was remembered of messages that were withdrawn here since is not brought back by an export from before.
 
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::Order;
-use aizuchi_import::{ImportData, ImportReport, ImportedMemo, ImportedMemory};
-use futures_util::stream;
-use jiff::Timestamp;
-use jiff::civil::{Date, date};
-
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_import::{ImportData, ImportReport, ImportedMemo, ImportedMemory};
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, Visibility};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
+use futures_util::stream;
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

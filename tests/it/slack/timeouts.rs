@@ -3,12 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, MessageId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_fakes::fault::Hang;
@@ -19,6 +14,15 @@ use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::state::TokenStatus;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings};
+use aizuchi_harness::harness::build_parts;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::{ChannelId, ConversationId, Cursor, MessageId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
+use aizuchi_model::persona::{Language, Persona};
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::identity::fetch_identity;
 use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
@@ -29,10 +33,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::program::next_poll;
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::harness::build_parts;
-use aizuchi_harness::test_mind::TestMind;
-use aizuchi_harness::test_platform::TestPlatform;
-use aizuchi_harness::test_store::TestStore;
 
 /// What a user is told of a command that takes long.
 const STILL_WORKING: &str = "This is taking a moment. I’ll tell you here when it’s done.";

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::context::Context;
+use aizuchi_model::memory::MemoryKey;
+use aizuchi_model::rules::{ChannelRules, ModelRules};
+
 use crate::agent::{Agent, Mind};
-use crate::context::Context;
-use crate::memory::MemoryKey;
-use crate::rules::{ChannelRules, ModelRules};
 
 impl Agent {
     pub(super) fn judge_mind(&self, context: &Context) -> Mind {

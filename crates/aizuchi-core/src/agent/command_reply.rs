@@ -4,23 +4,25 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ConversationId, MessageId, UserId};
+use aizuchi_model::context::{Context, PendingCommand};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::{
+    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult,
+};
+use aizuchi_model::persona::written::language_of;
+use aizuchi_model::texts;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
 use crate::agent::{Agent, StepError};
-use crate::chat::owed::Owed;
-use crate::chat::{ConversationId, MessageId, UserId};
 use crate::command::confirmation::{PossibleYes, confirmed};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
-use crate::context::{Context, PendingCommand};
-use crate::decision::DecisionResult;
-use crate::decision::gate::Gate;
-use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
-use crate::persona::written::language_of;
 use crate::platform::split::{MAX_POSTS, limit_posts, split};
-use crate::texts;
 
 /// The maximum number of a user's commands that are answered at once: the newest, without duplicates. All were carried
 /// out.

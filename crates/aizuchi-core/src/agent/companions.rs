@@ -4,16 +4,16 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::chat::{MessageId, UserId, to_single_line};
+use aizuchi_model::companions;
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::{DecisionClosing, StepResult};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::{self, Name};
 use jiff::SignedDuration;
 
 use crate::agent::Agent;
-use crate::chat::{MessageId, UserId, to_single_line};
-use crate::companions;
-use crate::context::Context;
-use crate::decision::DecisionResult;
-use crate::event::{DecisionClosing, StepResult};
-use crate::rules::Mode;
-use crate::texts::{self, Name};
 
 impl Agent {
     /// Returns the other companions of a context's channel that the settings name.

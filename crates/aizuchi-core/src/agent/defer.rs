@@ -5,17 +5,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::{DecisionId, DecisionResult};
+use aizuchi_model::event::{Claim, DecisionClosing, Event, StepResult};
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::chat::ConversationId;
-use crate::clock::duration_from_seconds;
-use crate::decision::{DecisionId, DecisionResult};
-use crate::event::{Claim, DecisionClosing, Event, StepResult};
 use crate::platform::BackfillState;
-use crate::texts;
 
 /// The first and the later intervals after which a deferred step checks again.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);

@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::OutboxItem;
 use jiff::SignedDuration;
 use parking_lot::Mutex;
-
-use crate::clock::Clock;
-use crate::event::OutboxItem;
 
 /// Uses elapsed time, since the wall clock may be set between a request and its lookup. Clones share the state.
 #[derive(Clone, Debug)]

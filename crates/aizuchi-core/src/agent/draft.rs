@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{Message, MessageId, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::event::{Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult};
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
+use aizuchi_structure::request::{leads_up_to, points_back};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::Agent;
-use crate::chat::owed::Owed;
-use crate::chat::{Message, MessageId, to_single_line};
-use crate::context::Context;
-use crate::context::conversation_analysis::ConversationAnalysis;
-use crate::decision::DecisionResult;
-use crate::decision::model_problem::ModelProblem;
-use crate::event::{Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult};
-use crate::memory::Lineage;
-use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
-use aizuchi_structure::request::{leads_up_to, points_back};
 
 /// A message longer before or after a request than this does not belong to it.
 const LONGEST_LEAD: SignedDuration = SignedDuration::from_mins(2);

@@ -1,15 +1,15 @@
 //! What all file readers share: fetching a file, and interpreting a model's refusal.
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{Message, Visibility};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::Timestamp;
 use tracing::debug;
 
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
-use crate::chat::attachment::Attachment;
-use crate::chat::{Message, Visibility};
-use crate::context::Context;
-use crate::decision::model_problem::ModelProblem;
 
 /// The maximum length of a kept excerpt, in characters.
 pub(super) const MAX_EXCERPT_CHARS: usize = 3_000;

@@ -5,17 +5,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::{
+    Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,
+};
+use aizuchi_model::chat::{AuthorKind, Message, is_blank, to_single_line, to_visible_text};
+use aizuchi_model::context::Context;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
 use crate::agent::reserve::Calls;
 use crate::agent::transcribe::has_paid;
 use crate::agent::{Agent, Mind, Minds, StepError};
-use crate::chat::attachment::{
-    Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,
-};
-use crate::chat::{AuthorKind, Message, is_blank, to_single_line, to_visible_text};
-use crate::context::Context;
 use crate::prompt::picture::Picture;
 use crate::web_access::charset;
 

@@ -1,20 +1,20 @@
 //! Follow-up: tells the users who asked for a call that required consent how it ended. The model reports what a tool
 //! answered, without further calls; everything else needs no model.
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::consent::{Consent, ConsentState};
+use aizuchi_model::memory::{Lineage, MessageRef};
+use aizuchi_model::outgoing::urls::KnownUrls;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::Value;
 
 use crate::agent::tools::external::{quoted_answer, urls_asked_for};
 use crate::agent::{Agent, StepError};
-use crate::chat::owed::Owed;
-use crate::context::Context;
-use crate::decision::consent::{Consent, ConsentState};
 use crate::external_tools::ExternalAnswer;
-use crate::memory::{Lineage, MessageRef};
-use crate::outgoing::urls::KnownUrls;
-use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound};
-use crate::texts;
 
 /// The ended calls that a reply has to report.
 #[derive(Default)]

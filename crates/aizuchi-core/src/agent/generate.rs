@@ -5,6 +5,17 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::NewConsent;
+use aizuchi_model::memo::MemoChange;
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::recall::content_words::{content_words, shares_subject};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::rules::MemoryRule;
+use aizuchi_model::rules::place::Place;
 use futures_util::future::{Either, select};
 use tracing::warn;
 
@@ -13,19 +24,8 @@ use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, StepError};
-use crate::chat::{AuthorKind, ConversationId, is_blank};
 use crate::command::Command;
-use crate::context::Context;
-use crate::decision::DecisionId;
-use crate::decision::consent::NewConsent;
-use crate::memo::MemoChange;
-use crate::memory::Lineage;
-use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::prompt::{Prompt, tool};
-use crate::recall::content_words::{content_words, shares_subject};
-use crate::recall::{RecallQuery, RecalledMessage};
-use crate::rules::MemoryRule;
-use crate::rules::place::Place;
 use crate::store::StoreError;
 
 /// The maximum number of rounds of tool calls before a model has to answer in text.

@@ -5,6 +5,26 @@ pub mod parse;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::gate::{Gate, GateInput};
+use aizuchi_model::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
+use aizuchi_model::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
+use aizuchi_model::event::planned_call::CallOwner;
+use aizuchi_model::event::{
+    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult,
+};
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::rules::place::SettingSource;
+use aizuchi_model::rules::setting_override::SettingKind;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -12,27 +32,9 @@ use tracing::debug;
 use crate::agent::judge::parse::{ReadJudgment, read_judgment};
 use crate::agent::reserve::{Calls, sole_author};
 use crate::agent::{Agent, StateCall, StepError, StepTrace, place_of};
-use crate::chat::{ConversationId, MessageId};
-use crate::clock::{duration_from_seconds, seeded_random};
 use crate::command::settings::source_text;
-use crate::context::Context;
-use crate::context::state::ConversationState;
-use crate::decision::gate::{Gate, GateInput};
-use crate::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
-use crate::decision::limit::Limit;
-use crate::decision::verdict::{SilenceReason, Verdict};
-use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
-use crate::event::planned_call::CallOwner;
-use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::inbox::calling::is_named;
-use crate::outgoing::urls::{CodeBlocks, KnownUrls};
-use crate::persona::Language;
-use crate::persona::spelling::spellings;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
-use crate::rules::place::SettingSource;
-use crate::rules::setting_override::SettingKind;
-use crate::rules::{ChannelRules, Mode};
-use crate::texts;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);

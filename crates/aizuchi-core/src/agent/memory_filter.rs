@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use regex::{Captures, Regex, RegexSet};
 
-use crate::chat::to_single_line;
-use crate::persona::Language;
 use crate::prompt::inert::{to_inert_text, to_plain_characters};
-use crate::texts;
 
 /// Patterns of texts that tell a reader what to do. They are matched in lower case, with `assistant` in place of the
 /// persona's name.

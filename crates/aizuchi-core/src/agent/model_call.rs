@@ -4,6 +4,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use aizuchi_model::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +12,6 @@ use tracing::{debug, info, info_span};
 
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
-use crate::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
 use crate::llm::{Llm, LlmError, LlmResponse, MODEL_CONTENT_TARGET, ask};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;

@@ -5,13 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::{OutboxItem, OutboxItemId};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
-
-use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
-use crate::clock::Clock;
-use crate::decision::DecisionId;
-use crate::event::{OutboxItem, OutboxItemId};
 
 /// The number of decisions about a user's commands that are answered in a channel within a minute. Further commands are
 /// only carried out.
@@ -165,11 +164,11 @@ impl ChannelPace {
 mod tests {
     use std::sync::Arc;
 
+    use aizuchi_model::decision::DecisionResult;
+    use aizuchi_model::event::DraftMetadata;
     use jiff::Timestamp;
 
     use super::*;
-    use crate::decision::DecisionResult;
-    use crate::event::DraftMetadata;
 
     fn conversation(channel: &str) -> ConversationId {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new(channel));

@@ -6,23 +6,23 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{Message, MessageId, UserId};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::{
+    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, OnNewMessage, OutboxItem,
+    StepResult,
+};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
-use crate::chat::owed::Owed;
-use crate::chat::{Message, MessageId, UserId};
-use crate::context::Context;
-use crate::decision::DecisionResult;
-use crate::decision::gate::Gate;
-use crate::event::{
-    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, OnNewMessage, OutboxItem,
-    StepResult,
-};
 use crate::platform::PlatformError;
-use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::texts;
 
 /// The maximum number of attempts to post while the platform is busy, for an owed answer and for an unsolicited post.
 const MAX_OWED_POSTS: u32 = 10;

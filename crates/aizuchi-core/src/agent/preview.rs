@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::memory::{MemoryKey, MemoryScope, MemoryTerm};
+
 use crate::agent::speaker::Words;
 use crate::agent::{Agent, StepError};
-use crate::chat::ConversationId;
-use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
 use crate::prompt::{Prompt, PromptVerb};
 
 impl Agent {

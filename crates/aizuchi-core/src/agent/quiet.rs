@@ -3,21 +3,22 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, Message, Role};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::quiet_order::{OrderedQuiet, QuietOrder};
+use aizuchi_model::event::{Claim, Draft, DraftContent, DraftMetadata, StepResult};
+use aizuchi_model::rules::setting_override::{PlaceSetting, SettingChange};
+use aizuchi_model::texts;
+
 use crate::agent::command_reply::ReplyAudience;
 use crate::agent::pace::PacedNotice;
 use crate::agent::{Agent, StepError, place_of};
-use crate::chat::{ConversationId, Message, Role};
 use crate::command::parse::setting::WrittenSetting;
 use crate::command::{Command, CommandRequest, settings};
-use crate::context::Context;
-use crate::decision::DecisionResult;
-use crate::decision::gate::Gate;
-use crate::event::quiet_order::{OrderedQuiet, QuietOrder};
-use crate::event::{Claim, Draft, DraftContent, DraftMetadata, StepResult};
-use crate::rules::setting_override::{PlaceSetting, SettingChange};
 use crate::store::StoreError;
 use crate::store::order::Order;
-use crate::texts;
 
 /// The reaction on a message that mentions the muted persona, where a platform cannot tell its author alone.
 const MUTED: &str = "🔇";

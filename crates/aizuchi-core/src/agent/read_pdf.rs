@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
+use aizuchi_model::chat::{Message, is_blank, to_visible_text};
 use jiff::Timestamp;
 use tracing::debug;
 
@@ -9,8 +11,6 @@ use crate::agent::file_content::{MAX_EXCERPT_CHARS, shorten};
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
-use crate::chat::attachment::{Attachment, AttachmentContent};
-use crate::chat::{Message, is_blank, to_visible_text};
 use crate::documents::{DocumentError, DocumentText, is_pdf};
 
 impl Agent {

@@ -8,6 +8,15 @@ mod gather;
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::Visibility;
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::decision::AttemptResult;
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
+use aizuchi_model::event::planned_call::{CallLimits, CallOwner};
+use aizuchi_model::memory::change::KeptEntries;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{ChannelRules, Rulebook};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -17,19 +26,10 @@ use crate::agent::remember::parse::EntryParser;
 use crate::agent::remember::parts::PartSize;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
-use crate::chat::Visibility;
-use crate::clock::{duration_from_seconds, seeded_random};
-use crate::decision::AttemptResult;
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
-use crate::event::planned_call::{CallLimits, CallOwner};
-use crate::memory::change::KeptEntries;
-use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
 use crate::prompt::view::from_context::TARGET_MESSAGE_DIVISOR;
-use crate::rules::place::Place;
-use crate::rules::{ChannelRules, Rulebook};
 
 /// How much is remembered, and when.
 #[derive(Clone, Debug, PartialEq)]

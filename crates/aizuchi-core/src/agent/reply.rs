@@ -2,6 +2,17 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::gate::{Gate, GateResult};
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::{DecisionResult, Evaluation};
+use aizuchi_model::event::{Claim, DecisionClosing, Draft, DraftContent, StepResult};
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::outgoing::urls::KnownUrls;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
@@ -11,19 +22,8 @@ use crate::agent::generate::Generated;
 use crate::agent::pace::PacedNotice;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::chat::owed::Owed;
-use crate::chat::{ConversationId, MessageId};
-use crate::context::Context;
-use crate::decision::gate::{Gate, GateResult};
-use crate::decision::limit::Limit;
-use crate::decision::{DecisionResult, Evaluation};
-use crate::event::{Claim, DecisionClosing, Draft, DraftContent, StepResult};
-use crate::memory::Lineage;
-use crate::outgoing::urls::KnownUrls;
 use crate::platform::split::to_posts;
-use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::texts;
 
 /// How often an owed answer is redrafted because one of its source messages changed.
 const MAX_REDRAFTS: u32 = 3;

@@ -1,20 +1,22 @@
 //! Reserve: before each model call, the most that it may cost is reserved against the limits. The reservation is made
 //! in the store, so concurrent calls count against each other, in this process and in others.
 
+use aizuchi_model::chat::UserId;
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::event::Claim;
+use aizuchi_model::event::planned_call::{
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
+};
+use aizuchi_model::rules::{BudgetLimits, ChannelRules};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, StepError};
-use crate::chat::UserId;
-use crate::clock::{duration_from_seconds, seeded_random};
-use crate::context::Context;
-use crate::decision::Usage;
-use crate::decision::limit::Limit;
-use crate::event::Claim;
-use crate::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult};
 use crate::llm::Llm;
 use crate::prompt::Prompt;
-use crate::rules::{BudgetLimits, ChannelRules};
 
 /// The total time that a claim which has already made a call waits for calls in flight.
 const BUDGET_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);

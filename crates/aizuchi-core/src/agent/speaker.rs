@@ -3,18 +3,19 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::memory::{MemoryKey, MemoryScope};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::rules::Rulebook;
+
 use crate::agent::state::StateCache;
 use crate::agent::{Agent, Mind, Minds};
-use crate::chat::ConversationId;
 use crate::command::reply::CommandReplies;
-use crate::decision::learned::LearnedGates;
 use crate::llm::builtin::BuiltinMind;
-use crate::memory::{MemoryKey, MemoryScope};
-use crate::persona::{Language, Persona};
 use crate::platform::local::{self, demo_channel};
 use crate::prompt::builder::PromptBuilder;
 use crate::prompt::tokens::TokenCorrections;
-use crate::rules::Rulebook;
 use crate::spoken_language::SpokenLanguage;
 use crate::store::StoreError;
 

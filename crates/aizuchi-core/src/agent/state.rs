@@ -4,15 +4,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::context::{Context, StateHash};
+use aizuchi_model::decision::AttemptResult;
 use parking_lot::Mutex;
 use tracing::error;
 
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
-use crate::chat::ConversationId;
-use crate::context::state::ConversationState;
-use crate::context::{Context, StateHash};
-use crate::decision::AttemptResult;
 
 /// The maximum number of conversations whose state is cached.
 const MAX_CACHED: usize = 1024;

@@ -1,15 +1,15 @@
 //! When to post unasked. A delay is the due time of a step, so a new message can cancel it and it survives a restart.
 
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::Judgment;
+use aizuchi_model::event::{Claim, StepResult};
+use aizuchi_model::rhythm::answer_pace::{answer_delay, typing_time};
+use aizuchi_model::rhythm::tempo::Tempo;
+use aizuchi_model::rules::{Mode, PostTiming};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::Agent;
-use crate::clock::{duration_from_seconds, seeded_random};
-use crate::context::Context;
-use crate::decision::Judgment;
-use crate::event::{Claim, StepResult};
-use crate::rhythm::answer_pace::{answer_delay, typing_time};
-use crate::rhythm::tempo::Tempo;
-use crate::rules::{Mode, PostTiming};
 
 /// How long before the planned time the reply is drafted: a model call takes seconds, and typing takes time.
 const HEAD_START: SignedDuration = SignedDuration::from_secs(25);

@@ -13,6 +13,20 @@ pub(super) mod external;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, Message, UserId, Visibility};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::NewConsent;
+use aizuchi_model::event::web_call::WebCall;
+use aizuchi_model::memo::{MemoChange, MemoUpdate, NewMemo};
+use aizuchi_model::memory::{Lineage, MessageRef};
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{ChannelRules, MemoryRule, Rulebook};
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -29,29 +43,15 @@ use crate::agent::tools::notebook::{MemoOrigin, Notebook};
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
-use crate::chat::{ConversationId, Message, UserId, Visibility};
 use crate::command::Command;
 use crate::command::parse::own_words;
 use crate::command::parse::quiet::Quiet;
-use crate::context::Context;
-use crate::decision::DecisionId;
-use crate::decision::consent::NewConsent;
-use crate::event::web_call::WebCall;
 use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
-use crate::memo::{MemoChange, MemoUpdate, NewMemo};
-use crate::memory::{Lineage, MessageRef};
-use crate::outgoing;
-use crate::outgoing::secrets::SecretScanner;
-use crate::outgoing::urls::{CodeBlocks, KnownUrls};
-use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
-use crate::rules::place::Place;
-use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
-use crate::texts;
 use crate::web_access::{OfferedWebTools, WebTools};
 
 /// The maximum number of calls that are run from one response; the rest are skipped.
@@ -444,13 +444,13 @@ impl Toolbox {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{ChannelId, WorkspaceId};
+    use aizuchi_model::clock::Clock;
+    use aizuchi_model::event::web_call::WebLimits;
     use futures_util::FutureExt;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::chat::{ChannelId, WorkspaceId};
-    use crate::clock::Clock;
-    use crate::event::web_call::WebLimits;
     use crate::store::volatile::VolatileStore;
 
     fn toolbox() -> Toolbox {
@@ -498,7 +498,7 @@ mod tests {
 
     #[test]
     fn a_channel_offers_what_it_allows() {
-        use crate::rules::ToolRule;
+        use aizuchi_model::rules::ToolRule;
         let only =
             |names: &[&str]| ToolRule::Only(names.iter().map(|name| (*name).to_owned()).collect());
         let all: Vec<&str> = ToolSettings::names().collect();

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
+use aizuchi_model::chat::{Message, is_blank, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::{Attempt, Usage};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::file_content::shorten;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
-use crate::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
-use crate::chat::{Message, is_blank, to_single_line};
-use crate::context::Context;
-use crate::decision::{Attempt, Usage};
 use crate::prompt::recording::AudioRecording;
 
 /// The maximum length of a transcript, in characters.

@@ -1,17 +1,18 @@
 //! Withdraw: ends a reply that is no longer needed, because the message that it answers was changed, retracted or taken
 //! up.
 
+use aizuchi_model::chat::{MessageId, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::{ConversationAnalysis, OpenState};
+use aizuchi_model::context::quarrel::quarrel_state;
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::event::{Claim, StepResult};
+use aizuchi_model::memory::{Lineage, MessageRef};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::{self, Name};
+
 use crate::agent::{Agent, StepError};
-use crate::chat::{MessageId, to_single_line};
-use crate::context::Context;
-use crate::context::conversation_analysis::{ConversationAnalysis, OpenState};
-use crate::context::quarrel::quarrel_state;
-use crate::context::seen_revision::SeenRevision;
-use crate::context::state::ConversationState;
-use crate::event::{Claim, StepResult};
-use crate::memory::{Lineage, MessageRef};
-use crate::rules::Mode;
-use crate::texts::{self, Name};
 
 impl Agent {
     /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. If that is

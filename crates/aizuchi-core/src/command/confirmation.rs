@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{AuthorKind, ConversationId, Message, MessageId, UserId};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId};
 use crate::command::Command;
 use crate::command::forget_that::MAX_SCANNED;
 use crate::command::parse::{is_confirmed, is_yes};

@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::chat::{AuthorKind, ConversationId, Message, Role, to_single_line};
+use aizuchi_model::memory::asker::{self, Asker};
+use aizuchi_model::memory::change::{JournalEntry, JournalKind, MemoryChange};
+use aizuchi_model::memory::duplicates::NormalizedText;
+use aizuchi_model::memory::{MemoryId, MessageRef};
+use aizuchi_model::overlap::is_unspaced;
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::rules::place::Place;
 use jiff::SignedDuration;
 
-use crate::chat::{AuthorKind, ConversationId, Message, Role, to_single_line};
 use crate::command::CommandRequest;
 use crate::command::parse::is_confirmed;
 use crate::command::quoted::Quoted;
 use crate::command::remembered::{Item, known_in};
-use crate::memory::asker::{self, Asker};
-use crate::memory::change::{JournalEntry, JournalKind, MemoryChange};
-use crate::memory::duplicates::NormalizedText;
-use crate::memory::{MemoryId, MessageRef};
-use crate::overlap::is_unspaced;
-use crate::recall::content_words::content_words;
-use crate::rules::Rulebook;
-use crate::rules::place::Place;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::query::{MessageQuery, MessageRange};

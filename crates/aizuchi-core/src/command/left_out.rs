@@ -1,14 +1,14 @@
 //! Commands that were heard but not carried out, because they arrived too late. The journal of orders lists those that
 //! were carried out.
 
+use aizuchi_model::memory::asker::sign;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
-use crate::memory::asker::sign;
 use crate::store::StoreError;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
-use crate::texts;
 
 /// How many orders are read at once.
 const ORDERS_PAGE: usize = 100;

@@ -1,15 +1,16 @@
 //! The answers to `memory`, which lists what is remembered under headings without duplicates, and to `forget that`.
 
-use crate::chat::Visibility;
+use aizuchi_model::chat::Visibility;
+use aizuchi_model::memory::layer::Layer;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::command::CommandRequest;
 use crate::command::forget_that::{self, ForgetTargets, MAX_OF_OTHERS, Obstacle};
 use crate::command::quoted::Quoted;
 use crate::command::remembered::{Item, Remembered, remembered_in, without_doubles};
 use crate::command::reply::{CommandReplies, screen_stored, truncate};
-use crate::memory::layer::Layer;
-use crate::persona::Language;
 use crate::store::StoreError;
-use crate::texts;
 
 /// The maximum length of an answer, in characters: it fits on a screen.
 const MAX_LENGTH: usize = 1500;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_structure::cues::Cues;
+
 use crate::command::{Command, CommandRequest};
-use crate::recall::content_words::content_words;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
-use aizuchi_structure::cues::Cues;
 
 /// The maximum number of messages that are searched.
 const MAX_MESSAGES: usize = 200;

@@ -8,6 +8,8 @@ pub mod duration;
 pub mod day_time;
 pub mod quiet;
 
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::rules::Mode;
 use aizuchi_structure::prose;
 
 use crate::command::parse::day_time::DayTime;
@@ -23,8 +25,6 @@ use crate::command::parse::setting::{WrittenSetting, near_setting};
 use crate::command::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
 use crate::command::quoted::Quoted;
 use crate::command::{Command, MuteLength, MuteScope, NearMiss, STOP_DURATION};
-use crate::persona::spelling::spellings;
-use crate::rules::Mode;
 
 impl Command {
     /// Parses the command that a message consists of, if any. `name` is the persona's name, which a mention leaves at

@@ -1,11 +1,12 @@
 //! What is remembered and may be known in a conversation (invariant 9): what came from its own channel, and what came
 //! from public ones.
 
-use crate::chat::{ChannelId, ConversationId, to_single_line};
-use crate::memo::Memo;
-use crate::memory::duplicates::NormalizedText;
-use crate::memory::layer::Layer;
-use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_model::chat::{ChannelId, ConversationId, to_single_line};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::duplicates::NormalizedText;
+use aizuchi_model::memory::layer::Layer;
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
+
 use crate::store::archive::Archive;
 use crate::store::{Store, StoreError};
 

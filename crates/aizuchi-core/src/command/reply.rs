@@ -3,32 +3,32 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Role, Visibility, WorkspaceId, to_single_line};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::quiet_order::OrderedQuiet;
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::{PlaceSetting, SettingKind};
+use aizuchi_model::rules::{Mode, Rulebook};
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use crate::command::confirmation::sure_command;
 use crate::command::named_message::named_message;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::standing_order_trial::{StandingOrderTrial, StepTrial};
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
-use crate::decision::Decision;
-use crate::decision::gate::Gate;
-use crate::event::quiet_order::OrderedQuiet;
-use crate::outgoing;
-use crate::outgoing::secrets::SecretScanner;
-use crate::outgoing::urls::{CodeBlocks, KnownUrls};
-use crate::persona::{Language, Persona};
-use crate::reloadable::Reloadable;
-use crate::rules::place::Place;
-use crate::rules::setting_override::{PlaceSetting, SettingKind};
-use crate::rules::{Mode, Rulebook};
 use crate::spoken_language::SpokenLanguage;
 use crate::store::archive::Archive;
 use crate::store::order::{Mute, OrdersInForce};
 use crate::store::query::DecisionQuery;
 use crate::store::{Store, StoreError};
-use crate::texts;
 
 /// The maximum number of a channel's newest decisions that are searched for the one in question.
 const MAX_DECISIONS: usize = 50;

@@ -1,16 +1,16 @@
 //! Composes the answers to commands that contain times, names or several sentences.
 
+use aizuchi_model::chat::{AuthorKind, Role};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, Role};
 use crate::command::MuteScope;
-use crate::decision::gate::Gate;
-use crate::decision::{Decision, DecisionResult};
-use crate::persona::Language;
-use crate::rules::Mode;
 use crate::store::order::Mute;
-use crate::texts;
 
 /// What the texts depend on: language, names, time zone and time.
 #[derive(Clone, Copy)]

@@ -1,21 +1,22 @@
 //! Commands about settings of a thread, a channel or the workspace: their effects and the answers. Members may only
 //! narrow the rules in force; the rest is reserved for admins, within what the config allows.
 
-use crate::chat::{Channel, ChannelId, Visibility};
-use crate::command::parse::setting::{WrittenChange, WrittenSetting};
-use crate::command::reply::{CommandReplies, screen_stored};
-use crate::command::{Command, CommandRequest, SettingTarget};
-use crate::memory::asker::{sign, signer};
-use crate::persona::Language;
-use crate::rules::Rulebook;
-use crate::rules::place::{ConfiguredPlace, Place, SettingSource};
-use crate::rules::setting_override::{
+use aizuchi_model::chat::{Channel, ChannelId, Visibility};
+use aizuchi_model::memory::asker::{sign, signer};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
+use aizuchi_model::rules::setting_override::{
     Confidence, MAX_OF_MEMBERS, MAX_OF_ONE_MEMBER, PlaceSetting, SettingChange, SettingKind,
     SettingOverride, SettingRole, SettingScope,
 };
+use aizuchi_model::texts;
+
+use crate::command::parse::setting::{WrittenChange, WrittenSetting};
+use crate::command::reply::{CommandReplies, screen_stored};
+use crate::command::{Command, CommandRequest, SettingTarget};
 use crate::store::StoreError;
 use crate::store::order::Order;
-use crate::texts;
 
 /// Why a command about settings has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,9 +316,10 @@ fn unmet_text(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::{ConversationId, MessageId, Role, UserId, WorkspaceId};
+    use aizuchi_model::chat::{ConversationId, MessageId, Role, UserId, WorkspaceId};
     use jiff::Timestamp;
+
+    use super::*;
 
     fn order(channel: &str, thread: usize, role: SettingRole) -> SettingOverride {
         SettingOverride {

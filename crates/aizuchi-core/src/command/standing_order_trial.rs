@@ -3,13 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::clock::Clock;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderEffect};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::ConversationId;
-use crate::clock::Clock;
-use crate::standing_order::{StandingOrder, StandingOrderEffect};
 use crate::store::StoreError;
 
 /// The maximum duration of a trial, since the step that waits for it holds its conversation.

@@ -3,21 +3,22 @@
 
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Role, Visibility};
+use aizuchi_model::chat::{ConversationId, Role, Visibility};
+use aizuchi_model::memory::asker::{sign, signer};
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::{
+    DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+    StandingOrderTextProblem,
+};
+use aizuchi_model::texts;
+
 use crate::command::parse::standing_order::WrittenStandingOrder;
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::standing_order_trial::{StandingOrderTrialOutcome, StepTrial};
 use crate::command::{Command, CommandRequest, StandingOrderTarget};
-use crate::memory::asker::{sign, signer};
-use crate::persona::Language;
-use crate::standing_order::{
-    DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
-    StandingOrderTextProblem,
-};
 use crate::store::StoreError;
 use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::{GivenOrder, OrderKind};
-use crate::texts;
 
 /// Why a command about standing orders has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,9 @@
 mod english;
 mod japanese;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::written::{is_japanese, language_of};
 use aizuchi_structure::prose;
-
-use crate::persona::Language;
-use crate::persona::written::{is_japanese, language_of};
 
 const HONORIFICS: &str =
     "さん さーん さ〜ん ちゃん ちゃーん ちゃ〜ん くん くーん さま たん はん 先生 先輩 君 様 殿";
@@ -149,8 +148,9 @@ fn to_plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::persona::spelling::spellings;
+
     use super::*;
-    use crate::persona::spelling::spellings;
 
     #[test]
     fn a_call_is_told_from_talk_about_it() {

@@ -3,28 +3,28 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Message, Role, User, UserId,
+    Visibility, WorkspaceId,
+};
+use aizuchi_model::context::readings::Readings;
+use aizuchi_model::decision::trust::TrustChoice;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::{self, SettingOverride};
+use aizuchi_model::rules::weekly_time::WeeklyTime;
+use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode, Rulebook, TimingRules};
+use aizuchi_structure::names::leading_name;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
 use tokio::sync::{
     Mutex as AsyncMutex, MutexGuard, RwLock as AsyncRwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-use crate::chat::{
-    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Message, Role, User, UserId,
-    Visibility, WorkspaceId,
-};
-use crate::context::readings::Readings;
-use crate::decision::trust::TrustChoice;
 use crate::inbox::conversation_cache::ConversationCache;
-use crate::memory::asker::signer;
-use crate::reloadable::Reloadable;
-use crate::rules::place::Place;
-use crate::rules::setting_override::{self, SettingOverride};
-use crate::rules::weekly_time::WeeklyTime;
-use crate::rules::{ChannelRules, FacilitationRules, Mode, Rulebook, TimingRules};
 use crate::store::FORGOTTEN_USER_ID;
 use crate::store::order::{Order, OrdersInForce};
-use aizuchi_structure::names::leading_name;
 
 /// A cache of channels and users, filled from heard events and orders.
 #[derive(Debug, Default)]

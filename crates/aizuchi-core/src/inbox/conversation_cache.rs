@@ -4,20 +4,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::context::message_structure::{MAX_MESSAGES, MessageStructure};
+use aizuchi_model::context::message_window::MessageWindow;
+use aizuchi_model::context::readings::Readings;
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::rhythm::tempo::Tempo;
+use aizuchi_model::rhythm::{JudgeTimer, NewMessage, WaitBounds};
+use aizuchi_structure::cues::Cues;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
-use crate::context::links::MessageLinks;
-use crate::context::message_structure::{MAX_MESSAGES, MessageStructure};
-use crate::context::message_window::MessageWindow;
-use crate::context::readings::Readings;
-use crate::context::{Context, ContextWindow};
 use crate::inbox::own_thread::follows_up;
-use crate::rhythm::tempo::Tempo;
-use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
-use aizuchi_structure::cues::Cues;
 
 /// The number of conversations from which judged ones are evicted.
 const MAX_CONVERSATIONS: usize = 2000;
@@ -429,11 +429,11 @@ fn channel_key(conversation: &ConversationId) -> (WorkspaceId, ChannelId) {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{Author, AuthorKind, Mention, Role, User};
+    use aizuchi_model::context::channel_messages::ChannelMessages;
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::chat::{Author, AuthorKind, Mention, Role, User};
-    use crate::context::channel_messages::ChannelMessages;
     use crate::inbox::channel_cache::ChannelCache;
 
     fn conversation(thread: Option<&str>) -> ConversationId {

@@ -1,15 +1,17 @@
 //! The disposition of a message: an answer, a judgment once the conversation rests, or nothing.
 
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ConversationId, Deletion, Edit, Heard, Message, MessageId,
+};
+use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::Mode;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Arrival, AuthorKind, ConversationId, Deletion, Edit, Heard, Message, MessageId};
-use crate::clock::{duration_from_seconds, seeded_random};
-use crate::decision::gate::Gate;
-use crate::event::{Debounce, Disposition, OnNewMessage};
 use crate::inbox::calling::is_named;
 use crate::inbox::{Inbox, WaitSettings};
-use crate::rhythm::WaitStrategy;
-use crate::rules::Mode;
 
 /// Direct messages written in quick succession get one answer: the persona waits this long for more.
 const DIRECT_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
@@ -201,8 +203,9 @@ pub fn fixed_wait(settings: &WaitSettings, draw: f64) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{Author, ChannelId, Mention, MessageId, UserId, WorkspaceId};
+
     use super::*;
-    use crate::chat::{Author, ChannelId, Mention, MessageId, UserId, WorkspaceId};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -227,9 +230,9 @@ mod tests {
 
     #[test]
     fn each_message_has_its_disposition() {
-        use crate::chat::Arrival::{Backfilled, BackfilledAnswered, Live};
-        use crate::chat::AuthorKind::{Bot, Human, Persona};
-        use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
+        use aizuchi_model::chat::Arrival::{Backfilled, BackfilledAnswered, Live};
+        use aizuchi_model::chat::AuthorKind::{Bot, Human, Persona};
+        use aizuchi_model::rules::Mode::{Companion, MentionOnly, Observe, Off};
         let (due, longest) = (at(1310), SignedDuration::MAX);
         let debounce = Debounce { due, max_wait: longest, on_new_message: OnNewMessage::Restart };
         let judge = Disposition::Judge(debounce);
@@ -267,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_channel_has_waits_of_its_own() {
-        use crate::rules::TimingRules;
+        use aizuchi_model::rules::TimingRules;
         let waits = |floor, min, max| TimingRules {
             min_wait_floor_seconds: floor,
             min_wait_seconds: min,

@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::event::Claim;
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
-
-use crate::chat::ConversationId;
-use crate::event::Claim;
 
 #[derive(Default)]
 pub struct InFlight {

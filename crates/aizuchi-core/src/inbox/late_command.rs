@@ -1,11 +1,11 @@
 //! Decides whether a command from a platform's history is still carried out. After a start or a reconnect, the backfill
 //! may be faster than the live event of a message that is seconds old, and the user who gave the command waits for it.
 
+use aizuchi_model::chat::Message;
+use aizuchi_model::memory::asker::signed_at;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::Message;
 use crate::inbox::Inbox;
-use crate::memory::asker::signed_at;
 use crate::store::StoreError;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 
@@ -48,8 +48,9 @@ fn is_given_after(given: &GivenOrder, at: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::WorkspaceId;
+
     use super::*;
-    use crate::chat::WorkspaceId;
     use crate::store::order_journal::{OrderKind, OrderRecord};
 
     fn at(second: i64) -> Timestamp {

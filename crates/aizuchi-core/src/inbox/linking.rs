@@ -1,16 +1,16 @@
 //! Finds what a message replies to when it is heard. The conversation that is needed for this is cached in memory, and
 //! read from the store if it is missing.
 
+use aizuchi_model::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::rules::Mode;
 use jiff::Timestamp;
 use tracing::warn;
 
-use crate::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
-use crate::context::links::MessageLinks;
 use crate::inbox::calling::{is_call, is_named, is_typed_mention};
 use crate::inbox::conversation_cache::HeardLinks;
 use crate::inbox::own_thread::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
-use crate::rules::Mode;
 use crate::store::StoreError;
 
 impl Inbox {

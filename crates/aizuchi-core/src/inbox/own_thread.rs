@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use crate::chat::{Mention, Message};
-use crate::context::message_structure::MessageStructure;
-use crate::inbox::calling::{is_in, requests, words};
+use aizuchi_model::chat::{Mention, Message};
+use aizuchi_model::context::message_structure::MessageStructure;
 use aizuchi_structure::cues::Cues;
+
+use crate::inbox::calling::{is_in, requests, words};
 
 /// The probability from which a message replies to a user who wrote after the persona, and from which a question does.
 const GOES_ON: f32 = 0.15;

@@ -1,7 +1,8 @@
 //! Messages that carry the words of another one, since a user shared or forwarded it. These words stay their author's.
 
-use crate::chat::{Deletion, Heard, Mention, Message};
-use crate::decision::gate::Gate;
+use aizuchi_model::chat::{Deletion, Heard, Mention, Message};
+use aizuchi_model::decision::gate::Gate;
+
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 

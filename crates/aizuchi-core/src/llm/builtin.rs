@@ -25,9 +25,9 @@ mod files;
 mod reply;
 mod memory;
 
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 
-use crate::decision::Usage;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::{Prompt, PromptVerb};
 

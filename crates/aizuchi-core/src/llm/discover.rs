@@ -3,12 +3,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use aizuchi_model::clock::Clock;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use crate::clock::Clock;
 use crate::llm::model::{ModelId, Provider, split_ollama_host};
 use crate::llm::provider::{http_client, loopback_client};
 use crate::platform::http_body::read_body;
@@ -231,8 +231,9 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn names(models: Option<Vec<ModelId>>) -> Vec<String> {
         models.unwrap().iter().map(ToString::to_string).collect()

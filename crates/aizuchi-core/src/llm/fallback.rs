@@ -5,13 +5,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use aizuchi_model::clock::{Clock, duration_from_seconds, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tracing::{info, warn};
 
-use crate::clock::{Clock, duration_from_seconds, seeded_random};
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::{Llm, LlmError, LlmResponse, ask};
 use crate::prompt::Prompt;
 

@@ -5,9 +5,9 @@
 mod mark;
 mod transcript;
 
+use aizuchi_model::chat::is_blank;
 use serde_json::Value;
 
-use crate::chat::is_blank;
 use crate::llm::markup::mark::{MarkKind, TemplateMark, read_mark};
 use crate::llm::markup::transcript::own_words;
 use crate::prompt::{Prompt, PromptVerb};

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::decision::{Price, Usage};
+use aizuchi_model::decision::{Price, Usage};
+
 use crate::prompt::recording::TOKENS_PER_SECOND;
 
 /// Prices by `provider/model`.

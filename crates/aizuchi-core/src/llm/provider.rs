@@ -20,6 +20,9 @@ pub mod transcription;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use genai::adapter::AdapterKind;
 use genai::chat::{CacheControl, ChatOptions, JsonSpec};
@@ -30,9 +33,6 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-use crate::clock::{Clock, seeded_random};
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::allowance::Allowance;

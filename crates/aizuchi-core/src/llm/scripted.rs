@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use aizuchi_model::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
-use crate::context::conversation_analysis::ConversationAnalysis;
-use crate::decision::Usage;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;

@@ -1,9 +1,9 @@
 //! Gauges that are set on request: the state of the store, the process and its connections.
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::mark::Mark;
 use jiff::SignedDuration;
 
-use crate::chat::WorkspaceId;
-use crate::decision::mark::Mark;
 use crate::metrics::Metrics;
 use crate::metrics::labels::{
     LabelValue, MarkLabel, ModelLabel, MoneyLabels, PeriodLabel, PlatformLabel, VerbLabel,

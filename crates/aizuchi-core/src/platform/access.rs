@@ -1,11 +1,10 @@
 //! The bot's access to a platform. Revoked access is gone for good; refused credentials may be replaced for a limited
 //! time, because a platform that issues new ones invalidates the old ones first.
 
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tracing::{error, info};
-
-use crate::clock::Clock;
 
 /// How long refused credentials may be replaced before the connection ends.
 pub const RENEWAL_TIME: SignedDuration = SignedDuration::from_mins(10);

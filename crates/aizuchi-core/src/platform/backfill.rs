@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId};
+use aizuchi_model::event::{Event, OutboxItem};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use tracing::info;
 
-use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
-use crate::event::{Event, OutboxItem};
-use crate::persona::Language;
 use crate::platform::backfill_queue::BackfillQueue;
 use crate::platform::deletion_check::CheckProgress;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::query::{MessageQuery, MessageRange};
-use crate::texts;
 
 /// The maximum number of a channel's stored messages that are held in memory to compare them with pages of its history.
 /// More are compared in chunks.

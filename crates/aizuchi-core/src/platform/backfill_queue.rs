@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use aizuchi_model::chat::{ChannelId, MessageId};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-use crate::chat::{ChannelId, MessageId};
 use crate::platform::deletion_checks::DeletionChecks;
 
 /// A channel's top level, or one of its threads.

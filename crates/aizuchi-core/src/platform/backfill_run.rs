@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::chat::ChannelId;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
-use crate::chat::ChannelId;
 use crate::metrics::labels::PlatformTask;
 use crate::platform::backfill_queue::BackfillTarget;
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};

@@ -1,8 +1,7 @@
 //! How long to wait before an attempt is repeated.
 
+use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
-
-use crate::clock::duration_from_seconds;
 
 /// Returns an exponential backoff with full jitter: up to 0.5, 1, 2, 4 … 30 seconds, so that clients do not return all
 /// at once.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, Message};
 use crate::inbox::Inbox;
 use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use crate::platform::connection_tracker::ConnectionTracker;

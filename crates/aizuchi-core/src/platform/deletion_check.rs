@@ -1,9 +1,8 @@
 //! What still has to be compared with a platform's history to find missed deletions. It is stored, so that the check is
 //! resumed after a restart.
 
+use aizuchi_model::chat::{ChannelId, Cursor, WorkspaceId};
 use jiff::Timestamp;
-
-use crate::chat::{ChannelId, Cursor, WorkspaceId};
 
 /// The stored messages of a channel since `from` that are no newer than `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

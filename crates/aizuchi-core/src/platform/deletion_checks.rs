@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::chat::{ChannelId, Cursor, WorkspaceId};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-use crate::chat::{ChannelId, Cursor, WorkspaceId};
 use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
 
 /// The delay after which a failed check is retried.

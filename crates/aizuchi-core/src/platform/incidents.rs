@@ -6,12 +6,12 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::{error, warn};
 
-use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::metrics::labels::{MalformedInput, PlatformTask};
 

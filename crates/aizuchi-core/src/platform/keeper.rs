@@ -14,18 +14,19 @@ pub mod weekly_note;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentId};
+use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOfferId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use crate::decision::consent::{ConsentChoice, ConsentId};
-use crate::decision::proposal::{ProposalChoice, ProposalId};
-use crate::decision::trust::{TrustChoice, TrustOfferId};
 use crate::inbox::Inbox;
-use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::record::QuestionRecord;
@@ -35,7 +36,6 @@ use crate::spoken_language::SpokenLanguage;
 use crate::store::archive::Archive;
 use crate::store::weekly_notes::WeeklyNotes;
 use crate::store::{Cursors, StoreError};
-use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
 #[async_trait]

@@ -12,19 +12,19 @@ pub mod upload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
+    Message, MessageId, Role, User, UserId, Visibility, WorkspaceId, to_single_line,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
-use crate::chat::attachment::Attachment;
-use crate::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Message, MessageId, Role, User, UserId, Visibility, WorkspaceId, to_single_line,
-};
-use crate::clock::Clock;
-use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::platform::local::demo_channel::is_demo_user;
 use crate::platform::local::error::LocalRoomError;

@@ -1,7 +1,7 @@
 //! Makes a server's error message fit for logs, the ledger and dead letters. A gateway may repeat a key or a request in
 //! it.
 
-use crate::chat::{is_invisible, is_line_break};
+use aizuchi_model::chat::{is_invisible, is_line_break};
 
 /// The maximum length: enough for a sentence and a code.
 const MAX_CHARACTERS: usize = 200;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tracing::info;
 
-use crate::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};
 use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
 use crate::platform::deletion_checks::CheckRunner;

@@ -1,6 +1,6 @@
 //! A message's text as users read it.
 
-use crate::chat::{Mention, is_line_break};
+use aizuchi_model::chat::{Mention, is_line_break};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedText {

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::reloadable::Reloadable;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::WorkspaceId;
 use crate::platform::{Platform, PlatformDeps};
-use crate::reloadable::Reloadable;
 use crate::store::Cursors;
 
 /// A platform that is configured in the settings.

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::texts;
 use tracing::warn;
 
-use crate::chat::ConversationId;
 use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
-use crate::texts;
 
 /// The answer to a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]

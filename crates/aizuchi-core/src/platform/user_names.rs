@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::chat::{AuthorKind, UserId};
+use aizuchi_model::chat::{AuthorKind, UserId};
+
 use crate::store::stored_message::StoredMessage;
 
 /// Authors among this many of the newest messages can be mentioned.

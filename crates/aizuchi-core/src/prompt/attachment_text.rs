@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::chat::attachment::{Attachment, AttachmentContent};
-use crate::chat::{Message, is_blank, to_single_line, to_visible_text};
-use crate::persona::Language;
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
+use aizuchi_model::chat::{Message, is_blank, to_single_line, to_visible_text};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::files;
+
 use crate::prompt::fence::escape_quotes;
-use crate::texts::files;
 
 /// Returns the message with its files described in the text.
 pub fn with_files(message: &Message, language: Language) -> Cow<'_, Message> {
@@ -63,8 +64,9 @@ fn describe(attachment: &Attachment, language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::attachment::UnheardReason;
+
     use super::*;
-    use crate::chat::attachment::UnheardReason;
 
     fn described(language: Language, attachment: Attachment) -> String {
         describe(&attachment, language)

@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::memory::MemoryScope;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId};
-use crate::context::Context;
-use crate::context::channel_messages::ChannelMessages;
-use crate::context::state::ConversationState;
-use crate::memory::MemoryScope;
-use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, PromptBudget, SECTIONS, TrimmedSection};
 use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::picture::Picture;
@@ -29,8 +31,6 @@ use crate::prompt::view::floor::{BASE_TOKENS, FloorView};
 use crate::prompt::view::from_context::{MessageRenderer, context_speakers};
 use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView};
 use crate::prompt::{Prompt, PromptVerb};
-use crate::rules::Mode;
-use crate::texts;
 
 /// The limit for a state's name: the longest one, and the decoration that models put around it.
 const STATE_MAX_TOKENS: u32 = 20;

@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
+use aizuchi_model::chat::{is_invisible, is_line_break};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::{is_invisible, is_line_break};
 use crate::prompt::inert::to_inert_text;
 
 /// Lists and quotations nested deeper than this are escaped whatever they contain.

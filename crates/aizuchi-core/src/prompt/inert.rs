@@ -5,11 +5,10 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use aizuchi_model::chat::{is_line_break, is_shaping, to_single_line, to_visible_text};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
-
-use crate::chat::{is_line_break, is_shaping, to_single_line, to_visible_text};
 
 /// The control tokens of the common chat templates.
 const CONTROL_TOKENS: [&str; 6] = [
@@ -85,7 +84,7 @@ fn has_hidden_character(text: &str) -> bool {
     let mut was_shaping = false;
     text.chars().any(|character| {
         let is_repeated = std::mem::replace(&mut was_shaping, is_shaping(character)) && was_shaping;
-        is_repeated || (crate::chat::is_hidden(character) && !is_line_break(character))
+        is_repeated || (aizuchi_model::chat::is_hidden(character) && !is_line_break(character))
     })
 }
 

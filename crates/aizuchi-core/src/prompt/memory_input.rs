@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::chat::{ChannelId, ConversationId, Message, UserId, Visibility};
-use crate::memory::change::KeptEntries;
-use crate::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, UserId, Visibility};
+use aizuchi_model::memory::change::KeptEntries;
+use aizuchi_model::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
 
 /// The maximum length of a block. Deleting one message also deletes the entries made from its whole block, so blocks
 /// are small.

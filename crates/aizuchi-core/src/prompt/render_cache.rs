@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message, MessageId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
-use crate::chat::{ChannelId, Message, MessageId};
 use crate::prompt::speakers::NameCache;
 use crate::prompt::tokens::KnownBeginning;
 use crate::prompt::view::MessageView;
@@ -90,8 +90,9 @@ impl RenderCache {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{Author, AuthorKind, ChannelId, ConversationId, UserId, WorkspaceId};
+
     use super::*;
-    use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, UserId, WorkspaceId};
     use crate::prompt::view::UserView;
 
     fn message(text: &str) -> Message {

@@ -1,13 +1,13 @@
 //! JSON schemas of responses. They use only what every provider's strict mode accepts: no ranges, every field
 //! required, `anyOf` for nullable fields.
 
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::rules::Mode;
 use serde_json::{Map, Value, json};
 
-use crate::context::state::ConversationState;
 use crate::prompt::Prompt;
-use crate::rules::Mode;
 
-/// The fields of [`crate::decision::Judgment`] that the prompt asks for.
+/// The fields of [`aizuchi_model::decision::Judgment`] that the prompt asks for.
 pub fn judgment_schema(prompt: &Prompt) -> Value {
     let or_null = |kind: &str| json!({ "anyOf": [{ "type": kind }, { "type": "null" }] });
     let mut fields = vec![

@@ -1,9 +1,10 @@
 //! Cuts the middle out of messages that are too long for a prompt.
 
-use crate::persona::Language;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::prompt::fence::fence;
 use crate::prompt::tokens::estimate;
-use crate::texts;
 
 /// Shortens a text to about `max_tokens` at most, and fences it: its beginning, a note of how much was left out, and
 /// its end. The note cannot be forged, since a line that begins with asterisks is fenced.

@@ -5,18 +5,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Author, AuthorKind, Message, MessageId, UserId, is_blank, is_invisible, to_single_line,
+};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::chat::{
-    Author, AuthorKind, Message, MessageId, UserId, is_blank, is_invisible, to_single_line,
-};
-use crate::persona::{Language, Persona};
 use crate::prompt::inert::to_inert_line;
-use crate::texts;
 
 /// The names and times that a prompt prints.
 #[derive(Clone, Debug)]
@@ -252,9 +252,10 @@ fn begins_with_name(shown: &str, is_taken: impl Fn(&str) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
+    use aizuchi_model::persona::Language;
+
     use super::*;
-    use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-    use crate::persona::Language;
 
     fn message(user: &str, kind: AuthorKind) -> Message {
         Message {

@@ -8,14 +8,14 @@ mod message_cache;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
+use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 use tracing::{error, warn};
 
-use crate::input_file::{self, MAX_WRITTEN_BYTES};
-use crate::persona::Language;
 use crate::prompt::PromptVerb;
 use crate::prompt::view::PromptView;
 

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use aizuchi_model::chat::is_line_break;
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::{Map, Value};
 
-use crate::chat::is_line_break;
-use crate::memory::Lineage;
-use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::tokens::estimate;
-use crate::texts;
 
 /// A tool as described to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,12 +7,12 @@ pub mod from_memory_input;
 
 use std::sync::{Arc, OnceLock};
 
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility};
+use aizuchi_model::persona::Persona;
 use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::chat::{ChannelId, MessageId, Visibility};
-use crate::persona::Persona;
 use crate::prompt::fence::fence;
 use crate::prompt::tokens::{CountedText, estimate};
 use crate::prompt::view::floor::FloorView;
@@ -74,7 +74,7 @@ pub struct ContextView {
     /// The channel's mode, as the setting `mode` spells it.
     pub mode: &'static str,
     /// The state that another model (for a reply: the judge) has named, as
-    /// [`crate::context::state::ConversationState`] spells it.
+    /// [`aizuchi_model::context::state::ConversationState`] spells it.
     pub conversation_state: Option<&'static str>,
     /// The emoji that the judge may react with.
     pub reactions: Vec<String>,

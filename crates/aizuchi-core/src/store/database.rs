@@ -56,23 +56,23 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Cursor, Message, MessageId, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
-use crate::chat::{
-    ChannelId, ConversationId, Cursor, Message, MessageId, User, UserId, Visibility, WorkspaceId,
-};
-use crate::context::{Context, ContextWindow};
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use crate::event::web_call::{WebCall, WebLimit};
-use crate::event::{Claim, Outcome};
-use crate::memo::Memo;
-use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
-use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};

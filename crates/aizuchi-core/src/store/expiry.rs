@@ -1,9 +1,8 @@
 //! Erases messages past their retention, in small steps, with the same order and limits in every store. A message is
 //! erased last, so after a crash it still leads to what was made from it, and no position is stored.
 
+use aizuchi_model::chat::WorkspaceId;
 use jiff::Timestamp;
-
-use crate::chat::WorkspaceId;
 
 /// The maximum number of messages, and bytes of their texts, erased at once: the links of a message are removed with
 /// it, and each of its words is removed from the search index.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::welcome::{self, Aftermath, RatedChoice};
+use aizuchi_model::decision::{DecisionId, DecisionResult, Price, Usage};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
-use crate::decision::welcome::{self, Aftermath, RatedChoice};
-use crate::decision::{DecisionId, DecisionResult, Price, Usage};
 
 /// A question counts as unanswered if no one else writes below it within this time.
 pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;

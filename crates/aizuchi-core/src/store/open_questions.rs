@@ -1,8 +1,8 @@
 //! Selects the messages with a question mark that ask everyone, and each question once: for figures, notes and reports.
 
+use aizuchi_model::chat::{ChannelId, UserId};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, UserId};
 use crate::store::figures::UnansweredQuestion;
 
 /// Consecutive questions of one user within this time are one question.
@@ -58,8 +58,9 @@ pub fn asks(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::MessageId;
+
     use super::*;
-    use crate::chat::MessageId;
     use crate::store::figures::Day;
 
     fn question(channel: &str, second: i64, author: &str, text: &str) -> UnansweredQuestion {

@@ -2,49 +2,29 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{ChannelId, ConversationId, Role, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::decision::consent::{ConsentId, ConsentStep};
-use crate::decision::mark::Mark;
-use crate::decision::proposal::{ProposalChoice, ProposalId};
-use crate::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
-use crate::event::DeadLetterId;
-use crate::event::quiet_order::{OrderedQuiet, QuietOrder};
-use crate::memo::Memo;
-use crate::memory::asker::sign;
-use crate::memory::change::{MemoEdit, MemoryChange};
-use crate::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
-use crate::rules::Mode;
-use crate::rules::setting_override::{
+use aizuchi_model::chat::{ChannelId, ConversationId, Role, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::{ConsentId, ConsentStep};
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::event::DeadLetterId;
+use aizuchi_model::event::quiet_order::{OrderedQuiet, QuietOrder};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::asker::sign;
+use aizuchi_model::memory::change::{MemoEdit, MemoryChange};
+use aizuchi_model::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::{
     Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
     SettingRole, SettingScope,
 };
-use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
-use crate::store::private_reads::PrivateRead;
+use aizuchi_model::standing_order::{
+    DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText,
+};
+use jiff::Timestamp;
 
-impl QuietOrder {
-    /// Returns the order for the channel of the conversation in which it was given.
-    pub fn to_order(&self, conversation: &ConversationId) -> Order {
-        let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
-        let (by, at) = (sign(&self.user, self.at), self.at);
-        let order = match self.quiet {
-            OrderedQuiet::Until(until, by) => {
-                Order::Mute { workspace, channel: Some(channel), until, by }
-            }
-            OrderedQuiet::From(confidence, role) => Order::ChangeSetting {
-                workspace,
-                scope: SettingScope::Channel(channel),
-                change: SettingChange::Set(PlaceSetting::MinConfidence(confidence)),
-                role,
-                by: by.as_str().into(),
-                at,
-            },
-        };
-        order.signed(by)
-    }
-}
+use crate::store::private_reads::PrivateRead;
 
 /// An order of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,6 +237,26 @@ pub enum Order {
 }
 
 impl Order {
+    /// Returns the order of a request for quiet, for the channel of the conversation in which it was given.
+    pub fn of_quiet(quiet: &QuietOrder, conversation: &ConversationId) -> Self {
+        let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
+        let (by, at) = (sign(&quiet.user, quiet.at), quiet.at);
+        let order = match quiet.quiet {
+            OrderedQuiet::Until(until, by) => {
+                Self::Mute { workspace, channel: Some(channel), until, by }
+            }
+            OrderedQuiet::From(confidence, role) => Self::ChangeSetting {
+                workspace,
+                scope: SettingScope::Channel(channel),
+                change: SettingChange::Set(PlaceSetting::MinConfidence(confidence)),
+                role,
+                by: by.as_str().into(),
+                at,
+            },
+        };
+        order.signed(by)
+    }
+
     /// An answer to an offer.
     pub fn answer_trust(offer: &TrustOffer, choice: TrustChoice, by: Arc<str>) -> Self {
         Order::AnswerTrust {

@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::{Consent, ConsentChoice, ConsentStep};
+use aizuchi_model::decision::trust::TrustChoice;
+use aizuchi_model::event::DeadLetter;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingChange;
+use aizuchi_model::standing_order::DraftTarget;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
-use crate::decision::trust::TrustChoice;
-use crate::event::DeadLetter;
-use crate::rules::Mode;
-use crate::rules::setting_override::SettingChange;
-use crate::standing_order::DraftTarget;
 use crate::store::order::Order;
 
 /// How long orders are kept in the journal.
@@ -26,7 +26,7 @@ pub struct GivenOrder {
     pub number: i64,
     pub workspace: WorkspaceId,
     pub at: Timestamp,
-    /// The login name, or the user of a command as formatted by [`crate::memory::asker::sign`]. Empty: this machine.
+    /// The login name, or the user of a command as formatted by [`aizuchi_model::memory::asker::sign`]. Empty: this machine.
     pub by: Arc<str>,
     pub record: OrderRecord,
 }

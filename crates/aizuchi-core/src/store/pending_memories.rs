@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::memory::MemoryKey;
 use jiff::Timestamp;
-
-use crate::memory::MemoryKey;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingMemory {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use jiff::Timestamp;
 use serde::Deserialize;
 use strum::IntoStaticStr;
-
-use crate::chat::{ChannelId, WorkspaceId};
 
 /// A read of text in a private channel or a direct message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The archive queries of pages, exports and the API.
 
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::decision::consent::ConsentId;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::decision::{AttemptResult, Decision, DecisionId, DecisionResult};
+use aizuchi_model::event::DeadLetterId;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
-use crate::decision::consent::ConsentId;
-use crate::decision::gate::Gate;
-use crate::decision::proposal::ProposalId;
-use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult};
-use crate::event::DeadLetterId;
 use crate::store::stored_message::StoredMessage;
 
 #[derive(Clone, Debug)]

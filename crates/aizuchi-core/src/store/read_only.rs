@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use aizuchi_model::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
-use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::schema::{newer_schema_error, newest_migration, older_schema_error};

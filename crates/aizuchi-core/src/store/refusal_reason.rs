@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::decision::consent::ConsentProblem;
-use crate::persona::Language;
-use crate::standing_order::MAX_PER_SCOPE;
-use crate::texts;
+use aizuchi_model::decision::consent::ConsentProblem;
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::MAX_PER_SCOPE;
+use aizuchi_model::texts;
 
 /// Why a write is refused. Retrying does not help until the state changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use aizuchi_model::input_file;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
-use crate::input_file;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
 use crate::store::database::damage::DamageMark;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::chat::{Message, User, Visibility};
-use crate::decision::gate::Gate;
+use aizuchi_model::chat::{Message, User, Visibility};
+use aizuchi_model::decision::gate::Gate;
 
 /// A message with what the store knows about it.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,14 +8,14 @@ pub mod target;
 mod forgotten;
 mod former_standing_orders;
 
-use futures_util::future::BoxFuture;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use aizuchi_model::clock::Clock;
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tracing::warn;
 
-use crate::clock::Clock;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::location::DatabaseLocation;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ChannelId, MessageId};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::attachment::Attachment;
-use crate::chat::{ChannelId, MessageId};
 use crate::store::StoreError;
 
 /// The workspace whose files are stored: the local room. The databases' triggers name it, too.

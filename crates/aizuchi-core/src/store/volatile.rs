@@ -35,30 +35,30 @@ mod recall;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
+    Visibility, WorkspaceId,
+};
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::decision::consent::ConsentId;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, DeadLetter, OutboxItemId, Outcome};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::chat::{
-    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
-    Visibility, WorkspaceId,
-};
-use crate::context::seen_revision::SeenRevision;
-use crate::context::{Context, ContextWindow};
-use crate::decision::consent::ConsentId;
-use crate::decision::mark::DecisionMark;
-use crate::decision::proposal::ProposalId;
-use crate::decision::trust::TrustOffer;
-use crate::decision::{Decision, DecisionId};
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use crate::event::web_call::{WebCall, WebLimit};
-use crate::event::{Claim, DeadLetter, OutboxItemId, Outcome};
-use crate::memo::Memo;
-use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
-use crate::recall::{RecallQuery, RecalledMessage};
-use crate::standing_order::StandingOrder;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::CallKind;
 use crate::store::order::{Order, OrdersInForce};

@@ -1,11 +1,11 @@
 //! The weekly notes to channels' keepers: a row for each channel and week, inserted before anything is sent. The text
 //! of a note is not stored.
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::chat::{ChannelId, WorkspaceId};
 use crate::store::StoreError;
 
 /// How long rows are kept.

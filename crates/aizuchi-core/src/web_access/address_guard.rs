@@ -7,9 +7,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use aizuchi_model::ip_network::IpNetwork;
 use reqwest::Url;
 
-use crate::ip_network::IpNetwork;
 use crate::web_access::{MAX_ADDRESS_BYTES, RefusedAddress};
 
 /// The standard ports of the web.

@@ -5,9 +5,9 @@ mod words;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use aizuchi_model::chat::to_single_line;
 use reqwest::Url;
 
-use crate::chat::to_single_line;
 use crate::web_access::entities::decode_references;
 use crate::web_access::markup::{Markup, MarkupReader, Tag};
 

@@ -1,16 +1,15 @@
 //! The adaptive wait, which follows the tempo of the channel: transcripts on every store, and properties of its rule.
 
-use aizuchi_core::chat::MessageId;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rhythm::tempo::Tempo;
-use aizuchi_core::rhythm::{OpenMessage, WaitBounds, judge_due, rest_duration};
-use insta::assert_snapshot;
-use jiff::{SignedDuration, Timestamp};
-use proptest::prelude::*;
-
 use aizuchi_harness::fixtures::{JOIN, at, top_level};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::rhythm::tempo::Tempo;
+use aizuchi_model::rhythm::{OpenMessage, WaitBounds, judge_due, rest_duration};
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
 
 /// The number of seconds until the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
@@ -144,7 +143,7 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
                 "my tulips are late",
             );
             let heard =
-                aizuchi_core::chat::Heard::Message(message, aizuchi_core::chat::Arrival::Live);
+                aizuchi_model::chat::Heard::Message(message, aizuchi_model::chat::Arrival::Live);
             inbox.hear(heard).await.unwrap();
         });
         harness.says("alice", "does anyone have a ladder?").await;

@@ -1,16 +1,15 @@
 //! What is put to the persona without a mention, and what plain words ask of it: measured on lines of which the writer
 //! did not know the rules, half of them in each language. Of each file the lines with odd numbers were fitted on.
 
-use aizuchi_core::chat::{Arrival, Author, AuthorKind, ConversationId, Heard, Message, UserId};
 use aizuchi_core::command::{Command, SettingRequest};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::setting_override::SettingKind;
-use jiff::SignedDuration;
-use serde_json::Value;
-
 use aizuchi_harness::fixtures::{message, thread, top_level};
 use aizuchi_harness::harness::{Harness, PERSONA_USER_ID};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, Author, AuthorKind, ConversationId, Heard, Message, UserId};
+use aizuchi_model::rules::setting_override::SettingKind;
+use jiff::SignedDuration;
+use serde_json::Value;
 
 fn lines(file: &str) -> Vec<Value> {
     file.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -4,27 +4,26 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::chat::{
-    ChannelId, ConversationId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
     QuestionPlace, QuestionRecords, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-
-use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 

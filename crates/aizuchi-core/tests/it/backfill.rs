@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aizuchi_core::chat::{Arrival, ChannelId, Heard, Message, MessageId};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use aizuchi_core::platform::backfill_run::{
@@ -18,15 +16,16 @@ use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::missed_deletions::{Suspects, check_suspects};
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use async_trait::async_trait;
-use futures_util::future::{join_all, join3};
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::harness::build_parts;
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, ChannelId, Heard, Message, MessageId};
+use aizuchi_model::clock::Clock;
+use async_trait::async_trait;
+use futures_util::future::{join_all, join3};
+use jiff::{SignedDuration, Timestamp};
 
 /// The duration of a call to a channel that hangs.
 const CALL_TIMEOUT: SignedDuration = SignedDuration::from_secs(12);

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::AuthorKind;
-use aizuchi_core::decision::Decision;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::persona::Language;
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::AuthorKind;
+use aizuchi_model::decision::Decision;
+use aizuchi_model::persona::Language;
 use insta::assert_snapshot;
 
 /// The seconds between messages.

@@ -5,27 +5,26 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId, Visibility,
-};
-use aizuchi_core::context::{Context, ContextLimits};
-use aizuchi_core::decision::Decision;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::memory::{Lineage, MemoryScope, MessageRef};
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use async_trait::async_trait;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{JOIN, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with, prompts};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{
+    Arrival, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId, Visibility,
+};
+use aizuchi_model::context::{Context, ContextLimits};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::memory::{Lineage, MemoryScope, MessageRef};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

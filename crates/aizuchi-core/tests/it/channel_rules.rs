@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, UserId, Visibility};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::tool::ToolSpec;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::{
-    ChannelRules, MemoryRule, PersonaRule, PostTiming, Rulebook, TimingRules, ToolRule,
-};
 use aizuchi_core::store::order::Order;
-use jiff::tz::TimeZone;
-
 use aizuchi_harness::fixtures::{at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::chat::{ChannelId, UserId, Visibility};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{
+    ChannelRules, MemoryRule, PersonaRule, PostTiming, Rulebook, TimingRules, ToolRule,
+};
+use jiff::tz::TimeZone;
 
 const HOUR: i64 = 3600;
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;

@@ -1,10 +1,9 @@
 //! The waits of a channel with its own, after a restart.
 
-use aizuchi_core::rules::{ChannelRules, Rulebook, TimingRules};
-
 use aizuchi_harness::fixtures::{at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::rules::{ChannelRules, Rulebook, TimingRules};
 
 /// Elsewhere, a conversation is judged after half a minute, so a question that is older has been judged.
 #[tokio::test]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::{AttemptResult, Usage};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::{AttemptResult, Usage};
 use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use jiff::SignedDuration;

@@ -1,15 +1,14 @@
 //! Commands in plain words, as transcripts on every store and in both languages.
 
-use insta::assert_snapshot;
-
-use aizuchi_core::chat::{Arrival, Heard, Role, User, UserId};
 use aizuchi_core::inbox::Delivery;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_harness::fixtures::{JOIN, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{Arrival, Heard, Role, User, UserId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
 
 pub fn in_japanese() -> HarnessOptions {
     HarnessOptions { language: Language::Ja, ..HarnessOptions::default() }

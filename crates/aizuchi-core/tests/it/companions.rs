@@ -3,17 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::chat::{ChannelId, MessageId, UserId};
-use aizuchi_core::companions::rank;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::ChannelRules;
-
 use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, thread};
 use aizuchi_harness::harness::{Harness, HarnessOptions, PERSONA_USER_ID};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, MessageId, UserId};
+use aizuchi_model::companions::rank;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::ChannelRules;
 
 /// Settings that name these companions. The wait is fixed at 60 s, and so is the window.
 fn named(companions: &[&str]) -> HarnessOptions {

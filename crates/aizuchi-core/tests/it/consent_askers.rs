@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::decision::consent::ConsentChoice;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::texts;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::decision::consent::ConsentChoice;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 
 use crate::consents::{Garden, PLANT, Shed, are_settled, caller, consents, options, script_a_call};

@@ -4,26 +4,25 @@
 use std::sync::Arc;
 
 use aizuchi_core::allowed_calls::AllowedCalls;
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::decision::consent::{ConsentChoice, ConsentState, ConsentStep};
 use aizuchi_core::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::tool::ToolCall;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::store::Store;
 use aizuchi_core::store::order::Order;
-use aizuchi_core::texts;
-use async_trait::async_trait;
-use serde_json::{Map, Value, json};
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{SILENCE, at, message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_store::StoreKind;
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentState, ConsentStep};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
 
 use crate::consents::{PLANT, Shed, caller, consents, options};
 use crate::crash::{CrashingPort, Fuse};

@@ -1,14 +1,14 @@
 //! A keeper's question about a call stays where it is, however many calls follow. On every store.
 
-use aizuchi_core::chat::{ChannelId, UserId};
-use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{top_level, workspace};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
+use aizuchi_model::persona::Language;
 use jiff::tz::TimeZone;
 use serde_json::json;
 

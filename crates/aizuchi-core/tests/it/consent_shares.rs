@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::chat::ChannelId;
-use aizuchi_core::decision::consent::ConsentChoice;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::decision::consent::ConsentChoice;
+use aizuchi_model::persona::Language;
 use serde_json::json;
 
 use crate::consents::{Garden, PLANT, consents, decide};

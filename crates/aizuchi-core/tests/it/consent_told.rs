@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::texts;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::texts;
 use jiff::SignedDuration;
 
 use crate::consents::{Garden, PLANT, Shed, are_settled, consents, options};

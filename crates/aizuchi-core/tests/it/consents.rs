@@ -6,36 +6,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::allowed_calls::AllowedCalls;
-use aizuchi_core::chat::{ChannelId, MessageId, Role, UserId};
-use aizuchi_core::decision::consent::{
-    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep, LapseReason,
-};
 use aizuchi_core::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
-use aizuchi_core::memory::asker;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_core::store::query::ConsentQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::texts;
+use aizuchi_harness::fixtures::{JOIN, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, MessageId, Role, UserId};
+use aizuchi_model::decision::consent::{
+    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep, LapseReason,
+};
+use aizuchi_model::memory::asker;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{Mode, Rulebook};
+use aizuchi_model::texts;
 use async_trait::async_trait;
 use insta::assert_snapshot;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-
-use aizuchi_harness::fixtures::{JOIN, workspace};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use crate::keepers::{TestChat, look};
 

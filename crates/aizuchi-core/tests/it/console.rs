@@ -1,14 +1,5 @@
 //! What the console reads from a store, and what operators do with a dead letter.
 
-use crate::dead_letters::fail;
-use crate::store_commands::PromisesExt;
-use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility, WorkspaceId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::{DecisionId, DecisionResult};
-use aizuchi_core::event::{DeadLetterId, Disposition};
-use aizuchi_core::memory::asker::sign;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
 use aizuchi_core::store::private_reads::{
@@ -22,6 +13,16 @@ use aizuchi_core::store::{ChannelActivity, DecisionCount, InboxEntry, StoreError
 use aizuchi_harness::fixtures::{at, message, new_channel, top_level, until, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::Visibility::{Private, Public};
+use aizuchi_model::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility, WorkspaceId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::{DecisionId, DecisionResult};
+use aizuchi_model::event::{DeadLetterId, Disposition};
+use aizuchi_model::memory::asker::sign;
+
+use crate::dead_letters::fail;
+use crate::store_commands::PromisesExt;
 
 #[tokio::test]
 async fn the_activity_of_each_channel_is_that_of_others_and_of_the_persona() {

@@ -2,13 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Message, Reaction, ReactionChange, UserId};
-use aizuchi_core::decision::welcome::{RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason};
-use aizuchi_core::decision::{AttemptResult, DecisionResult, Price, Usage};
-use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, WorkspacePeriod};
 use aizuchi_core::store::stored_message::StoredMessage;
@@ -16,6 +9,16 @@ use aizuchi_harness::fixtures::{JOIN, at, message, thread, top_level, workspace}
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    AuthorKind, ChannelId, Heard, Message, Reaction, ReactionChange, UserId,
+};
+use aizuchi_model::decision::welcome::{
+    RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason,
+};
+use aizuchi_model::decision::{AttemptResult, DecisionResult, Price, Usage};
+use aizuchi_model::event::planned_call::UnclaimedCall;
+use jiff::{SignedDuration, Timestamp};
 
 #[tokio::test]
 async fn the_newest_calls_tell_which_model_fails() {

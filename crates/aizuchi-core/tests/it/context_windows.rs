@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::context::{Context, ContextLimits};
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::prompt::PromptVerb;
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::{thread, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::context::{Context, ContextLimits};
+use jiff::SignedDuration;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

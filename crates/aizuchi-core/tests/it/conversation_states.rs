@@ -5,23 +5,21 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
 
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{AttemptResult, Decision, DecisionResult};
+use ConversationState::{Active, Conflict, Ending, Misunderstanding};
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::{JOIN, START, at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
-
-use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use jiff::SignedDuration;
 
 const NO: &str = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 

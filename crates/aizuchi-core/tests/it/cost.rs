@@ -4,18 +4,17 @@
 
 use std::fmt::Write as _;
 
-use aizuchi_core::decision::Usage;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, Mode};
-use insta::assert_snapshot;
-use jiff::SignedDuration;
-
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 /// Forty characters.
 const TEXT: &str =

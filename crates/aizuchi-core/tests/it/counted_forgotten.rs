@@ -1,18 +1,18 @@
 //! Per-user counts do not name a user who was forgotten while a judgment about them, or an answer to them, was in
 //! flight.
 
-use aizuchi_core::chat::{AuthorKind, ChannelId, Role, User, UserId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::event::planned_call::{
-    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
-};
-use aizuchi_core::event::web_call::{WebCall, WebLimits};
-use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::chat::{AuthorKind, ChannelId, Role, User, UserId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::event::planned_call::{
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
+};
+use aizuchi_model::event::web_call::{WebCall, WebLimits};
+use aizuchi_model::rules::BudgetLimits;
 use jiff::{SignedDuration, Timestamp};
 
 const NAMED: &str = "SELECT (SELECT count(*) FROM judge_calls) +

@@ -4,40 +4,39 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{
-    Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::{Context, ContextWindow};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::proposal::{ProposalChoice, ProposalState};
-use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_core::event::web_call::{WebCall, WebLimit};
-use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::{Order, OrdersInForce};
 use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
-use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, watch};
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{JOIN, at, message, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts, build_parts_with};
 use aizuchi_harness::test_mind::{Interruption, TestMind};
 use aizuchi_harness::test_platform::{Fault, TestPlatform};
 use aizuchi_harness::test_store::{StoreKind, on_every_store};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
+    Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::proposal::{ProposalChoice, ProposalState};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::rules::{ChannelRules, Mode};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Notify, watch};
 
 const FAULTS: [&[Fault]; 4] =
     [&[], &[Fault::LostAnswer], &[Fault::LostAnswer, Fault::Busy], &[Fault::LostRequest]];

@@ -1,14 +1,5 @@
 //! Dead letters on the console: their text, and the outcome of retrying or dropping them.
 
-use insta::assert_snapshot;
-use jiff::SignedDuration;
-
-use crate::console::mark;
-use crate::store_commands::PromisesExt;
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::event::{DeadLetterId, DecisionClosing, Event, Outcome, StepResult};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
@@ -17,6 +8,15 @@ use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::event::{DeadLetterId, DecisionClosing, Event, Outcome, StepResult};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::console::mark;
+use crate::store_commands::PromisesExt;
 
 #[tokio::test]
 async fn every_dead_letter_is_on_a_page() {

@@ -1,18 +1,18 @@
 //! Decisions: work in flight while users post, who is owed an answer, and what prevents a post, as transcripts on
 //! every store.
 
-use insta::assert_snapshot;
-
-use crate::modes::opt_out;
-use aizuchi_core::chat::{AuthorKind, Heard, MessageId, Visibility};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, new_channel, thread, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{AuthorKind, Heard, MessageId, Visibility};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
+
+use crate::modes::opt_out;
 
 pub const REACT: &str =
     r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;

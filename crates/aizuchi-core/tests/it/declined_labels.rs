@@ -1,22 +1,21 @@
 //! Proposals that a user declines become labels of how welcome posts are, like those that a user approves. On
 //! every store.
 
-use aizuchi_core::chat::ChannelId;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::proposal::{ProposalChoice, ProposalId};
-use aizuchi_core::decision::tolerance::{self, Label, MIN_LABELS};
-use aizuchi_core::decision::welcome::{Aftermath, RatedChoice, SpeakChoice};
 use aizuchi_core::learner::welcome_labels;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::figures::{ChoiceAftermath, WorkspacePeriod};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
+use aizuchi_model::decision::tolerance::{self, Label, MIN_LABELS};
+use aizuchi_model::decision::welcome::{Aftermath, RatedChoice, SpeakChoice};
+use aizuchi_model::rules::{ChannelRules, Mode};
+use jiff::{SignedDuration, Timestamp};
 
 /// Long enough that no gate applies, and that the rating counts.
 const PAUSE: i64 = 4000;

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{AuthorKind, ConversationId, Heard, Role, User, UserId};
-use aizuchi_core::context::{Context, ContextLimits};
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memo::MAX_LIST_LENGTH;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_harness::fixtures::{message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, prompts};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{AuthorKind, ConversationId, Heard, Role, User, UserId};
+use aizuchi_model::context::{Context, ContextLimits};
+use aizuchi_model::memo::MAX_LIST_LENGTH;
+use aizuchi_model::persona::Language;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -19,9 +22,6 @@ use tokio::sync::{Barrier, Notify};
 
 use crate::canary::PromptRecorder;
 use crate::prompts::persona;
-use aizuchi_harness::fixtures::{message, thread, top_level, workspace};
-use aizuchi_harness::harness::{Harness, HarnessOptions, prompts};
-use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -4,41 +4,40 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, ReadAttachment};
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, Message, MessageId, Reaction,
-    ReactionChange, Role, UserId, Visibility,
-};
-use aizuchi_core::context::links::{LinkSource, MessageLinks};
-use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::context::{ContextLimits, ContextWindow, StateHash};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::learned::MomentFeatures;
-use aizuchi_core::decision::{
-    Attempt, AttemptResult, DecisionId, DecisionResult, Evaluation, Judgment, ModelExchange, Price,
-    Usage,
-};
-use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
-use aizuchi_core::event::web_call::{WebCall, WebLimits};
-use aizuchi_core::event::{
-    Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
-    OnNewMessage, Outcome, PostedMessage, StepResult,
-};
-use aizuchi_core::rules::setting_override::{
-    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
-};
-use aizuchi_core::rules::{BudgetLimits, Mode};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
 use aizuchi_core::store::order::Order;
-use jiff::SignedDuration;
-use proptest::prelude::*;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{
     at, message, new_channel, thread, top_level, until, window, workspace,
 };
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent, ReadAttachment};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, Message, MessageId, Reaction,
+    ReactionChange, Role, UserId, Visibility,
+};
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::context::{ContextLimits, ContextWindow, StateHash};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::learned::MomentFeatures;
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, DecisionId, DecisionResult, Evaluation, Judgment, ModelExchange, Price,
+    Usage,
+};
+use aizuchi_model::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimits};
+use aizuchi_model::event::{
+    Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
+    OnNewMessage, Outcome, PostedMessage, StepResult,
+};
+use aizuchi_model::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
+use aizuchi_model::rules::{BudgetLimits, Mode};
+use jiff::SignedDuration;
+use proptest::prelude::*;
 
 /// A random operation.
 #[derive(Clone, Debug)]

@@ -1,25 +1,24 @@
 //! A keeper rewords a proposal in a form of the chat: it is posted once, stored next to the original text, and
 //! refused like any other click that is late or by another user. On every store.
 
-use aizuchi_core::chat::UserId;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::proposal::{Proposal, ProposalId, ProposalState};
-use aizuchi_core::memory::asker;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
-
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::UserId;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_model::memory::asker;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 
 /// A pending proposal in a channel whose keeper is ren.
 struct Story {

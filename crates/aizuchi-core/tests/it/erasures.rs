@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::store_commands::{PromisesExt, deletion, edit, silent};
-use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{
-    AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
-};
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::Expiry;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
 use aizuchi_harness::fixtures::{at, new_channel, top_level, until, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::Visibility::{Private, Public};
+use aizuchi_model::chat::{
+    AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
+};
+use aizuchi_model::event::Disposition;
+
+use crate::store_commands::{PromisesExt, deletion, edit, silent};
 
 async fn hear(store: &TestStore, heard: Heard, second: i64) {
     let disposition = match &heard {

@@ -4,31 +4,30 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aizuchi_core::chat::{
-    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, UserId,
-};
-use aizuchi_core::context::ContextLimits;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memory::MessageRef;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::recall::RecallQuery;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::scrub::ScrubJob;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::figures::WorkspacePeriod;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::stored_message::StoredMessage;
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, UserId,
+};
+use aizuchi_model::context::ContextLimits;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::recall::RecallQuery;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::forgetting::{HearText, dump};
 

@@ -7,17 +7,16 @@ use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
-use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_harness::fixtures::{JOIN, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::outgoing::secrets::SecretScanner;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-
-use aizuchi_harness::fixtures::{JOIN, top_level};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// A key of this installation.
 const OWN_KEY: &str = "a-key-of-our-own-0123";

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptOptions;
-
-use crate::prompts::{persona, said, scene, talk};
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::{Harness, HarnessOptions, prompts};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::persona::Language;
+
+use crate::prompts::{persona, said, scene, talk};
 
 /// The judge's last prompt after these messages, each this many seconds after the previous one. The judge says no.
 async fn judge_prompt(

@@ -3,15 +3,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
-    is_hidden, is_line_break,
-};
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::context::{ChannelMemory, Context, Intent, ThreadMemory};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
 use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
@@ -20,13 +11,21 @@ use aizuchi_core::prompt::inert::to_inert_text;
 use aizuchi_core::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemoryInput, MemorySource, MessageBlock,
 };
-use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
-use proptest::prelude::*;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
+    is_hidden, is_line_break,
+};
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::{ChannelMemory, Context, Intent, ThreadMemory};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::recall::RecalledMessage;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
+use proptest::prelude::*;
 
 /// Text with many characters that could break a fence.
 fn hostile() -> impl Strategy<Value = String> {

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::files::FileSettings;
-use aizuchi_core::chat::attachment::{Attachment, AttachmentContent};
-use aizuchi_core::chat::{Edit, Heard, Mention, Message, MessageId, UserId, Visibility};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::order::Order;
-
 use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
+use aizuchi_model::chat::{Edit, Heard, Mention, Message, MessageId, UserId, Visibility};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{BudgetLimits, Rulebook};
 
 /// The address of a file on the platform. No model may learn it.
 const ADDRESS: &str = "https://files.example/F1-secret";

@@ -1,26 +1,26 @@
 //! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test
 //! covers a requirement of this strategy, or a question that the requirements leave open.
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::order::Order;
-use insta::assert_snapshot;
-use jiff::{SignedDuration, Timestamp};
-
-use crate::prompts::golden::VERDICT_FIELDS;
 use aizuchi_harness::fixtures::{
     JOIN, JOIN_IN_60, SILENCE, START, at, message, thread, top_level, workspace,
 };
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::ChannelRules;
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::prompts::golden::VERDICT_FIELDS;
 
 /// The required wait: 300 seconds with a jitter of 30 %.
 fn required() -> HarnessOptions {
@@ -227,7 +227,7 @@ async fn its_own_message_is_only_stored() {
         let harness = fixed(store).await;
         let author = Author { id: UserId::new("u-persona"), kind: AuthorKind::Persona };
         let own = message(top_level("garden"), "p9", at(0), "alice", "@Aizuchi talks to itself");
-        harness.hear(aizuchi_core::chat::Message { author, ..own }).await;
+        harness.hear(aizuchi_model::chat::Message { author, ..own }).await;
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "");
         let messages = harness.messages("garden").await;

@@ -3,25 +3,24 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::{Agent, Minds};
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::runner::{Runner, RunnerSettings};
+use aizuchi_harness::fixtures::{at, message, top_level};
+use aizuchi_harness::harness::{Harness, build_parts};
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-
-use aizuchi_harness::fixtures::{at, message, top_level};
-use aizuchi_harness::harness::{Harness, build_parts};
-use aizuchi_harness::test_platform::TestPlatform;
-use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const CHANNELS: usize = 20;
 /// The timeout for something that takes seconds, and minutes on a busy machine.
@@ -192,10 +191,10 @@ async fn a_stop_finishes_the_step_in_flight() {
 async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let persona = Arc::new(aizuchi_core::persona::Persona {
+        let persona = Arc::new(aizuchi_model::persona::Persona {
             name: "Aizuchi".to_owned(),
             system_prompt: String::new(),
-            language: aizuchi_core::persona::Language::En,
+            language: aizuchi_model::persona::Language::En,
         });
         let answers = CommandReplies {
             store: harness.store.store.clone(),
@@ -214,7 +213,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             clock: harness.clock.clone(),
             metrics: Arc::default(),
             persona,
-            prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En)
+            prompt_builder: aizuchi_harness::harness::prompts(aizuchi_model::persona::Language::En)
                 .into(),
             learned_gates: Default::default(),
             token_corrections: Default::default(),

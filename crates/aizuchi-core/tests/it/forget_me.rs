@@ -1,18 +1,18 @@
 //! Being forgotten by a command in the chat, and what remains after opting out.
 
-use insta::assert_snapshot;
-
-use crate::commands::{in_japanese, sends_again};
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
-};
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
+};
+use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
+
+use crate::commands::{in_japanese, sends_again};
 
 /// A message in the kitchen that its history shows.
 async fn backfill(harness: &Harness, id: &str, at: Timestamp, name: &str, text: &str) {

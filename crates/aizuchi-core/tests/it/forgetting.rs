@@ -5,9 +5,6 @@ pub mod world;
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::DatabaseStore;
@@ -16,15 +13,17 @@ use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_core::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use aizuchi_core::store::database::sql;
 use aizuchi_core::store::order::Order;
-use jiff::Timestamp;
-use sqlx::{AssertSqlSafe, Row as _};
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
+use aizuchi_model::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use jiff::Timestamp;
+use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::forgetting::world::World;
 

@@ -1,11 +1,11 @@
 //! What an import brought of a user is forgotten with them, even if it lacks the messages behind a memory.
 
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility};
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, Visibility};
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 
 const DAY: i64 = 24 * 3600;
 

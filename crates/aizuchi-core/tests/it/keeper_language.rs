@@ -1,20 +1,20 @@
 //! A keeper is asked about a channel in the channel's language, which is also that of the outcome, the buttons and
 //! the form. On every store.
 
-use aizuchi_core::chat::UserId;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::edit::FilledForm;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
-use jiff::tz::TimeZone;
-
-use crate::keepers::{TestChat, look};
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::UserId;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
+use jiff::tz::TimeZone;
+
+use crate::keepers::{TestChat, look};
 
 /// The channel's language takes precedence over the installation's, in both directions.
 #[tokio::test]

@@ -2,26 +2,25 @@
 
 use std::sync::Mutex;
 
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::decision::proposal::ProposalId;
-use aizuchi_core::memory::asker;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
     QuestionPlace, QuestionRecords, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
-use async_trait::async_trait;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::memory::asker;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 /// A private chat and its contents.
 #[derive(Default)]

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::promises::made_from;
-use crate::store_commands::{PromisesExt, attempt, deletion, edit, judgment, silent};
-use aizuchi_core::chat::UserId;
-use aizuchi_core::decision::{Attempt, DecisionResult, ModelExchange};
-use aizuchi_core::event::{DecisionClosing, Disposition, Outcome, StepResult};
-use aizuchi_core::memory::Lineage;
-use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, top_level, until, workspace};
 use aizuchi_harness::test_store::{StoreKind, on_every_store};
+use aizuchi_model::chat::UserId;
+use aizuchi_model::decision::{Attempt, DecisionResult, ModelExchange};
+use aizuchi_model::event::{DecisionClosing, Disposition, Outcome, StepResult};
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
+
+use crate::promises::made_from;
+use crate::store_commands::{PromisesExt, attempt, deletion, edit, judgment, silent};
 
 #[tokio::test]
 async fn prompts_are_kept_until_they_expire() {

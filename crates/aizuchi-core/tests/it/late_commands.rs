@@ -1,14 +1,13 @@
 //! Commands that a backfill delivers before their event, on every store: commands that are only seconds old are
 //! executed once, and in order.
 
-use aizuchi_core::chat::{Arrival, Heard, Message, Role, User, Visibility};
 use aizuchi_core::command::{Command, CommandRequest, MuteScope};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::OrderJournalQuery;
-
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard, Message, Role, User, Visibility};
 
 use crate::commands::in_japanese;
 

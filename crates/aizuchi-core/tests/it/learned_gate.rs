@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::ChannelId;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::learned::{LearnedGates, MAX_MOMENTS, MIN_VERDICTS};
-use aizuchi_core::decision::tolerance::{ChannelLabels, Label, MIN_LABELS};
-use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::learner::Learner;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::{Llm, LlmError};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
-
 use aizuchi_harness::fixtures::{JOIN, SILENCE, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::learned::{LearnedGates, MAX_MOMENTS, MIN_VERDICTS};
+use aizuchi_model::decision::tolerance::{ChannelLabels, Label, MIN_LABELS};
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 
 const SHORT: &str = "is anyone there?";
 const LONG: &str =

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::clock::Clock;
 use jiff::SignedDuration;
 
 #[tokio::test]

@@ -1,16 +1,16 @@
 //! The limits: the budget, answers per user, and posts per hour.
 
-use insta::assert_snapshot;
-
-use crate::deciding::last;
-use aizuchi_core::chat::ConversationId;
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
 use aizuchi_harness::fixtures::{JOIN, thread, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rules::{BudgetLimits, ChannelRules, Rulebook};
+use insta::assert_snapshot;
+
+use crate::deciding::last;
 
 #[tokio::test]
 async fn a_soft_budget_leaves_mentions_alone() {

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::store::order::Order;
-use jiff::Timestamp;
-
 use aizuchi_harness::fixtures::{top_level, window, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{MessageId, UserId};
+use jiff::Timestamp;
 
 /// The seconds since the previous message, whether it is in the thread of the first question, the author and the
 /// text.

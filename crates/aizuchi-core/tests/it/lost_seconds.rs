@@ -1,13 +1,13 @@
 //! Posts of the persona that only the platform's history knows: the database has lost its last seconds, or was put back
 //! to an older copy. They count as the answers to what is owed.
 
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, ConversationId, Heard, Message, MessageId, UserId,
-};
 use aizuchi_core::inbox::Delivery;
 use aizuchi_harness::fixtures::{message, thread, top_level};
 use aizuchi_harness::harness::{Harness, PERSONA_USER_ID};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, ConversationId, Heard, Message, MessageId, UserId,
+};
 
 const WHY: &str = "the chat’s history shows that I had answered it already";
 

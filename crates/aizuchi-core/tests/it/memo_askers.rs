@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, Deletion, Heard, MessageId};
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Rulebook;
-use jiff::tz::TimeZone;
-use serde_json::json;
-
 use aizuchi_harness::fixtures::{top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::{ChannelId, Deletion, Heard, MessageId};
+use aizuchi_model::rules::Rulebook;
+use jiff::tz::TimeZone;
+use serde_json::json;
 
 async fn delete(harness: &Harness, message: MessageId) {
     let deletion = Deletion { conversation: top_level("garden"), message, at: harness.clock.now() };

@@ -9,20 +9,19 @@ mod long;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use aizuchi_core::chat::{Channel, ChannelId, ConversationId, Heard, Visibility};
-use aizuchi_core::context::{Context, ContextLimits};
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memory::{Memory, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
-use insta::assert_snapshot;
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, Heard, Visibility};
+use aizuchi_model::context::{Context, ContextLimits};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::memory::{Memory, MemoryKey, MemoryScope, MemoryTerm};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -3,19 +3,18 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{ChannelId, Deletion, Heard, Visibility};
-use aizuchi_core::context::ContextLimits;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::change::{JournalKind, MemoEdit, MemoryChange};
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
-
 use aizuchi_harness::fixtures::{at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{ChannelId, Deletion, Heard, Visibility};
+use aizuchi_model::context::ContextLimits;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::{JournalKind, MemoEdit, MemoryChange};
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
 
 const HOUR: i64 = 3600;
 const BIRTHDAY: &str = "the birthday of Mia is on May 3rd";

@@ -3,23 +3,22 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{
-    Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, UserId, Visibility,
-};
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::memory::change::{JournalEntry, JournalKind};
-use aizuchi_core::memory::{Lineage, MemoryId};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
-
 use aizuchi_harness::fixtures::{top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{
+    Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, UserId, Visibility,
+};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::memory::change::{JournalEntry, JournalKind};
+use aizuchi_model::memory::{Lineage, MemoryId};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 /// A harness whose persona may use tools, and makes memories.
 async fn new_harness(store: TestStore) -> Harness {

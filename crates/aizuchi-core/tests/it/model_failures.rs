@@ -3,15 +3,6 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
-use jiff::SignedDuration;
-use serde_json::json;
-
-use crate::models::{
-    CHAT, EVERYONE, KEY, LIMIT, advance_while, ask, mind, prompt, provider_api, settings,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
@@ -22,6 +13,15 @@ use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessServer};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{
     ProviderApi, ProviderRequest, ProviderResponse, Server, ServerLimits,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
+use futures_util::future::{Either, select};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::models::{
+    CHAT, EVERYONE, KEY, LIMIT, advance_while, ask, mind, prompt, provider_api, settings,
 };
 
 /// JSON that is malformed to a varying degree.

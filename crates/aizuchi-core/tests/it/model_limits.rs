@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
@@ -15,6 +11,10 @@ use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{
     ProviderApi, ProviderRequest, ProviderResponse, Server, ServerLimits,
 };
+use aizuchi_model::clock::Clock;
+use serde_json::{Value, json};
+
+use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
 
 #[tokio::test]
 async fn a_truncated_reply_is_marked() {

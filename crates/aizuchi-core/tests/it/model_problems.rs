@@ -4,8 +4,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::discover::{DISCOVERY_TIMEOUT, LocalServer, ServerEndpoint, discover};
 use aizuchi_core::llm::fallback::Models;
@@ -13,13 +11,15 @@ use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_harness::fixtures::at;
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use futures_util::future::{Either, select};
 
 use crate::models::{EVERYONE, LIMIT, mind, prompt, settings};
 use crate::web_server::{WebServer, response};
-use aizuchi_harness::fixtures::at;
-use aizuchi_harness::net::free_port;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 fn status(status: u16, code: &str) -> ProviderResponse {
     let body = serde_json::json!({ "error": { "code": code } }).to_string();

@@ -4,20 +4,10 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
-
-use crate::model_failures::server_tries;
 use aizuchi_core::agent::judge;
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::Context;
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::{PROVIDERS, Provider, WireFormat};
 use aizuchi_core::llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_core::llm::{ContextLength, Llm, LlmError, LlmResponse};
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::picture::Picture;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -25,6 +15,16 @@ use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
 };
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::Context;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::persona::{Language, Persona};
+use futures_util::future::{Either, select};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::model_failures::server_tries;
 
 /// A secret that no error may contain.
 pub const KEY: &str = "sk-test-0123456789abcdef";

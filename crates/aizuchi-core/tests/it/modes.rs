@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::order::Order;
+use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::chat::{ConversationId, Role, UserId};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rules::{ChannelRules, Mode, QuietHours};
 use insta::assert_snapshot;
 use jiff::Timestamp;
 use jiff::civil::time;
 use jiff::tz::TimeZone;
 
 use crate::deciding::{REACT, last, mode};
-use aizuchi_core::chat::{ConversationId, Role, UserId};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, QuietHours};
-use aizuchi_core::store::order::Order;
-use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, top_level, workspace};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_platform::Fault;
-use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 fn mute(channel: &ConversationId) -> Order {
     let channel = Some(channel.channel.clone());

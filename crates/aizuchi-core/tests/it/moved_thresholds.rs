@@ -3,20 +3,19 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{ChannelId, Role};
-use aizuchi_core::decision::learned::LearnedGates;
-use aizuchi_core::decision::proposal::ProposalChoice;
-use aizuchi_core::decision::tolerance::MIN_LABELS;
 use aizuchi_core::learner::Learner;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
-use futures_util::future::join_all;
-
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::{ChannelId, Role};
+use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::proposal::ProposalChoice;
+use aizuchi_model::decision::tolerance::MIN_LABELS;
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
+use futures_util::future::join_all;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -1,12 +1,12 @@
 //! A judge's answers that do not have the form that was asked for: what is certain counts, for the rest it is asked once
 //! more, and the ledger tells which.
 
-use aizuchi_core::decision::AttemptResult::{self, Failed, Kept};
-use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::decision::AttemptResult::{self, Failed, Kept};
+use aizuchi_model::decision::DecisionResult;
 
 use crate::deciding::last;
 

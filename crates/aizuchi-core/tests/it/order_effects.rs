@@ -2,20 +2,19 @@
 //! texts and scopes are compared with harmless orders in the same places, on every store.
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, Heard, MessageId, Visibility};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::Mode;
-use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
-use jiff::tz::TimeZone;
-use proptest::prelude::*;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{JOIN, new_channel, thread, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{StoreKind, TestStore};
+use aizuchi_model::chat::{ChannelId, Heard, MessageId, Visibility};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
 
 /// Where orders apply.
 #[derive(Clone, Copy, Debug, PartialEq)]

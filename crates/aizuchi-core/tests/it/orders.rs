@@ -5,24 +5,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Waker};
 
-use aizuchi_core::chat::{Arrival, Heard, Role, UserId};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Mode;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::sqlite;
-use jiff::Timestamp;
-use tempfile::TempDir;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-
 use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard, Role, UserId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rules::Mode;
+use jiff::Timestamp;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
 async fn an_order_applies_to_work_in_flight() {

@@ -3,15 +3,14 @@
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, Heard, Visibility};
-use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::prompt::PromptVerb;
-use jiff::tz::TimeZone;
-use serde_json::json;
-
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{ChannelId, Heard, Visibility};
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use jiff::tz::TimeZone;
+use serde_json::json;
 
 /// Ways in which a member plants where a key should be sent. `KEY` stands for another user's value.
 const PLANTED_LINKS: [&str; 40] = [

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::{ChannelRules, ModelRules, Rulebook};
-use async_trait::async_trait;
-
 use aizuchi_harness::fixtures::{thread, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::rules::{ChannelRules, ModelRules, Rulebook};
+use async_trait::async_trait;
 
 const HOUR: i64 = 3600;
 const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;

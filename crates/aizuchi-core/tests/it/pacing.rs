@@ -4,13 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
-use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{START, at, thread, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ConversationId, MessageId};
+use jiff::{SignedDuration, Timestamp};
 
 /// What a flood by one member led to.
 struct Flood {

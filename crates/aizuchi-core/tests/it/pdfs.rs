@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::files::FileSettings;
-use aizuchi_core::chat::Message;
-use aizuchi_core::chat::attachment::{Attachment, AttachmentContent};
 use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 use aizuchi_core::prompt::PromptVerb;
-use async_trait::async_trait;
-
 use aizuchi_harness::fixtures::{message, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::Message;
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
+use async_trait::async_trait;
 
 /// Returns the same result for every PDF.
 struct Reader {

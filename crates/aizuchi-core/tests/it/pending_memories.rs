@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::memory::{MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::pending_memories::PendingMemory;
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{StoreKind, on_every_database};
+use aizuchi_model::memory::{MemoryScope, MemoryTerm};
 use jiff::Timestamp;
 
 const HOUR: i64 = 3600;

@@ -4,29 +4,28 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{
-    Arrival, ChannelId, ConversationId, Heard, MessageId, Role, User, UserId, Visibility,
-};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::setting_override::{
-    Confidence, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
-    SettingScope, Switch,
-};
-use aizuchi_core::rules::{
-    ChannelRules, LanguageRule, MemoryRule, PostTiming, Rulebook, TimingRules, ToolRule,
-};
 use aizuchi_core::store::FORGOTTEN_USER_ID;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
-use jiff::tz::TimeZone;
-use proptest::prelude::*;
-
 use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::chat::{
+    Arrival, ChannelId, ConversationId, Heard, MessageId, Role, User, UserId, Visibility,
+};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::{
+    Confidence, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
+    SettingScope, Switch,
+};
+use aizuchi_model::rules::{
+    ChannelRules, LanguageRule, MemoryRule, PostTiming, Rulebook, TimingRules, ToolRule,
+};
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
 
 const HOUR: i64 = 3600;
 
@@ -505,7 +504,7 @@ proptest! {
             }
         }
         // Other workspaces are unchanged.
-        let other = aizuchi_core::chat::WorkspaceId::new("other");
+        let other = aizuchi_model::chat::WorkspaceId::new("other");
         let id = ChannelId::new("garden");
         let place = Place::new(&other, &id, "garden", Visibility::Public);
         prop_assert_eq!(book.rules_in(&place), with_orders.rules_in(&place));

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::ConversationId;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::place::WorkspaceRules;
-use aizuchi_core::rules::setting_override::{
-    PlaceSetting, SettingChange, SettingRole, SettingScope,
-};
-use aizuchi_core::rules::{ChannelRules, PersonaRule, Rulebook, ToolRule};
 use aizuchi_core::store::order::Order;
-use jiff::tz::TimeZone;
-
 use aizuchi_harness::fixtures::{JOIN, at, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::rules::place::WorkspaceRules;
+use aizuchi_model::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope,
+};
+use aizuchi_model::rules::{ChannelRules, PersonaRule, Rulebook, ToolRule};
+use jiff::tz::TimeZone;
 
 fn with_persona(text: &str) -> ChannelRules {
     let persona = Some(PersonaRule::Addition(text.into()));
@@ -99,7 +98,7 @@ async fn a_step_keeps_the_rules_with_which_it_began() {
         let inbox = harness.inbox.clone();
         harness.mind.meanwhile(PromptVerb::Judge, move || async move {
             let change = SettingChange::Set(PlaceSetting::MinConfidence(
-                aizuchi_core::rules::setting_override::Confidence::new(0.95).unwrap(),
+                aizuchi_model::rules::setting_override::Confidence::new(0.95).unwrap(),
             ));
             let scope = SettingScope::Channel(top_level("garden").channel);
             let (role, by) = (SettingRole::Admin, "olga".into());

@@ -2,16 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use insta::assert_snapshot;
-
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::Usage;
+use insta::assert_snapshot;
 
 #[tokio::test]
 async fn a_mention_while_the_platform_is_busy_is_answered() {

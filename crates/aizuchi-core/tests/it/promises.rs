@@ -1,23 +1,5 @@
 //! The contract of every store. A new store is added as a variant of `StoreKind`.
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::store_commands::{
-    PromisesExt, attempt, deletion, import_memo, import_memory, join, said, silent,
-};
-use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, Edit, Heard, Message, MessageId, Role, User, UserId,
-};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{AttemptResult, DecisionResult, Price};
-use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
-use aizuchi_core::event::{
-    Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
-    Outcome, StepResult,
-};
-use aizuchi_core::memo::MemoChange;
-use aizuchi_core::memory::{Lineage, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::store::order::{Mute, Order};
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::{HearReceipt, InboxEntry, StoreError};
@@ -25,6 +7,24 @@ use aizuchi_harness::fixtures::{
     at, message, new_channel, thread, top_level, until, window, workspace,
 };
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::Visibility::{Private, Public};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ChannelId, Edit, Heard, Message, MessageId, Role, User, UserId,
+};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, DecisionResult, Price};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
+use aizuchi_model::event::{
+    Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
+    Outcome, StepResult,
+};
+use aizuchi_model::memo::MemoChange;
+use aizuchi_model::memory::{Lineage, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::store_commands::{
+    PromisesExt, attempt, deletion, import_memo, import_memory, join, said, silent,
+};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
@@ -577,7 +577,7 @@ impl PromisesExt for TestStore {
         self.archive.pending_steps(&workspace()).await.unwrap().len()
     }
 
-    async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision> {
+    async fn decisions(&self) -> Vec<aizuchi_model::decision::Decision> {
         let channel = top_level("garden").channel;
         let query = DecisionQuery::Channel { workspace: workspace(), channel, limit: 100 };
         self.archive.decisions(query).await.unwrap()

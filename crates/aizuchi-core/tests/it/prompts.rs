@@ -11,13 +11,13 @@ mod shared_beginning;
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
 };
-use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::context::{ChannelMemory, Context};
-use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::{ChannelMemory, Context};
+use aizuchi_model::persona::{Language, Persona};
 use jiff::Timestamp;
 
 /// The thread in the required layouts.

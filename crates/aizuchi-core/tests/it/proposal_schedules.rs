@@ -4,20 +4,19 @@
 
 use std::sync::atomic::Ordering;
 
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::proposal::{Proposal, ProposalChoice, ProposalState};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
-use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
-use jiff::SignedDuration;
-use proptest::prelude::*;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{JOIN, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::StoreKind;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalState};
+use aizuchi_model::rules::{ChannelRules, Mode};
+use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
+use jiff::SignedDuration;
+use proptest::prelude::*;
 
 const PROPOSED: &str = "Here I am.";
 

@@ -1,21 +1,20 @@
 //! In a channel with mode `propose`, a keeper approves the persona's unsolicited posts: exactly once, and only while
 //! the moment lasts. On every store.
 
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use insta::assert_snapshot;
-
 use aizuchi_harness::fixtures::{JOIN, SILENCE, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
 
 /// A harness whose judge always wants to speak, and where posts need approval.
 async fn proposing(store: TestStore) -> Harness {

@@ -1,14 +1,13 @@
 //! A facilitator in a quarrel: angry words neither withdraw its calm ones nor keep it silent while the quarrel grows, and
 //! plain agreements cost no call.
 
-use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
-use insta::assert_snapshot;
-
 use aizuchi_harness::fixtures::SILENCE;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
 
 async fn facilitated(store: TestStore) -> Harness {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };

@@ -4,17 +4,16 @@
 use std::sync::atomic::Ordering;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, Role};
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::prompt::PromptVerb;
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
-
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, Role};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 async fn muted_until(harness: &Harness) -> Option<i64> {
     let orders = harness.store.store.orders(&workspace()).await.unwrap();

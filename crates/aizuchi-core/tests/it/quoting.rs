@@ -1,13 +1,13 @@
 //! Messages that carry another user's words, since they were shared or forwarded. These words stay that user's.
 
-use aizuchi_core::chat::{
-    ChannelId, Deletion, Heard, Mention, Message, MessageId, QuotedMessage, UserId,
-};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{
+    ChannelId, Deletion, Heard, Mention, Message, MessageId, QuotedMessage, UserId,
+};
 
 const WORDS: &str = "the spare key is under the fern";
 

@@ -2,20 +2,18 @@
 
 use std::fmt::Write as _;
 
-use aizuchi_core::chat::{
-    AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
-    UserId,
-};
-use aizuchi_core::event::Disposition;
-use aizuchi_core::memory::{Lineage, MessageRef};
+use ReactionChange::{Added, Removed};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::{HearReceipt, InboxEntry};
-
 use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
-
-use ReactionChange::{Added, Removed};
+use aizuchi_model::chat::{
+    AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
+    UserId,
+};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::memory::{Lineage, MessageRef};
 
 #[tokio::test]
 async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {

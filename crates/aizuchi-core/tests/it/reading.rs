@@ -1,19 +1,19 @@
 //! What is read from a store: contexts, users, pages of messages, decisions, usage, threads and cursors.
 
-use jiff::SignedDuration;
-
-use crate::store_commands::{PromisesExt, attempt, said, silent};
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, Cursor, Heard, MessageId, Role, User, UserId, WorkspaceId,
-};
-use aizuchi_core::context::{BudgetUsage, ContextLimits};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Attempt, Price};
-use aizuchi_core::event::{Disposition, Outcome};
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::{InboxEntry, Spending};
 use aizuchi_harness::fixtures::{at, message, thread, top_level, until, window, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ChannelId, Cursor, Heard, MessageId, Role, User, UserId, WorkspaceId,
+};
+use aizuchi_model::context::{BudgetUsage, ContextLimits};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, Price};
+use aizuchi_model::event::{Disposition, Outcome};
+use jiff::SignedDuration;
+
+use crate::store_commands::{PromisesExt, attempt, said, silent};
 
 #[tokio::test]
 async fn a_context_holds_the_newest_messages_oldest_first() {

@@ -1,24 +1,23 @@
 //! Search, on every store.
 
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, Message,
-    MessageId, Role, User, UserId, Visibility,
-};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
-use aizuchi_core::recall::terms::{extract_terms, search_terms};
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::recall::index::{self, BatchSize, TermErasure};
 use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
 use aizuchi_core::store::{InboxEntry, StoreError};
-use futures_util::future::join_all;
-use proptest::prelude::*;
-
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{at, message, thread, top_level, until, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, Message,
+    MessageId, Role, User, UserId, Visibility,
+};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::recall::terms::{extract_terms, search_terms};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use futures_util::future::join_all;
+use proptest::prelude::*;
 
 /// The maximum number of attempts per search.
 const MAX_SEARCHES: usize = 5;

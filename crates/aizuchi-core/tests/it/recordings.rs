@@ -4,27 +4,26 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::files::FileSettings;
-use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
-use aizuchi_core::chat::{Heard, Message, MessageId, UserId, Visibility};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
-use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::llm::{Llm, LlmError};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::recording::{AudioFormat, AudioRecording};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::order::Order;
-use serde_json::json;
-
 use aizuchi_harness::fixtures::{at, message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
+use aizuchi_model::chat::{Heard, Message, MessageId, UserId, Visibility};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{BudgetLimits, Rulebook};
+use serde_json::json;
 
 use crate::models::{advance_while, prompt, settings};
 

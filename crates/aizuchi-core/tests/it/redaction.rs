@@ -1,13 +1,13 @@
 //! Withholding many messages, page by page: those of an opted-out user, and those in a reset conversation.
 
-use aizuchi_core::chat::{Arrival, Heard, UserId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, message, thread, top_level, window, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard, UserId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
 
 use crate::forgetting::HearText;
 

@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Heard, Role, User, UserId, Visibility,
-};
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::memory::change::{JournalKind, MemoryChange};
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Rulebook;
 use aizuchi_core::store::order::Order;
-use insta::assert_snapshot;
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{
+    Arrival, Channel, ChannelId, ConversationId, Heard, Role, User, UserId, Visibility,
+};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::memory::change::{JournalKind, MemoryChange};
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 const DAY: i64 = 24 * 3600;
 

@@ -1,12 +1,12 @@
 //! Messages that are stored together lead to memories of those places only that are remembered. On every database.
 
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
-use aizuchi_core::memory::MemoryScope;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::memory::MemoryScope;
 use futures_util::future::join_all;
 
 #[tokio::test]

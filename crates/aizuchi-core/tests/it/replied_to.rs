@@ -1,13 +1,13 @@
 //! What a message replies to, according to the platform, stands beside it in the prompts, also where it is older than
 //! the rest of the context.
 
-use aizuchi_core::chat::{Arrival, Heard, MessageId, UserId, Visibility};
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard, MessageId, UserId, Visibility};
 
 const WORDS: &str = "the “fern” hides the spare key";
 

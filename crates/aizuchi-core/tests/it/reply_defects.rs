@@ -1,11 +1,10 @@
 //! Defects of the program during a reply that no user waits for.
 
-use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::prompt::PromptVerb;
-
 use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::decision::DecisionResult;
 
 /// Nobody has to retry what nobody waits for, so no dead letter is left.
 #[tokio::test]

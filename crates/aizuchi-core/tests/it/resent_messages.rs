@@ -1,11 +1,11 @@
 //! A message that a platform delivers again is the same message, whatever happens to messages of other channels. On
 //! every store.
 
-use aizuchi_core::chat::{Arrival, Deletion, Heard, MessageId};
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_harness::fixtures::{at, message, top_level, until};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{Arrival, Deletion, Heard, MessageId};
+use aizuchi_model::event::Disposition;
 
 /// Ids of messages are unique within a channel only.
 #[tokio::test]

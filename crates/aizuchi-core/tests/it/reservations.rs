@@ -1,15 +1,15 @@
 //! The port's contract for reservations: what a process that dies leaves behind, and how long judge calls count.
 
-use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::decision::{Price, Usage};
-use aizuchi_core::event::planned_call::{
-    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
-};
-use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::figures::{CallKind, WorkspacePeriod};
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::{Price, Usage};
+use aizuchi_model::event::planned_call::{
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
+};
+use aizuchi_model::rules::BudgetLimits;
 use jiff::{SignedDuration, Timestamp};
 
 fn planned(token: i64, until: i64) -> PlannedCall {

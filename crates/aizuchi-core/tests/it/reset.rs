@@ -1,16 +1,15 @@
 //! Resets: earlier messages are in no prompt and no memory, but stay visible to users.
 
-use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility, WorkspaceId};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
-use insta::assert_snapshot;
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::{
     JOIN, at, message, new_channel, thread, top_level, window, workspace,
 };
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{Arrival, ConversationId, Heard, Role, User, Visibility, WorkspaceId};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 /// An admin posts `reset`.
 async fn resets(harness: &Harness, conversation: ConversationId) {

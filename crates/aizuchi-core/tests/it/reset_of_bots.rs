@@ -1,11 +1,11 @@
 //! A reset while a model works on what a bot has said.
 
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::event::Disposition;
-use aizuchi_core::memory::{Lineage, MessageRef};
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, message, top_level, until};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::memory::{Lineage, MessageRef};
 
 use crate::store_commands::PromisesExt;
 

@@ -1,13 +1,13 @@
 //! After an older backup is restored, the platform's history still holds what a forgotten user had written since.
 
-use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
-};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{
+    Arrival, AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId,
+};
 use jiff::{SignedDuration, Timestamp};
 
 #[tokio::test]

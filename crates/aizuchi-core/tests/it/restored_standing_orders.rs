@@ -1,10 +1,10 @@
 //! After an older backup is restored, the standing orders are those of the replaced database.
 
-use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
 use aizuchi_harness::fixtures::{at, top_level, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
 
 use crate::forgetting::HearText;
 
@@ -19,7 +19,7 @@ fn give(order: &str) -> Order {
 
 async fn in_force(store: &TestStore) -> Vec<(i64, i64, String)> {
     let orders = store.store.orders(&workspace()).await.unwrap().standing;
-    let order = |order: &aizuchi_core::standing_order::StandingOrder| {
+    let order = |order: &aizuchi_model::standing_order::StandingOrder| {
         (order.number, order.version, order.text.as_str().to_owned())
     };
     orders.iter().map(order).collect()

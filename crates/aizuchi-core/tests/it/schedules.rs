@@ -4,35 +4,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::Mutex;
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{
-    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, UserId,
-};
-use aizuchi_core::clock::Clock;
-use aizuchi_core::context::Context;
-use aizuchi_core::context::conversation_analysis::{ConversationAnalysis, OpenState};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{AttemptResult, DecisionResult, Usage};
-use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode};
 use aizuchi_core::store::order::Order;
-use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use jiff::{SignedDuration, Timestamp};
-use proptest::prelude::*;
-use std::sync::Mutex;
-
-use crate::deciding::every_message_is_accounted_for;
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::fixtures::{thread, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::{Fault, TestPlatform};
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, UserId,
+};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::{ConversationAnalysis, OpenState};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, DecisionResult, Usage};
+use aizuchi_model::event::{Event, OutboxItem, PostedMessage};
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode};
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use crate::deciding::every_message_is_accounted_for;
 
 /// The maximum number of steps of a schedule until nothing is pending.
 const MOST_STEPS: usize = 500;
@@ -311,7 +311,7 @@ impl Simulation {
             Action::Delete { back } => {
                 let Some((message, conversation)) = self.recent_message(*back) else { return };
                 let at = harness.clock.now();
-                let deletion = aizuchi_core::chat::Deletion { conversation, message, at };
+                let deletion = aizuchi_model::chat::Deletion { conversation, message, at };
                 harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
             }
             Action::React { back } => {

@@ -1,16 +1,15 @@
 //! A scrub that fails goes on as if it had not been tried: what forgotten users wrote leaves the index of a file, too.
 //! A server has no such index.
 
-use aizuchi_core::chat::UserId;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use aizuchi_core::store::database::recall::index::{self, BatchSize, MergeStep};
 use aizuchi_core::store::database::sql::{BEGIN, COMMIT};
 use aizuchi_core::store::order::Order;
-use futures_util::future::join_all;
-
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::UserId;
+use futures_util::future::join_all;
 
 use crate::forgetting::{HearText, dump};
 

@@ -1,14 +1,13 @@
 //! Verdicts that are not final: an unsure yes, and a silence that asks for a second look. Transcripts on every
 //! store.
 
-use aizuchi_core::decision::AttemptResult;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
-use insta::assert_snapshot;
-
 use aizuchi_harness::fixtures::{JOIN, START, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::decision::AttemptResult;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
 
 const UNSURE: &str = r#"{"should_respond": true, "reason": "they may still answer", "confidence": 0.5, "delay_seconds": 60}"#;
 const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::UserId;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::persona::Language;
-use aizuchi_core::persona::written::language_of;
 use aizuchi_harness::fixtures::{thread, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions, PERSONA_USER_ID};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::UserId;
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::written::language_of;
 
 async fn newest_post(harness: &Harness, channel: &str) -> Option<Language> {
     let posts = harness.messages(channel).await;

@@ -4,26 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
 use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::standing_order::{
-    DRAFT_LIFETIME, DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderEffect,
-    StandingOrderScope, StandingOrderText,
-};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use async_trait::async_trait;
-use jiff::SignedDuration;
-use tokio_util::sync::CancellationToken;
-
 use aizuchi_harness::fixtures::{at, message, new_channel, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::standing_order::{
+    DRAFT_LIFETIME, DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderEffect,
+    StandingOrderScope, StandingOrderText,
+};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
 
 /// Reports that the order would have silenced three of twelve posts.
 struct Foreseeing;

@@ -3,22 +3,21 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::chat::{Arrival, ConversationId, Heard, Message, Role, User};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::command::standing_order_trial::{
     LONGEST_TRIAL, StandingOrderTrial, StandingOrderTrialOutcome,
 };
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::standing_order::{StandingOrder, StandingOrderEffect};
 use aizuchi_core::store::StoreError;
-use async_trait::async_trait;
-use jiff::SignedDuration;
-use tokio_util::sync::CancellationToken;
-
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, ConversationId, Heard, Message, Role, User};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderEffect};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
 
 /// A trial that takes its time, during which a user may say something.
 struct Slow {

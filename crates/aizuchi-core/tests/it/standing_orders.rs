@@ -1,23 +1,22 @@
 //! Standing orders: given, followed, listed, changed and revoked, where they apply and nowhere else, on every store.
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
-use aizuchi_core::context::Context;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::standing_order::{
-    MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
-};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use jiff::tz::TimeZone;
-
 use aizuchi_harness::fixtures::{at, message, new_channel, thread, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::persona::Language;
+use aizuchi_model::standing_order::{
+    MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
+use jiff::tz::TimeZone;
 
 /// An admin posts a message.
 async fn admin_says(

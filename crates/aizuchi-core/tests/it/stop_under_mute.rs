@@ -1,12 +1,11 @@
 //! A `stop` in a channel that is muted for longer: it changes nothing, and the journal of orders says who gave it.
 
-use aizuchi_core::chat::UserId;
-use aizuchi_core::memory::asker::sign;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind, OrderRecord};
-
 use aizuchi_harness::fixtures::{at, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::UserId;
+use aizuchi_model::memory::asker::sign;
 
 #[tokio::test]
 async fn a_stop_under_a_longer_mute_is_recorded_and_shortens_nothing() {

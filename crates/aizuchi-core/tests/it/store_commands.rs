@@ -1,19 +1,19 @@
 //! Helpers to hear, claim, complete and order, and outcomes to complete with, for the tests of the stores.
 
-use aizuchi_core::chat::Visibility::Public;
-use aizuchi_core::chat::{ChannelId, Deletion, Edit, Heard, Message, MessageId, Visibility};
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::decision::{
-    Attempt, AttemptResult, DecisionResult, Judgment, Price, PromptOmission, Usage,
-};
-use aizuchi_core::event::{
-    Claim, DecisionClosing, Disposition, OutboxItem, Outcome, PostedMessage, StepResult,
-};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::store::HearReceipt;
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, top_level, workspace};
+use aizuchi_model::chat::Visibility::Public;
+use aizuchi_model::chat::{ChannelId, Deletion, Edit, Heard, Message, MessageId, Visibility};
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, DecisionResult, Judgment, Price, PromptOmission, Usage,
+};
+use aizuchi_model::event::{
+    Claim, DecisionClosing, Disposition, OutboxItem, Outcome, PostedMessage, StepResult,
+};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 
 /// Test helpers for a store.
 pub trait PromisesExt {
@@ -28,7 +28,7 @@ pub trait PromisesExt {
     async fn texts(&self) -> Vec<String>;
     async fn owed(&self) -> Vec<String>;
     async fn steps(&self) -> usize;
-    async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision>;
+    async fn decisions(&self) -> Vec<aizuchi_model::decision::Decision>;
     async fn ledger(&self) -> Vec<(Option<DecisionResult>, String)>;
 }
 
@@ -46,12 +46,12 @@ pub fn join(second: i64) -> Outcome {
         ..Judgment::default()
     };
     let end =
-        StepResult::Join { judgment, state: aizuchi_core::context::StateHash(7), due: at(second) };
+        StepResult::Join { judgment, state: aizuchi_model::context::StateHash(7), due: at(second) };
     Outcome::new(end)
 }
 
 pub fn said(id: &str, second: i64) -> Outcome {
-    let author = aizuchi_core::chat::UserId::new("u-persona");
+    let author = aizuchi_model::chat::UserId::new("u-persona");
     let posted = PostedMessage { id: MessageId::new(id), thread: None, at: at(second), author };
     Outcome::new(StepResult::Posted(posted))
 }

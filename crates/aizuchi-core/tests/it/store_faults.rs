@@ -4,23 +4,22 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_core::chat::{Arrival, Cursor, Heard, MessageId};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
-use aizuchi_core::memory::MessageRef;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::{InboxEntry, Store, StoreError};
+use aizuchi_harness::fixtures::{at, message, top_level, workspace};
+use aizuchi_harness::postgres;
+use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{Arrival, Cursor, Heard, MessageId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::memory::MessageRef;
 use futures_util::StreamExt;
 use futures_util::stream;
 use sqlx::{Connection, PgConnection};
 use tokio_util::sync::CancellationToken;
-
-use aizuchi_harness::fixtures::{at, message, top_level, workspace};
-use aizuchi_harness::postgres;
-use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 fn entry(id: &str, disposition: Disposition) -> InboxEntry {
     let said = message(top_level("garden"), id, at(0), "alice", "the shed leaks");

@@ -1,11 +1,12 @@
 //! A database under load and in trouble: groups of writes, restarts, locks, and a stopped store.
 
-use crate::store_commands::{PromisesExt, silent};
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::{InboxEntry, StoreError};
 use aizuchi_harness::fixtures::{at, message, top_level, until, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::event::Disposition;
+
+use crate::store_commands::{PromisesExt, silent};
 
 #[tokio::test]
 async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {

@@ -1,10 +1,10 @@
 //! The stored form of what the program holds in types of its own. Databases keep it, so it must not change.
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::context::seen_revision::SeenRevision;
-use aizuchi_core::event::DraftMetadata;
-use aizuchi_core::memory::MessageRef;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::memory::MessageRef;
 
 const COMMAND_REPLY: &str = r#"{"owed":["4"],"about":null,"made_from":{"lines":[],"memories":[]},"considered":0,"ends":"spoke","why":"a command","only_for":"U1"}"#;
 const ANSWER: &str = r#"{"owed":["4"],"about":null,"made_from":{"lines":[["garden","4"]],"memories":[]},"considered":12,"ends":"spoke","why":"asked"}"#;

@@ -3,16 +3,15 @@
 
 use std::sync::atomic::Ordering;
 
-use insta::assert_snapshot;
-
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, thread};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::Usage;
+use insta::assert_snapshot;
 
 /// A fixed wait, for the stories in which each new message restarts it: by default, work in flight continues.
 async fn fixed_wait(store: TestStore) -> Harness {

@@ -1,12 +1,13 @@
 //! Decisions with a superseded call are found, however they ended.
 
-use crate::store_commands::{PromisesExt, attempt, silent};
-use aizuchi_core::chat::{ChannelId, UserId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::event::Outcome;
 use aizuchi_core::store::query::{DecisionFilter, DecisionQuery, MessageFilter};
 use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::Outcome;
+
+use crate::store_commands::{PromisesExt, attempt, silent};
 
 async fn found(
     store: &TestStore,

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use aizuchi_core::chat::{Author, AuthorKind, Message, MessageId, UserId};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{message, thread, top_level};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::{Author, AuthorKind, Message, MessageId, UserId};
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, MessageId, Visibility};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::memory::MemoryScope;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::setting_override::{
-    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
-};
-use aizuchi_core::rules::{ChannelRules, MemoryRule, ModelRules, Rulebook};
 use aizuchi_core::store::order::Order;
-use async_trait::async_trait;
-use jiff::tz::TimeZone;
-
 use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility};
+use aizuchi_model::memory::MemoryScope;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
+use aizuchi_model::rules::{ChannelRules, MemoryRule, ModelRules, Rulebook};
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
 
 const HOUR: i64 = 3600;
 const ENTRY: &str = r#"{"entries":[{"date":"2027-01-15","text":"noted","sources":[1]}]}"#;

@@ -1,10 +1,10 @@
 //! Pages of one thread's messages, beside a channel in which others write on.
 
-use aizuchi_core::chat::{ChannelId, MessageId};
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_harness::fixtures::{at, message, thread, until, workspace};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::event::Disposition;
 
 use crate::store_commands::PromisesExt;
 

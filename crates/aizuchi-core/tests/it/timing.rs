@@ -1,14 +1,13 @@
 //! When unsolicited posts are made: with the delay of a user in the channel. Stories on every store.
 
-use aizuchi_core::decision::DecisionResult;
-use aizuchi_core::event::Event;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::PostTiming;
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_harness::fixtures::{JOIN_IN_60, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::Event;
+use aizuchi_model::rules::PostTiming;
+use jiff::{SignedDuration, Timestamp};
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
 /// The time of the judgment: a minute and a half after the only message, which is a question to the channel.

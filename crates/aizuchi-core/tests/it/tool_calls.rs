@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_core::llm::{Llm, LlmResponse};
-use aizuchi_core::memory::Lineage;
 use aizuchi_core::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use serde_json::{Value, json};
-
-use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::memory::Lineage;
+use serde_json::{Value, json};
+
+use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
 
 fn specs() -> Vec<ToolSpec> {
     let parameters = json!({

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{Channel, ChannelId, Deletion, Heard, UserId, Visibility};
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::memo::Memo;
 use aizuchi_core::prompt::PromptVerb;
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
-
 use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_model::chat::{Channel, ChannelId, Deletion, Heard, UserId, Visibility};
+use aizuchi_model::memo::Memo;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 /// A harness whose persona may use tools.
 async fn harness(store: TestStore) -> Harness {

@@ -4,13 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::chat::{ChannelId, Role, UserId};
-use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::setting_override::{
-    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
-};
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
@@ -23,6 +18,11 @@ use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::postgres;
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
+use aizuchi_model::chat::{ChannelId, Role, UserId};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
 use jiff::SignedDuration;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;

@@ -1,26 +1,26 @@
 //! After enough clicks the persona asks once whether it may speak without asking from some confidence on. A yes
 //! orders the mode and the confidence; “not yet” holds until as many clicks have followed. On every store.
 
-use aizuchi_core::chat::{ChannelId, UserId};
-use aizuchi_core::decision::proposal::ProposalId;
-use aizuchi_core::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use jiff::tz::TimeZone;
-
-use crate::keepers::{TestChat, look};
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
+use jiff::tz::TimeZone;
+
+use crate::keepers::{TestChat, look};
 
 /// Below the confidence from which nearly all proposals were approved, and above the configured one.
 const LESS_SURE: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.8, "delay_seconds": 0}"#;

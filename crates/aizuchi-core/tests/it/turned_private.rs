@@ -1,15 +1,14 @@
 //! A public channel turns private: nothing that other channels made from its messages can be read any more.
 
-use aizuchi_core::chat::{Heard, Visibility};
-use aizuchi_core::decision::proposal::Proposal;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::query::ProposalQuery;
-
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Heard, Visibility};
+use aizuchi_model::decision::proposal::Proposal;
+use aizuchi_model::rules::{ChannelRules, Mode};
 
 const ANSWER: &str = "There is another way in, where it smells sweet.";
 

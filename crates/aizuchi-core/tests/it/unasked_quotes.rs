@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rhythm::WaitStrategy;
-use jiff::SignedDuration;
-
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rhythm::WaitStrategy;
+use jiff::SignedDuration;
 
 /// Long enough for a question to be considered unanswered.
 const REST: i64 = 900;

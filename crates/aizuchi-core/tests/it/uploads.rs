@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{
-    Arrival, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, UserId,
-    WorkspaceId,
-};
+use aizuchi_core::platform::local;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::uploads::{
     PART_BYTES, UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, UploadLimits,
 };
-
-use aizuchi_core::platform::local;
 use aizuchi_harness::fixtures::{at, message};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{
+    Arrival, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, UserId,
+    WorkspaceId,
+};
 
 /// Larger than one row.
 const SIZE: usize = 300_000;

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use aizuchi_core::chat::{Arrival, Heard, MessageId};
 use aizuchi_core::prompt::PromptVerb;
-use insta::assert_snapshot;
-use serde_json::Value;
-
 use aizuchi_harness::fixtures::{JOIN_IN_60, START, message, thread};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::{Arrival, Heard, MessageId};
+use insta::assert_snapshot;
+use serde_json::Value;
 
 const STAY_SILENT: &str =
     r#"{"should_respond": false, "reason": "it has been answered", "confidence": 0.9}"#;

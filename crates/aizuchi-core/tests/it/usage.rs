@@ -1,16 +1,15 @@
 //! The cost of calls to servers that do not report it plainly: budgets count every call.
 
-use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::llm::{LlmError, LlmResponse};
 use aizuchi_core::prompt::PromptVerb;
-use serde_json::{Value, json};
-
 use aizuchi_harness::endless::{EndlessBody, EndlessServer};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::Usage;
+use serde_json::{Value, json};
 
 use crate::models::{ask, prompt, settings};
 

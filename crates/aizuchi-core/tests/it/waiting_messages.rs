@@ -1,19 +1,19 @@
 //! Whoever asks the persona something throws away nothing that others wait with: messages that wait to be judged are
 //! judged when their own wait is over, whatever becomes of the mention or the command in between.
 
-use aizuchi_core::chat::Role;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::order::Order;
-use insta::assert_snapshot;
-use jiff::{SignedDuration, Timestamp};
-
-use crate::deciding::every_message_is_accounted_for;
 use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::chat::Role;
+use aizuchi_model::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::deciding::every_message_is_accounted_for;
 
 const TROUBLE: &str = "uploads fail with a 413 on the new box, has anybody seen that?";
 const QUESTION: &str = "@Aizuchi what weekday is the 4th of December?";

@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
@@ -15,6 +14,7 @@ use aizuchi_core::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
 use aizuchi_core::web_access::{
     Page, PageReader, RefusedAddress, SearchAnswer, SearchResult, WebError, WebSearch,
 };
+use aizuchi_model::ip_network::IpNetwork;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
-use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::{Page, PageReader, WebError};
+use aizuchi_model::ip_network::IpNetwork;
 use async_trait::async_trait;
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::event::web_call::WebLimits;
-use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::web_access::WebTools;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
+use aizuchi_harness::fixtures::JOIN;
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_model::event::web_call::WebLimits;
+use aizuchi_model::ip_network::IpNetwork;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::web_server::{WebServer, page, redirect, response};
-use aizuchi_harness::fixtures::JOIN;
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 

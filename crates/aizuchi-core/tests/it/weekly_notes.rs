@@ -5,26 +5,25 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_core::chat::{ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId};
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace, QuestionRecords,
     QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::weekly_time::WeeklyTime;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Rulebook};
 use aizuchi_core::store::order::Order;
+use aizuchi_harness::fixtures::{JOIN, SILENCE, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::weekly_time::WeeklyTime;
+use aizuchi_model::rules::{ChannelRules, LanguageRule, Rulebook};
 use async_trait::async_trait;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-
-use aizuchi_harness::fixtures::{JOIN, SILENCE, new_channel, top_level, workspace};
-use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 

@@ -1,12 +1,11 @@
 //! "Why?" is answered with the decisions of the channel that asks, although on some platforms a message of another
 //! channel may have the same id.
 
-use aizuchi_core::chat::{Heard, Visibility};
 use aizuchi_core::prompt::PromptVerb;
-
 use aizuchi_harness::fixtures::{SILENCE, message, new_channel, top_level};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::{Heard, Visibility};
 
 const PRIVATE_SILENCE: &str =
     r#"{"should_respond": false, "reason": "they plan the party for alice", "confidence": 0.9}"#;

@@ -1,9 +1,9 @@
 //! `response.channel_messages_step`: many messages drop out of prompts at once, the same ones on every store.
 
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::context::ContextLimits;
 use aizuchi_harness::fixtures::{at, top_level};
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::context::ContextLimits;
 
 use crate::store_commands::PromisesExt as _;
 

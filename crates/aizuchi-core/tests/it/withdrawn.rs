@@ -1,13 +1,12 @@
 //! Messages that are edited or deleted while they are judged, drafted about or answered.
 
-use insta::assert_snapshot;
-
-use aizuchi_core::chat::MessageId;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{JOIN, SILENCE, thread};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::on_every_store;
+use aizuchi_model::chat::MessageId;
+use insta::assert_snapshot;
 
 #[tokio::test]
 async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {

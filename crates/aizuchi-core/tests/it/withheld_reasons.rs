@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::UserId;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::order::Order;
@@ -11,6 +10,7 @@ use aizuchi_harness::fixtures::{top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::UserId;
 
 use crate::forgetting::HearText;
 

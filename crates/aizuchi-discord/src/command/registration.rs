@@ -1,15 +1,15 @@
 //! The subcommands of `/aizuchi`, and the command text for each, as a user would write it in a channel. The core parses
 //! the commands themselves.
 
+use aizuchi_core::command::{Command, MuteScope};
+use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::discord;
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
 
 use crate::json::{array_at, non_empty_str};
-use aizuchi_core::command::{Command, MuteScope};
-use aizuchi_core::persona::Language;
-use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::rules::Mode;
-use aizuchi_core::texts::discord;
 
 /// A text of the catalogue, registered with Discord in both languages.
 type Text = fn(Language) -> &'static str;

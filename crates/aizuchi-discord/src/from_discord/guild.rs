@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId, to_single_line};
 use serde_json::Value;
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::{PermissionOverwrite, PermissionOverwriteType};
@@ -12,7 +13,6 @@ use twilight_model::id::marker::GuildMarker;
 use crate::from_discord::user::{GuildMember, parse_member};
 use crate::json::{array_at, id_str, non_empty_str, parse_id};
 use crate::text::emoji::GuildEmoji;
-use aizuchi_core::chat::{ChannelId, UserId, to_single_line};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guild {

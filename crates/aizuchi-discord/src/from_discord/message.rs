@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, MessageId, UserId};
+use aizuchi_model::clock::truncate_to_millisecond;
 use jiff::Timestamp;
 use serde_json::Value;
 use twilight_model::channel::message::MessageFlags;
@@ -12,8 +14,6 @@ use twilight_model::id::marker::GuildMarker;
 use crate::from_discord::user::{DiscordUser, parse_user};
 use crate::json::{array_at, id_str, non_empty_str, parse_id};
 use crate::snowflake::id_timestamp;
-use aizuchi_core::chat::{ChannelId, MessageId, UserId};
-use aizuchi_core::clock::truncate_to_millisecond;
 
 /// Messages written by users: plain messages and replies.
 const DEFAULT: u64 = 0;

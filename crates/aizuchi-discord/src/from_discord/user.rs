@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::UserId;
 use serde_json::Value;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::json::{array_at, id_str, non_empty_str};
-use aizuchi_core::chat::UserId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscordUser {
@@ -44,7 +44,7 @@ pub fn parse_user(user: &Value, member: &Value) -> Option<DiscordUser> {
         roles.then(|| array_at(member, "roles").filter_map(non_empty_str).map(Arc::from).collect());
     Some(DiscordUser {
         id: UserId::new(id),
-        name: aizuchi_core::chat::to_single_line(name).into(),
+        name: aizuchi_model::chat::to_single_line(name).into(),
         is_bot,
         roles,
     })

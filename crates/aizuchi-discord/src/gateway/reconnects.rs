@@ -1,10 +1,10 @@
 //! The backoff of a shard before it reconnects.
 
+use aizuchi_core::platform::backoff::backoff_delay;
+use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 
 use crate::gateway::disconnect::{Cause, Disconnect};
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::platform::backoff::backoff_delay;
 
 /// A connection that lasts longer than this resets the backoff.
 const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(60);

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message, MessageId};
 use serde_json::Value;
 
 use crate::DiscordPlatform;
@@ -13,7 +14,6 @@ use crate::history::page::PAGE_SIZE;
 use crate::ingest::IngestError;
 use crate::post::UNKNOWN_CODES;
 use crate::snowflake::id_timestamp;
-use aizuchi_core::chat::{ChannelId, Message, MessageId};
 
 /// Fewer messages than this are looked up one by one.
 const MIN_PAGED: usize = 4;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::MessageId;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tracing::warn;
@@ -14,7 +15,6 @@ use crate::ingest::IngestError;
 use crate::json::non_empty_str;
 use crate::post::UNKNOWN_CODES;
 use crate::snowflake::id_timestamp;
-use aizuchi_core::chat::MessageId;
 
 /// Discord's maximum for a page of messages.
 pub(super) const PAGE_SIZE: usize = 100;
@@ -106,7 +106,7 @@ impl DiscordPlatform {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::chat::ChannelId;
+    use aizuchi_model::chat::ChannelId;
     use serde_json::json;
 
     use super::*;

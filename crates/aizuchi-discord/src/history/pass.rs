@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
+use aizuchi_core::platform::deletion_check::DeletionCheck;
+use aizuchi_core::platform::missed_deletions::Suspects;
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{Arrival, ChannelId, Message, MessageId};
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::warn;
@@ -19,11 +24,6 @@ use crate::ingest::{IngestError, Location};
 use crate::json::non_empty_str;
 use crate::snowflake::{id_before, id_timestamp};
 use crate::visibility::has_messages;
-use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
-use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
-use aizuchi_core::platform::deletion_check::DeletionCheck;
-use aizuchi_core::platform::missed_deletions::Suspects;
-use aizuchi_core::store::StoreError;
 
 /// The state of one pass.
 pub(super) struct BackfillPass {

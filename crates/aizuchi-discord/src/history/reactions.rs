@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_core::store::stored_message::ReactionGroup;
+use aizuchi_model::chat::{AuthorKind, ReactionChange, UserId};
 use serde_json::Value;
 
 use crate::DiscordPlatform;
@@ -15,8 +17,6 @@ use crate::history::pass::BackfillPass;
 use crate::ingest::IngestError;
 use crate::json::array_at;
 use crate::react::emoji_path;
-use aizuchi_core::chat::{AuthorKind, ReactionChange, UserId};
-use aizuchi_core::store::stored_message::ReactionGroup;
 
 /// How many of a channel's newest posts are compared.
 const MAX_POSTS: usize = 20;

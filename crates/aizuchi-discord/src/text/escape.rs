@@ -1,7 +1,7 @@
 //! Escapes unintended mentions, and invitations. Every post already asks Discord to notify no user; this also covers
 //! what Discord displays, and a user who copies the text.
 
-use aizuchi_core::chat::is_invisible;
+use aizuchi_model::chat::is_invisible;
 
 /// Resembles `@`, but mentions no user.
 const FULLWIDTH_AT: char = '＠';

@@ -1,11 +1,11 @@
 //! Converts Discord's markup to the text that users see, with its mentions. Bold, code, spoilers and other styles are
 //! kept, because models know them.
 
+use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
+use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
 use jiff::Timestamp;
 
 use crate::text::{NameLookup, RoleName, is_id};
-use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
-use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
 /// Parses any text. Code, and markup that is not Discord's, stays as it is.
 pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText {
@@ -151,11 +151,11 @@ fn read_command(inside: &str) -> Option<String> {
 mod tests {
     use std::sync::Arc;
 
+    use aizuchi_model::chat::is_line_break;
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
     use super::*;
-    use aizuchi_core::chat::is_line_break;
 
     fn parse(text: &str) -> ParsedText {
         let persona = UserId::new("900");

@@ -3,18 +3,18 @@
 
 use std::ops::Range;
 
+use aizuchi_core::platform::parsed_text::normalize_text;
+use aizuchi_core::platform::split::utf16_length;
+use aizuchi_core::platform::table;
+use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
+use aizuchi_model::chat::UserId;
+use aizuchi_model::outgoing::urls::without_urls;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::text::code::{CodePart, is_all_code};
 use crate::text::emoji::{GuildEmoji, expand_shortcodes};
 use crate::text::escape::{break_invitations, escape_mentions};
 use crate::text::is_id;
-use aizuchi_core::chat::UserId;
-use aizuchi_core::outgoing::urls::without_urls;
-use aizuchi_core::platform::parsed_text::normalize_text;
-use aizuchi_core::platform::split::utf16_length;
-use aizuchi_core::platform::table;
-use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 
 /// Discord's limit for a message, in UTF-16 code units.
 pub const MAX_MESSAGE_LENGTH: usize = 2_000;
@@ -256,14 +256,14 @@ impl TableWriter {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::outgoing;
+    use aizuchi_model::outgoing::secrets::SecretScanner;
+    use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+    use aizuchi_model::persona::Language;
     use proptest::prelude::*;
 
     use super::*;
     use crate::text::code::tests::reading::{ChatClient, live_targets};
-    use aizuchi_core::outgoing;
-    use aizuchi_core::outgoing::secrets::SecretScanner;
-    use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-    use aizuchi_core::persona::Language;
 
     fn find_user(name: &str) -> Option<UserId> {
         let id = match name {
@@ -387,7 +387,7 @@ mod tests {
             let rendered = to_discord_markdown(&text, &lookup());
             prop_assert!(utf16_length(&rendered) <= MAX_MESSAGE_LENGTH);
             let visible: String =
-                rendered.chars().filter(|character| !aizuchi_core::chat::is_invisible(*character)).collect();
+                rendered.chars().filter(|character| !aizuchi_model::chat::is_invisible(*character)).collect();
             prop_assert!(!visible.contains("@everyone") && !visible.contains("@here"), "{}", visible);
             let visible = visible.replace("<@11>", "");
             prop_assert!(!visible.contains("<@&") && !visible.contains("<@1"), "{}", visible);

@@ -1,11 +1,12 @@
 //! A small example server for `aizuchi dev discord`.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::fakes;
+
 use crate::discord::FakeDiscord;
 use crate::discord::api_error::ApiError;
 use crate::discord::channel::{NewChannel, NewChannelKind};
 use crate::discord::guild::NewUser;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::fakes;
 
 impl FakeDiscord {
     /// Adds three users, another bot, a guild with a few channels, and a direct message.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::clock::Clock;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
@@ -20,7 +21,6 @@ use crate::discord::id::{
 use crate::discord::message::FakeMessage;
 use crate::discord::nonce::NonceCache;
 use crate::file::FakeFile;
-use aizuchi_core::clock::Clock;
 
 pub struct World {
     /// The app's user. The app itself has the same id.

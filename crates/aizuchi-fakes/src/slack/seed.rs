@@ -1,11 +1,12 @@
 //! A small example workspace for `aizuchi dev slack`.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::fakes;
+
 use crate::slack::FakeSlack;
 use crate::slack::api_error::ApiError;
 use crate::slack::channel::{ChannelKind, NewChannel};
 use crate::slack::user::NewUser;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts::fakes;
 
 impl FakeSlack {
     /// Adds three users, another bot, four channels, of which the bot is in two, and a direct message.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +13,6 @@ use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::FakeMessage;
 use crate::slack::ts::Ts;
 use crate::slack::user::{Bot, FakeUser, merge_fields};
-use aizuchi_core::clock::Clock;
 
 pub struct Workspace {
     pub id: String,

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::clock::Clock;
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::file::FakeFile;
 use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
@@ -14,6 +13,8 @@ use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::request_url::UrlVerification;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings, serve};
+use aizuchi_harness::net::http;
+use aizuchi_model::clock::Clock;
 use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -21,8 +22,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
-
-use aizuchi_harness::net::http;
 
 /// A running fake Slack with one channel, `#tea`, whose members are Mio and the bot.
 struct Harness {

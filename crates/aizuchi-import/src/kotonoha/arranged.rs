@@ -5,6 +5,12 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use aizuchi_discord::text::NameLookup;
+use aizuchi_discord::text::read::parse_discord_markdown;
+use aizuchi_model::chat::{
+    Author, AuthorKind, Message, MessageId, Role, User, UserId, WorkspaceId,
+};
+use aizuchi_model::clock::truncate_to_millisecond;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -20,10 +26,6 @@ use crate::message_ids::MessageIds;
 use crate::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use crate::streamed::StreamedMessage;
 use crate::{ImportData, SkippedItems};
-use aizuchi_core::chat::{Author, AuthorKind, Message, MessageId, Role, User, UserId, WorkspaceId};
-use aizuchi_core::clock::truncate_to_millisecond;
-use aizuchi_discord::text::NameLookup;
-use aizuchi_discord::text::read::parse_discord_markdown;
 
 /// Used as a source's rank for what the session itself still contains. It is the newest part.
 const OF_SESSION: u64 = u64::MAX;

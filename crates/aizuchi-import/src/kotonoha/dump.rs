@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use crate::kotonoha::copy::{CopyRow, read_rows};
 use crate::kotonoha::session::{parse_session, parse_time};
 use crate::record_sorter::{RecordSorter, SorterLimits};
 use crate::{MAX_NAMED_LINES, SkippedItems, name_lines};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 
 const CHUNKS: &str = "knowledge_chunks";
 const FAILED_CHUNKS: &str = "knowledge_chunks_dlq";

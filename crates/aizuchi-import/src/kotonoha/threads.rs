@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::ImportData;
-use crate::kotonoha::dump::ID_PREFIX;
-use crate::streamed::StreamedMessage;
-use aizuchi_core::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility};
+
+use crate::ImportData;
+use crate::kotonoha::dump::ID_PREFIX;
+use crate::streamed::StreamedMessage;
 
 /// How many messages of a thread are checked for one from Discord's history.
 const MAX_LOOKED_AT: usize = 100;

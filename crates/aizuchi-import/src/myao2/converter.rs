@@ -3,6 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::platform::parsed_text::ParsedText;
+use aizuchi_model::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
+    User, UserId, Visibility, to_single_line,
+};
+use aizuchi_model::clock::truncate_to_millisecond;
+use aizuchi_model::memo::{self, Memo, MemoError};
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, date_in_zone};
+use aizuchi_slack::mrkdwn::NameLookup;
+use aizuchi_slack::mrkdwn::read as mrkdwn;
 use jiff::civil::Date;
 
 use crate::message_ids::parse_slack_timestamp;
@@ -10,16 +20,6 @@ use crate::myao2::database::{self as old, Myao2Message, Myao2MessageHead};
 use crate::myao2::survey::{MemoOrigins, SurveyedAuthor};
 use crate::myao2::{Myao2MemoTarget, Myao2Options};
 use crate::{ImportedMemory, SkippedItems};
-use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
-    User, UserId, Visibility, to_single_line,
-};
-use aizuchi_core::clock::truncate_to_millisecond;
-use aizuchi_core::memo::{self, Memo, MemoError};
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, date_in_zone};
-use aizuchi_core::platform::parsed_text::ParsedText;
-use aizuchi_slack::mrkdwn::NameLookup;
-use aizuchi_slack::mrkdwn::read as mrkdwn;
 
 pub struct Myao2Converter {
     pub options: Myao2Options,
@@ -288,8 +288,9 @@ fn entry(text: &str, default_date: Date) -> MemoryEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use jiff::civil::date;
+
+    use super::*;
 
     #[test]
     fn a_memory_becomes_dated_entries() {

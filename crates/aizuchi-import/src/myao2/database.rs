@@ -3,6 +3,11 @@
 
 use std::path::Path;
 
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::database::connection::{Connection, Row, query};
+use aizuchi_core::store::database::rows;
+use aizuchi_core::store::sqlite::myao2;
+use aizuchi_model::clock::truncate_to_millisecond;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use jiff::Timestamp;
@@ -11,11 +16,6 @@ use jiff::tz::TimeZone;
 
 use crate::message_ids::parse_slack_timestamp;
 use crate::myao2::sql;
-use aizuchi_core::clock::truncate_to_millisecond;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::database::connection::{Connection, Row, query};
-use aizuchi_core::store::database::rows;
-use aizuchi_core::store::sqlite::myao2;
 
 pub struct Myao2Database {
     connection: Connection,

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use aizuchi_model::chat::{ChannelId, MessageId, UserId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::message_ids::MessageIds;
 use crate::myao2::database::Myao2MessageHead;
-use aizuchi_core::chat::{ChannelId, MessageId, UserId};
 
 /// The maximum time from a memo to the reply that it was made for. myao2 makes memos while it writes a reply, one reply
 /// at a time, so its next post is in the channel where the memo was made.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Message, MessageId};
 use jiff::Timestamp;
 use tracing::warn;
 
@@ -10,7 +11,6 @@ use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::parse_ts;
 use crate::ingest::IngestError;
-use aizuchi_core::chat::{Message, MessageId};
 
 /// If the history lacks all of at least this many messages, a second method is consulted, because an empty response may
 /// be wrong. It is consulted about any number of messages of a thread that Slack does not find.

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::{ChannelId, MessageId};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{info, warn};
@@ -13,7 +14,6 @@ use crate::from_slack::{
     BECAME_PRIVATE, SlackMessage, is_tombstone, non_empty_str, parse_history_message, parse_ts,
 };
 use crate::ingest::IngestError;
-use aizuchi_core::chat::{ChannelId, MessageId};
 
 /// The largest page that Slack allows.
 pub(super) const PAGE_SIZE: usize = 999;

@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_core::platform::backfill::{StoredById, posts_in_flight, stored_messages_since};
+use aizuchi_core::platform::deletion_check::DeletionCheck;
+use aizuchi_core::platform::missed_deletions::Suspects;
+use aizuchi_core::store::StoreError;
+use aizuchi_model::chat::{Arrival, ChannelId, Message, MessageId};
 use futures_util::stream::{FuturesOrdered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -14,11 +19,6 @@ use crate::history::CURSOR_OVERLAP;
 use crate::history::deletions::is_slack_ts;
 use crate::history::page::HistoryPage;
 use crate::ingest::IngestError;
-use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
-use aizuchi_core::platform::backfill::{StoredById, posts_in_flight, stored_messages_since};
-use aizuchi_core::platform::deletion_check::DeletionCheck;
-use aizuchi_core::platform::missed_deletions::Suspects;
-use aizuchi_core::store::StoreError;
 
 /// How many messages are heard concurrently, so that one commit stores many of them.
 const MAX_CONCURRENT: usize = 64;

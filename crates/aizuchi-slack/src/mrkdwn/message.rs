@@ -1,13 +1,13 @@
 //! Reads a whole message: its text, or its blocks and attachments if it has no text. Parts of an unexpected shape are
 //! skipped.
 
+use aizuchi_core::platform::parsed_text::ParsedText;
+use aizuchi_model::chat::{ChannelId, Mention, MessageId, QuotedMessage, UserId};
 use serde_json::Value;
 
 use crate::from_slack::{parse_id, parse_ts};
 use crate::mrkdwn::read::parse_mrkdwn;
 use crate::mrkdwn::{NameLookup, escape};
-use aizuchi_core::chat::{ChannelId, Mention, MessageId, QuotedMessage, UserId};
-use aizuchi_core::platform::parsed_text::ParsedText;
 
 /// Returns the text of a message, which may be empty.
 pub fn read_message(message: &Value, names: &NameLookup<'_>) -> ParsedText {
@@ -164,10 +164,9 @@ fn join_non_empty(parts: impl IntoIterator<Item = String>, separator: &str) -> S
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{Mention, UserId};
     use proptest::prelude::*;
     use serde_json::json;
-
-    use aizuchi_core::chat::{Mention, UserId};
 
     use super::*;
 

@@ -1,9 +1,10 @@
 //! Converts mrkdwn to plain text and collects its mentions. Keeps the marks for bold text, code and other styles.
 
-use crate::mrkdwn::{NameLookup, is_id};
-use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
 use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
+use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
+
+use crate::mrkdwn::{NameLookup, is_id};
 
 /// Parses any text; invalid mrkdwn stays as it is.
 pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
@@ -208,10 +209,10 @@ fn decode_entities(text: &str) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use aizuchi_model::chat::is_line_break;
     use proptest::prelude::*;
 
     use super::*;
-    use aizuchi_core::chat::is_line_break;
 
     fn with_names<T>(then: impl FnOnce(&NameLookup<'_>) -> T) -> T {
         let persona = UserId::new("UBOT");

@@ -3,19 +3,19 @@
 
 mod buffer;
 
-use pulldown_cmark::{
-    Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
-};
-
-use crate::mrkdwn::{escape, is_id};
-use aizuchi_core::chat::{UserId, is_invisible, to_single_line};
 use aizuchi_core::platform::emphasis::{
     has_emphasis_marks, mark_emphasis, restore_asterisks, to_events,
 };
 use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::table;
 use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
+use aizuchi_model::chat::{UserId, is_invisible, to_single_line};
 use buffer::{Container, MrkdwnBuffer};
+use pulldown_cmark::{
+    Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
+
+use crate::mrkdwn::{escape, is_id};
 
 /// Resembles a backtick but does not end a code span.
 const BACKTICK_LOOKALIKE: &str = "\u{2cb}";

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::memory::change::JournalEntry;
+use aizuchi_model::memory::{Memory, MemoryEntry};
+use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -16,9 +19,6 @@ use crate::web::memories::KeyFields;
 use crate::web::refusal::Refusal;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::memory::change::JournalEntry;
-use aizuchi_core::memory::{Memory, MemoryEntry};
-use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/versions.html")]

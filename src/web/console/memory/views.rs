@@ -3,20 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::memory::change::{JournalEntry, JournalKind};
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MessageRef};
+use aizuchi_model::overlap::has_name;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address, encode, memory_address};
 use crate::web::memories::{self, KeyFields, entry_id};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
-use aizuchi_core::decision::DecisionId;
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::memory::change::{JournalEntry, JournalKind};
-use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MessageRef};
-use aizuchi_core::overlap::has_name;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The maximum number of source messages that are shown for an entry.
 const MAX_SOURCES: usize = 12;

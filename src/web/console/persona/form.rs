@@ -1,5 +1,8 @@
 //! The form of the persona workshop.
 
+use aizuchi_model::chat::Channel;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde::Deserialize;
 
 use crate::config::values::DisplayName;
@@ -8,9 +11,6 @@ use crate::web::ApiProblem;
 use crate::web::console::layout::encode;
 use crate::web::refusal::Refusal;
 use crate::web::shadow::{Cap, USUAL_CAP};
-use aizuchi_core::chat::Channel;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The numbers of moments to choose from.
 const COUNTS: [usize; 3] = [3, 5, 10];

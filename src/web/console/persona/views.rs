@@ -1,5 +1,12 @@
 //! What two personas would have done, moment by moment.
 
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::shadow::persona_trial::{
     Performance, PersonaTrial, PersonaTrialResult, TrialOutcome, TriedMoment,
 };
@@ -7,12 +14,6 @@ use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::quote::ShownMessage;
 use crate::web::shadow::{CostText, MOST_CALLS, is_builtin};
-use aizuchi_core::chat::Channel;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::decision::verdict::{SilenceReason, Verdict};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// The number of newest messages of the conversation that are shown.
 const MAX_MESSAGES: usize = 5;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::web::console::health::WaitingMemory;
 use crate::web::console::layout::{TimeView, memory_address};
 use crate::web::console::queue::{PlaceLabels, PlaceView, WaitingView};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// A memory whose newest call failed.
 pub struct UnmadeMemory {

@@ -1,5 +1,12 @@
 //! What an order would have changed, as this visitor may read it.
 
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::Channel;
+use aizuchi_model::decision::Judgment;
+use aizuchi_model::decision::limit::Limit;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::shadow::standing_order_trial::{
     DAYS, MOST_CALLS, MomentEffect, StandingOrderMoment, StandingOrderTrialResult,
     StandingOrderTrialRun,
@@ -8,12 +15,6 @@ use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::quote::ShownMessage;
 use crate::web::shadow::CostText;
-use aizuchi_core::chat::Channel;
-use aizuchi_core::decision::Judgment;
-use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// The maximum number of messages shown per conversation, newest first.
 const MAX_MESSAGES: usize = 5;

@@ -1,5 +1,11 @@
 //! The filter of a timeline, parsed from the query string.
 
+use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
+use aizuchi_model::chat::{Channel, ChannelId, MessageId, User, Visibility};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -9,12 +15,6 @@ use crate::web::access::Access;
 use crate::web::console::layout::encode;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{Channel, ChannelId, MessageId, User, Visibility};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
-use aizuchi_core::texts;
 
 /// The fields of the form. Empty fields count as absent.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -213,8 +213,9 @@ fn parse_time(text: &str, zone: &TimeZone) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{AuthorKind, Role, UserId, WorkspaceId};
+
     use super::*;
-    use aizuchi_core::chat::{AuthorKind, Role, UserId, WorkspaceId};
 
     #[test]
     fn the_next_page_has_the_same_filter() {

@@ -2,6 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_core::store::query::{DecisionQuery, FilteredMessages, MessageFilter};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, Channel, MessageId, UserId};
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::{AttemptResult, Decision, DecisionId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::texts;
+
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::marking::MarkingView;
@@ -9,14 +18,6 @@ use crate::web::console::quote::kept_text;
 use crate::web::console::timeline::filter::{Filter, Source};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId, UserId};
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::decision::{AttemptResult, Decision, DecisionId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::query::{DecisionQuery, FilteredMessages, MessageFilter};
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// The number of messages on a page.
 const PAGE: usize = 100;

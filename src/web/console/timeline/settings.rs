@@ -3,20 +3,20 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_core::command::settings::{source_text, value_text};
+use aizuchi_model::chat::{Channel, MessageId, UserId, Visibility, to_single_line};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
+use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
+use aizuchi_model::rules::setting_override::{SettingKind, SettingOverride, SettingScope};
+use aizuchi_model::texts;
 use jiff::SignedDuration;
 
 use crate::config::http::AccessRole;
 use crate::web::access::Access;
 use crate::web::order_journal::user_names;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{Channel, MessageId, UserId, Visibility, to_single_line};
-use aizuchi_core::command::settings::{source_text, value_text};
-use aizuchi_core::memory::asker::signer;
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::Rulebook;
-use aizuchi_core::rules::place::{ConfiguredPlace, Place, SettingSource};
-use aizuchi_core::rules::setting_override::{SettingKind, SettingOverride, SettingScope};
-use aizuchi_core::texts;
 
 /// The maximum age of the newest message of a thread that can be chosen.
 const CHOOSABLE: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -1,13 +1,14 @@
 //! The form of the settings to try.
 
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::config::response::JudgeGate;
 use crate::tune::tuned_setting::TunedSetting;
 use crate::web::ApiProblem;
 use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
 use crate::what_if::settings::{GATES, SETTINGS, TriedSettings};
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
 
 /// The numbers of days to choose from.
 const DAYS: [i64; 4] = [1, 3, 7, 14];

@@ -1,5 +1,9 @@
 //! What the settings would change, as far as this visitor may read it.
 
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{Channel, MessageId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 
 use crate::replay::moments::Reason;
@@ -9,10 +13,6 @@ use crate::web::console::layout::{TimeView, channel_address, decision_address, e
 use crate::web::console::quote::ShownMessage;
 use crate::what_if::comparison::{ChangedMessage, MessageOutcome, Seen, Tally, WhatIfComparison};
 use crate::what_if::material::{MAX_MESSAGES, Material};
-use aizuchi_core::chat::{Channel, MessageId};
-use aizuchi_core::persona::Language;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts;
 
 /// The maximum number of changes shown per kind.
 const MOST_SHOWN: usize = 30;

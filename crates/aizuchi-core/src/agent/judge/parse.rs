@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Message, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::Judgment;
+use aizuchi_structure::cues::Cues;
 use serde_json::Value;
 
 use crate::agent::answer_object::{AnswerObject, find_object};
-use crate::chat::{Message, to_single_line};
-use crate::context::Context;
-use crate::context::conversation_analysis::ConversationAnalysis;
-use crate::context::state::ConversationState;
-use crate::decision::Judgment;
 use crate::prompt::Prompt;
-use aizuchi_structure::cues::Cues;
 
 /// The maximum length of a reason, in characters. The prompt asks for one sentence.
 const MAX_REASON_CHARS: usize = 500;

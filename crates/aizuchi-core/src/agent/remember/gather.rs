@@ -3,22 +3,24 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::message_window::MessageWindow;
+use aizuchi_model::context::{ChannelMemory, Context, ContextWindow};
+use aizuchi_model::memory::change::KeptEntries;
+use aizuchi_model::memory::{
+    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
+};
+use aizuchi_model::rules::place::Place;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::remember::parts::PartSize;
 use crate::agent::remember::place_of_memory;
 use crate::agent::{Agent, StepError};
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
-use crate::context::message_window::MessageWindow;
-use crate::context::{ChannelMemory, Context, ContextWindow};
-use crate::memory::change::KeptEntries;
-use crate::memory::{
-    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
-};
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemorySource, MessageBlock,
 };
-use crate::rules::place::Place;
 
 /// The maximum number of messages of a channel or thread that are folded into a short-term memory.
 const MAX_MESSAGES: usize = 1000;

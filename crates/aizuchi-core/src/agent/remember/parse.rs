@@ -1,5 +1,8 @@
 //! Parses a model's memory entries. Errors do not repeat the response, which contains chat text.
 
+use aizuchi_model::chat::Visibility;
+use aizuchi_model::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
+use aizuchi_model::persona::Persona;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -8,9 +11,6 @@ use tracing::info;
 
 use crate::agent::answer_object::find_object;
 use crate::agent::memory_filter::admit;
-use crate::chat::Visibility;
-use crate::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
-use crate::persona::Persona;
 use crate::prompt::memory_input::{MemoryInput, MemorySource};
 use crate::prompt::tokens;
 
@@ -107,12 +107,13 @@ impl EntryParser<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::{ChannelId, MessageId, WorkspaceId};
-    use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
-    use crate::persona::Language;
-    use crate::prompt::memory_input::{EntryOwner, KnownEntry};
+    use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
+    use aizuchi_model::memory::{MemoryKey, MemoryScope, MemoryTerm};
+    use aizuchi_model::persona::Language;
     use jiff::civil::date;
+
+    use super::*;
+    use crate::prompt::memory_input::{EntryOwner, KnownEntry};
 
     fn message_ref(id: &str) -> MessageRef {
         MessageRef(ChannelId::new("c"), MessageId::new(id))

@@ -1,7 +1,8 @@
 //! The parts in which sources are folded: how many tokens a source takes, and how many sources one call folds.
 
-use crate::chat::Message;
-use crate::persona::Language;
+use aizuchi_model::chat::Message;
+use aizuchi_model::persona::Language;
+
 use crate::prompt::attachment_text::with_files;
 use crate::prompt::memory_input::MemorySource;
 use crate::prompt::tokens::estimate;
@@ -71,14 +72,14 @@ impl PartSize {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
+    use aizuchi_model::chat::{
+        Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId,
+    };
+    use aizuchi_model::memory::MemoryEntry;
     use jiff::Timestamp;
 
     use super::*;
-    use crate::chat::attachment::{Attachment, AttachmentContent};
-    use crate::chat::{
-        Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId,
-    };
-    use crate::memory::MemoryEntry;
     use crate::prompt::memory_input::{EntryOwner, KnownEntry};
 
     fn size(max_tokens: u64) -> PartSize {

@@ -1,12 +1,12 @@
 //! The arguments of tool calls, as models write them.
 
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::memo::MemoUpdate;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use crate::chat::to_single_line;
 use crate::command::parse::quiet::Quiet;
-use crate::memo::MemoUpdate;
 
 /// The maximum length of an error about arguments, in characters.
 const MAX_PROBLEM_CHARS: usize = 200;

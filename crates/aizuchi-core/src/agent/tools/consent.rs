@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::context::Context;
+use aizuchi_model::decision::consent::{Consent, ConsentState, NewConsent, shown_arguments};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::chat::{ConversationId, MessageId};
-use crate::context::Context;
-use crate::decision::consent::{Consent, ConsentState, NewConsent, shown_arguments};
-use crate::persona::Language;
-use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::texts;
 
 /// The maximum number of calls that one reply may ask for.
 const MAX_PER_REPLY: usize = 3;

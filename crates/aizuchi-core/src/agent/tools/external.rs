@@ -4,6 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::clock::Clock;
+use aizuchi_model::decision::consent::NewConsent;
+use aizuchi_model::outgoing::urls::KnownUrls;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::ToolRule;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
@@ -11,17 +17,11 @@ use crate::agent::tools::Toolbox;
 use crate::agent::tools::arguments::{ToolCallError, arguments_object};
 use crate::agent::tools::consent::CallRequests;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
-use crate::clock::Clock;
-use crate::decision::consent::NewConsent;
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
-use crate::outgoing::urls::KnownUrls;
-use crate::persona::Language;
 use crate::prompt::inert::{to_inert_line, to_inert_text};
 use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
-use crate::rules::ToolRule;
-use crate::texts;
 
 /// The maximum number of calls that one reply may make.
 const MAX_CALLS_PER_REPLY: usize = 12;
@@ -259,12 +259,12 @@ fn for_each_text(value: &Value, look: &mut dyn FnMut(&str)) {
 mod tests {
     use std::pin::pin;
 
+    use aizuchi_model::chat::{ChannelId, Visibility};
     use async_trait::async_trait;
     use futures_util::FutureExt;
     use serde_json::json;
 
     use super::*;
-    use crate::chat::{ChannelId, Visibility};
 
     /// A server with many tools, which never answers.
     struct Hanging;

@@ -6,18 +6,18 @@ mod responses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message, UserId, Visibility};
+use aizuchi_model::memo::{
+    MAX_LIST_LENGTH, MAX_PER_USER, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo,
+    parse_content, parse_detail, parse_name, parse_priority, parse_tags,
+};
+use aizuchi_model::memory::{MemoryId, MessageRef};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::agent::tools::notebook::responses::shown_name;
-use crate::chat::{ChannelId, Message, UserId, Visibility};
-use crate::memo::{
-    MAX_LIST_LENGTH, MAX_PER_USER, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo,
-    parse_content, parse_detail, parse_name, parse_priority, parse_tags,
-};
-use crate::memory::{MemoryId, MessageRef};
-use crate::persona::Language;
-use crate::texts;
 
 /// Where and for whom a reply is made.
 #[derive(Clone, Debug, PartialEq, Eq)]

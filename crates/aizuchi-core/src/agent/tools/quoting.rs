@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::chat::is_line_break;
+use aizuchi_model::chat::is_line_break;
+
 use crate::prompt::tokens::estimate;
 
 /// The tokens that are reserved for notes about a result, with some to spare.

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_model::chat::{ConversationId, is_line_break, to_single_line};
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::agent::tools::spec::MAX_RESULTS;
-use crate::chat::{ConversationId, is_line_break, to_single_line};
-use crate::memory::MessageRef;
-use crate::persona::{Language, Persona};
 use crate::prompt::attachment_text::with_files;
 use crate::prompt::speakers::Speakers;
-use crate::recall::{RecallQuery, RecalledMessage};
-use crate::texts;
 
 const DEFAULT_LIMIT: usize = 10;
 /// The maximum length of one message in the results, in characters.
@@ -111,8 +111,11 @@ fn truncate_text(text: &str) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use aizuchi_model::chat::{
+        Author, AuthorKind, ChannelId, Message, MessageId, UserId, WorkspaceId,
+    };
+
     use super::*;
-    use crate::chat::{Author, AuthorKind, ChannelId, Message, MessageId, UserId, WorkspaceId};
 
     fn found(kind: AuthorKind, user: &str, name: &str, text: &str) -> RecalledMessage {
         let conversation = ConversationId {

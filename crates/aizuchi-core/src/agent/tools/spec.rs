@@ -1,11 +1,11 @@
 //! The tools: their names and the schemas of their arguments.
 
+use aizuchi_model::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use serde_json::{Value, json};
 
-use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
-use crate::persona::Language;
 use crate::prompt::tool::ToolSpec;
-use crate::texts;
 use crate::web_access::OfferedWebTools;
 
 /// The maximum number of messages that a search returns.

@@ -4,19 +4,19 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_model::chat::{is_line_break, to_single_line};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::agent::tools::Toolbox;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
-use crate::chat::{is_line_break, to_single_line};
-use crate::clock::Clock;
-use crate::event::web_call::{WebCall, WebLimit};
-use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::store::StoreError;
-use crate::texts;
 use crate::web_access::{
     MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,
 };

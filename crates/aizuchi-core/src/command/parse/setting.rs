@@ -1,11 +1,12 @@
 //! Commands about settings: `@Aizuchi set language ja here`, `@Aizuchi set confidence 0.8 in #garden`,
 //! 「@Aizuchi 言語を日本語にして」.
 
+use aizuchi_model::rules::ToolRule;
+use aizuchi_model::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
+
 use crate::command::parse::quiet::Quiet;
 use crate::command::parse::{addressed_order, candidate_forms, normalize, own_words};
 use crate::command::{Command, NearMiss, SettingRequest, SettingTarget};
-use crate::rules::ToolRule;
-use crate::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
 
 /// The words for each setting, longer ones first.
 const KEYS: [(SettingKind, &[&str]); 7] = [

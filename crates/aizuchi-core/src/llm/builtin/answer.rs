@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::chat::{AuthorKind, Message, UserId, to_single_line};
-use crate::context::Context;
+use aizuchi_model::chat::{AuthorKind, Message, UserId, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::{self, Name};
+
 use crate::llm::builtin::days::named_day;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::{List, Topic};
@@ -11,10 +14,8 @@ use crate::llm::builtin::preamble::{greets, without_call};
 use crate::llm::builtin::quotes::names;
 use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::vocabulary::{LAUGH, WELCOME, truncate_quote};
-use crate::persona::Language;
 use crate::platform::local;
 use crate::prompt::Prompt;
-use crate::texts::{self, Name};
 
 /// Parses what a message requests.
 pub fn request(message: &Message, prompt: &Prompt) -> Request {

@@ -1,11 +1,12 @@
 //! What a question asks for, and whether a text states it, judging by its form. "The cache is slow" does not state
 //! who looks at the cache, and "it is in room 4" does not state when it begins.
 
-use crate::llm::builtin::matching::{holds_any, normalize};
-use crate::llm::builtin::phrases::List;
-use crate::recall::content_words::content_words;
+use aizuchi_model::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::lexicon::AnswerTopic;
+
+use crate::llm::builtin::matching::{holds_any, normalize};
+use crate::llm::builtin::phrases::List;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionKind {

@@ -1,13 +1,14 @@
 //! Answers questions about pictures, recordings and other files. The built-in mind cannot open them, and says so,
 //! unless a model has described one before.
 
-use crate::chat::attachment::{AttachmentContent, AttachmentKind};
-use crate::chat::{Message, is_blank, to_single_line};
+use aizuchi_model::chat::attachment::{AttachmentContent, AttachmentKind};
+use aizuchi_model::chat::{Message, is_blank, to_single_line};
+use aizuchi_model::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
+
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::preamble::without_call;
 use crate::prompt::Prompt;
-use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
 
 /// Words for a picture in questions about one.
 const PICTURES: [&str; 9] =

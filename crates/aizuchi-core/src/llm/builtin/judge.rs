@@ -3,15 +3,20 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{AuthorKind, Mention, Message, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::{
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus, human_authors, is_closing,
+};
+use aizuchi_model::context::message_structure::passes_question_on;
+use aizuchi_model::overlap::has_name;
+use aizuchi_model::persona::Language;
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::chat::{AuthorKind, Mention, Message, to_single_line};
-use crate::context::Context;
-use crate::context::conversation_analysis::{
-    ConversationAnalysis, QuestionAnalysis, QuestionStatus, human_authors, is_closing,
-};
-use crate::context::message_structure::passes_question_on;
 use crate::llm::builtin::matching::normalize;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::preamble::behind_greeting;
@@ -21,12 +26,7 @@ use crate::llm::builtin::unasked::{
     BELONGS, asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
 };
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
-use crate::overlap::has_name;
-use crate::persona::Language;
-use crate::persona::spelling::spellings;
 use crate::prompt::Prompt;
-use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
 
 pub fn judge(prompt: &Prompt) -> String {
     let context = &*prompt.context;
@@ -510,15 +510,17 @@ fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::{
+    use std::collections::BTreeMap;
+
+    use aizuchi_model::chat::{
         Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, WorkspaceId,
     };
-    use crate::context::channel_messages::ChannelMessages;
-    use crate::context::links::{LinkSource, MessageLinks};
-    use crate::llm::builtin::unasked::last_asked;
+    use aizuchi_model::context::channel_messages::ChannelMessages;
+    use aizuchi_model::context::links::{LinkSource, MessageLinks};
     use jiff::Timestamp;
-    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::llm::builtin::unasked::last_asked;
 
     fn context(texts: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {

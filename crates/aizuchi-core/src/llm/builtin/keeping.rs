@@ -1,9 +1,10 @@
 //! What users ask the built-in mind to keep, and whether it is still kept.
 
-use crate::context::MAX_RECENT_MEMOS;
+use aizuchi_model::context::MAX_RECENT_MEMOS;
+use aizuchi_model::memo::MAX_NAME_LENGTH;
+
 use crate::llm::builtin::matching::{is_mark, normalize, without_prefixes};
 use crate::llm::builtin::phrases::List;
-use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
 
 /// The tool that adds a memo.

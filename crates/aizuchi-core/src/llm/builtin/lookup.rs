@@ -4,10 +4,14 @@
 use std::collections::BTreeSet;
 use std::iter;
 
-use crate::chat::to_single_line;
-use crate::context::conversation_analysis::{
+use aizuchi_model::chat::to_single_line;
+use aizuchi_model::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_model::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
+
 use crate::llm::builtin::answer::Answer;
 use crate::llm::builtin::asked::{QuestionKind, is_about_somebody, person_asked_about};
 use crate::llm::builtin::matching::{holds_any, normalize};
@@ -18,9 +22,6 @@ use crate::llm::builtin::quote::Quote;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::truncate_quote;
-use crate::recall::content_words::content_words;
-use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
 
 /// The maximum number of messages in a recap.
 const RECAP_MESSAGES: usize = 6;

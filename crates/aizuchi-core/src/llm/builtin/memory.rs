@@ -1,15 +1,15 @@
 //! What the built-in mind remembers: messages verbatim, with author and day. It cannot summarize,
 //! so it keeps the newest substantial messages within the requested length.
 
+use aizuchi_model::chat::{Message, to_single_line};
+use aizuchi_model::context::conversation_analysis::is_closing;
+use aizuchi_structure::cues::Cues;
 use serde_json::{Value, json};
 
-use crate::chat::{Message, to_single_line};
-use crate::context::conversation_analysis::is_closing;
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{MemorySource, MessageBlock};
 use crate::prompt::tokens::estimate;
-use aizuchi_structure::cues::Cues;
 
 /// The minimum length in bytes: ten Latin letters, or four Japanese characters. Shorter texts are greetings and
 /// acknowledgments.
@@ -73,16 +73,18 @@ fn is_memorable(message: &Message, block: &MessageBlock) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::{
+    use std::sync::Arc;
+
+    use aizuchi_model::chat::{
         Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId,
     };
-    use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-    use crate::persona::{Language, Persona};
+    use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+    use aizuchi_model::persona::{Language, Persona};
+    use jiff::Timestamp;
+
+    use super::*;
     use crate::prompt::builder::{PromptBuilder, PromptOptions};
     use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput};
-    use jiff::Timestamp;
-    use std::sync::Arc;
 
     fn remembered(messages: &[(&str, &str)], max_tokens: u32) -> String {
         let conversation = ConversationId {

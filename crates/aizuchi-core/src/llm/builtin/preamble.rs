@@ -1,9 +1,10 @@
 //! Strips what precedes a request: the call, a greeting, an excuse.
 
+use aizuchi_model::persona::spelling::spellings;
+use aizuchi_structure::cues::Cues;
+
 use crate::llm::builtin::matching::{is_mark, is_separator, normalize};
 use crate::llm::builtin::phrases::List;
-use crate::persona::spelling::spellings;
-use aizuchi_structure::cues::Cues;
 
 /// The text without mentions of the mind's name, and without the name at the beginning or the end.
 pub fn without_call(text: &str, name: &str) -> String {

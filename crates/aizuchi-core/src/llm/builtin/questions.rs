@@ -1,8 +1,9 @@
 //! Splits a message with several questions.
 
-use crate::llm::builtin::matching::is_mark;
-use crate::recall::content_words::content_words;
+use aizuchi_model::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
+
+use crate::llm::builtin::matching::is_mark;
 
 /// A message with more questions gets one answer to the whole, if there is one.
 const MAX_QUESTIONS: usize = 4;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Message, UserId};
+use aizuchi_model::context::Context;
+use aizuchi_structure::cues::Cues;
 use jiff::SignedDuration;
 
-use crate::chat::{Message, UserId};
-use crate::context::Context;
 use crate::llm::builtin::matching::{holds_any, normalize};
-use aizuchi_structure::cues::Cues;
 
 /// The probability from which a message counts as a reply to another one.
 const REPLIES: f32 = 0.4;

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, Message, UserId, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_model::texts::{self, Name};
 use jiff::{SignedDuration, Zoned};
 
-use crate::chat::{ChannelId, Message, UserId, to_single_line};
-use crate::context::Context;
 use crate::llm::builtin::keeping::is_thrown_away;
 use crate::llm::builtin::preamble::{behind_greeting, without_call};
 use crate::llm::builtin::quote::{
@@ -15,10 +18,7 @@ use crate::llm::builtin::quote::{
 use crate::llm::builtin::ranking::{BestAnswer, MIN_SHARE, Question, rank};
 use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
-use crate::persona::Language;
 use crate::prompt::Prompt;
-use crate::recall::content_words::content_words;
-use crate::texts::{self, Name};
 
 /// The maximum number of messages within the talk on one topic that do not name it.
 const MAX_BETWEEN: usize = 3;

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_structure::cues::Cues;
 use jiff::SignedDuration;
 
 use crate::llm::builtin::asked::{
@@ -13,8 +15,6 @@ use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
 use crate::llm::builtin::wording::{as_written, faint_words};
-use crate::recall::content_words::content_words;
-use aizuchi_structure::cues::Cues;
 
 /// An answer contains more than this share of the question's words, by weight.
 pub const MIN_SHARE: f64 = 0.5;

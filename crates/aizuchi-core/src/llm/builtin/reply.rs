@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Message, to_single_line};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::texts::{self, Name};
 use serde_json::json;
 
-use crate::chat::{Message, to_single_line};
-use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::builtin::answer::{Answer, request};
 use crate::llm::builtin::files::cannot_open;
@@ -19,7 +20,6 @@ use crate::llm::builtin::unasked::{has_quoted_lately, is_bare_link};
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
-use crate::texts::{self, Name};
 
 /// The maximum number of owed messages that are answered individually.
 const MAX_ANSWERS: usize = 5;

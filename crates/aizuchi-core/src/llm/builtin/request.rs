@@ -1,5 +1,8 @@
 //! What a message requests from the built-in mind.
 
+use aizuchi_model::recall::content_words::content_words;
+use aizuchi_structure::cues::Cues;
+
 use crate::llm::builtin::keeping::text_to_keep;
 use crate::llm::builtin::matching::{
     changes, holds, holds_any, is_alone, is_mark, normalize, without_interjection,
@@ -8,8 +11,6 @@ use crate::llm::builtin::matching::{
 use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::preamble::{greets, without_call, without_excuse, without_greeting};
 use crate::llm::builtin::topic::find_topic;
-use crate::recall::content_words::content_words;
-use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {

@@ -2,16 +2,16 @@
 //! addressed to an earlier asker, it is only a link, or the helpful quote was posted recently. A model sees all this
 //! in the conversation.
 
+use aizuchi_model::chat::{AuthorKind, Message, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::ConversationAnalysis;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, Message, to_single_line};
-use crate::context::Context;
-use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::llm::builtin::quote::Quote;
-use crate::persona::Language;
 use crate::prompt::Prompt;
-use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
 
 /// A question is old if it was asked longer ago than this plus the channel's longest rest. While users talk on, an
 /// open question is judged after three and a half minutes, and help within half an hour still counts as welcome. After

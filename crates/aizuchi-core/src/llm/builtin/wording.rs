@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::recall::terms::stem;
+
 use crate::llm::builtin::phrases::List;
-use crate::recall::terms::stem;
 
 /// Common words of questions. A word that is one of them with two characters swapped is taken as that word.
 const COMMON: [&str; 22] = [

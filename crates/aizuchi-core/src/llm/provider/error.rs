@@ -1,6 +1,9 @@
 //! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part of a key, so only
 //! their error codes are kept.
 
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use genai::{Error, webc};
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
@@ -8,9 +11,6 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use crate::clock::duration_from_seconds;
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::provider::amend::Remedy;
 use crate::llm::provider::refusal::error_words;
 use crate::llm::provider::relay::TransferError;

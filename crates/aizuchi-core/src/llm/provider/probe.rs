@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use aizuchi_model::decision::model_problem::ModelProblem;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::ProviderMind;
 use crate::llm::provider::error::error_code;

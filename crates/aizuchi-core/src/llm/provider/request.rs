@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use genai::ServiceTarget;
@@ -15,8 +17,6 @@ use reqwest::Url;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::provider::amend::{Remedy, RequestChanges};
 use crate::llm::provider::caching::marked_parts;
 use crate::llm::provider::error::{

@@ -1,10 +1,10 @@
 //! Parses a response: its text, its tool calls and its usage.
 
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use genai::chat::{ChatResponse, StopReason};
 use serde::de::IgnoredAny;
 
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
 use crate::llm::markup::{AnswerForm, NoAnswer, said_in};
 use crate::llm::provider::allowance::Allowance;

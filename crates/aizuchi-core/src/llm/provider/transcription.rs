@@ -1,6 +1,9 @@
 //! Models that transcribe recordings with `POST audio/transcriptions`: OpenAI's endpoint, which Groq, Mistral, Azure
 //! and most self-hosted servers also have.
 
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use reqwest::Url;
@@ -9,9 +12,6 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::clock::{Clock, seeded_random};
-use crate::decision::Usage;
-use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_transfer, status_error};
 use crate::llm::provider::refusal::hidden_status;

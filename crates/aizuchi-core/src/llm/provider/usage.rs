@@ -1,9 +1,9 @@
 //! The tokens that a call used, as its response reports them. Gateways translate between APIs and may report one
 //! figure under two names, so every name is read.
 
+use aizuchi_model::decision::Usage;
 use serde_json::Value;
 
-use crate::decision::Usage;
 use crate::prompt::tokens::estimate;
 
 /// The maximum of a reported count, since a server could report any number.

@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
+use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOfferId, TrustState};
+use aizuchi_model::memory::asker;
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use tracing::warn;
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
-use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
-use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
-use crate::decision::trust::{TrustChoice, TrustOfferId, TrustState};
-use crate::memory::asker;
-use crate::persona::Language;
 use crate::platform::keeper::{ButtonChoice, Click, ClickAnswer, Keepers, QuestionSubject};
-use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::order::Order;
 use crate::store::query::ProposalQuery;
 use crate::store::refusal_reason::RefusalReason;
-use crate::texts;
 
 impl Keepers {
     /// Decides as the user clicked, or lets them edit the text.

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
+use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use tracing::warn;
 
-use crate::chat::{UserId, WorkspaceId};
-use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
-use crate::persona::Language;
 use crate::platform::keeper::{ClickAnswer, Keepers};
 use crate::platform::local::parse_text;
 use crate::platform::split::{split, utf16_length};
 use crate::store::StoreError;
-use crate::texts;
 
 /// A form with one field of several lines.
 #[derive(Clone, Debug, PartialEq, Eq)]

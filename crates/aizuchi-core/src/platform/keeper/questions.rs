@@ -3,16 +3,16 @@
 
 use std::collections::hash_map::Entry;
 
+use aizuchi_model::chat::{Cursor, UserId, WorkspaceId};
+use aizuchi_model::texts;
 use serde_json::json;
 use tracing::{info, warn};
 
-use crate::chat::{Cursor, UserId, WorkspaceId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
 use crate::platform::keeper::request::{KeeperRequest, KeeperRequestKind};
 use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};
 use crate::store::StoreError;
-use crate::texts;
 
 /// The known state of a question that may have been asked.
 enum SentQuestion {

@@ -1,10 +1,10 @@
 //! The record of the questions that keepers have been asked, stored like the platform's cursors. A question is recorded
 //! before it is asked, so that after a crash it is looked for, and not asked twice.
 
+use aizuchi_model::chat::{ChannelId, UserId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::QuestionPlace;
 
@@ -88,9 +88,10 @@ impl QuestionRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::MessageId;
+    use aizuchi_model::chat::MessageId;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn a_record_is_read_again() {

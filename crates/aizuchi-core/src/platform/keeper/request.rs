@@ -4,19 +4,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
+use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
+use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId, TrustState};
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::texts;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
-use crate::decision::consent::{Consent, ConsentId, ConsentState};
-use crate::decision::proposal::{Proposal, ProposalId, ProposalState};
-use crate::decision::trust::{TrustOffer, TrustOfferId, TrustState};
-use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
-use crate::persona::Language;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord};
 use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, QuestionSubject};
-use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::texts;
 
 /// The maximum length of a draft that is shown, in characters.
 const MAX_SHOWN: usize = 1_200;

@@ -1,18 +1,18 @@
 //! The contents of a weekly note for a channel's keeper: made from rows of the ledger, within the length of a post.
 //! Plain functions.
 
+use aizuchi_model::chat::{ChannelId, MessageId, to_single_line};
+use aizuchi_model::decision::welcome::Aftermath;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::weekly_time::Week;
+use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, MessageId, to_single_line};
-use crate::decision::welcome::Aftermath;
-use crate::decision::{Decision, DecisionResult};
-use crate::persona::Language;
 use crate::platform::split::utf16_length;
-use crate::rules::weekly_time::Week;
 use crate::store::figures::{CallSum, ChoiceAftermath, UnansweredQuestion};
 use crate::store::open_questions;
-use crate::texts;
 
 /// The maximum number of moments of a kind that are listed.
 pub const MAX_LISTED: usize = 5;
@@ -248,10 +248,11 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::chat::{ConversationId, UserId, WorkspaceId};
+    use aizuchi_model::decision::welcome::SilenceAftermath;
+    use aizuchi_model::decision::{DecisionFollowUp, DecisionId, Price, Usage};
+
     use super::*;
-    use crate::chat::{ConversationId, UserId, WorkspaceId};
-    use crate::decision::welcome::SilenceAftermath;
-    use crate::decision::{DecisionFollowUp, DecisionId, Price, Usage};
     use crate::store::figures::{CallKind, Day};
 
     fn at(second: i64) -> Timestamp {

@@ -5,16 +5,16 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::rules::weekly_time::Week;
 use jiff::Timestamp;
 use tracing::{info, warn};
 
-use crate::chat::{Channel, ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::week::{
     ChannelWeek, NoteMoment, ShownMoment, WeekRows, WeeklyNote, listed,
 };
 use crate::platform::keeper::{KeeperChat, Keepers};
-use crate::rules::weekly_time::Week;
 use crate::store::StoreError;
 use crate::store::figures::{
     ANSWER_WINDOW, CallSum, ChoiceAftermath, UnansweredQuestion, WorkspacePeriod,

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::chat::{
+use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility,
 };
+
 use crate::inbox::Inbox;
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::local::{LocalRoom, new_message_id, workspace_id};

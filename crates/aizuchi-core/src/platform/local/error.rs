@@ -1,11 +1,12 @@
 //! Why the local room refuses a request, with texts for the user.
 
-use crate::persona::Language;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
 use crate::platform::local::limits::{
     MAX_EMOJI_LENGTH, MAX_FILES, MAX_MESSAGE_LENGTH, MAX_MUTE_MINUTES, MAX_NAME_LENGTH,
 };
 use crate::store::StoreError;
-use crate::texts;
 
 /// Why a request was refused.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use crate::chat::{Mention, UserId};
-use crate::persona::spelling::spellings;
+use aizuchi_model::chat::{Mention, UserId};
+use aizuchi_model::persona::spelling::spellings;
 
 /// Words that mention everyone in the channel, unless a user has the name.
 const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::chat::{
+use aizuchi_model::chat::{
     AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId, is_invisible,
     to_single_line,
 };
+
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_EMOJI_LENGTH;
 use crate::platform::local::{LocalRoom, workspace_id};

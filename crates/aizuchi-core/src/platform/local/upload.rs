@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::{Attachment, AttachmentKind};
+use aizuchi_model::chat::{ChannelId, MessageId};
 use jiff::SignedDuration;
 use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
-use crate::chat::attachment::{Attachment, AttachmentKind};
-use crate::chat::{ChannelId, MessageId};
 use crate::platform::local::LocalRoom;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_FILES, MAX_UNSENT_BYTES, MAX_UNSENT_FILES};

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
+use aizuchi_model::outgoing::urls::markdown_options;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use crate::outgoing::urls::markdown_options;
 use crate::platform::split::utf16_length;
 
 /// The blocks and emphasized parts of a text.

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::chat::MessageId;
-use crate::chat::owed::Owed;
-use crate::context::Context;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::context::Context;
+
 use crate::prompt::budget::{TrimmedSection, record_trimmed, step_up};
 use crate::prompt::view::MessageView;
 use crate::prompt::view::from_context::MessageRenderer;

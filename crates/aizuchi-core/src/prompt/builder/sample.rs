@@ -2,29 +2,31 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use jiff::civil::date;
-
-use crate::chat::{
+use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
     WorkspaceId,
 };
-use crate::context::channel_messages::ChannelMessages;
-use crate::context::seen_revision::SeenRevision;
-use crate::context::state::ConversationState;
-use crate::context::{ChannelMemory, Circumstances, Context, Intent, Intervention, ThreadMemory};
-use crate::memo::Memo;
-use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-use crate::persona::{Language, Persona};
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::context::{
+    ChannelMemory, Circumstances, Context, Intent, Intervention, ThreadMemory,
+};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::recall::RecalledMessage;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
+use jiff::Timestamp;
+use jiff::civil::date;
+
 use crate::prompt::PromptVerb;
 use crate::prompt::builder::{JudgeOptions, PromptOptions, context_view, memory_input_view};
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
 use crate::prompt::view::PromptView;
-use crate::recall::RecalledMessage;
-use crate::rules::Mode;
-use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 
 /// The text of every sample message, which occurs in no template.
 pub const SAMPLE_TEXT: &str = "Has the blue kettle come back?";

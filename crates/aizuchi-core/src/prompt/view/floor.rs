@@ -1,19 +1,19 @@
 //! What the form, order and times of the lines show about who waits for whom. A model believes such a line, so only those
 //! are printed that readers found to be right nine times in ten (`docs/internals/eval.md`).
 
+use aizuchi_model::chat::{AuthorKind, UserId};
+use aizuchi_model::context::Context;
+use aizuchi_model::context::conversation_analysis::{
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus,
+};
+use aizuchi_structure::cues::Cues;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::chat::{AuthorKind, UserId};
-use crate::context::Context;
-use crate::context::conversation_analysis::{
-    ConversationAnalysis, QuestionAnalysis, QuestionStatus,
-};
 use crate::prompt::fence::escape_quotes;
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
-use aizuchi_structure::cues::Cues;
 
 /// The maximum number of questions that are listed. The newest are kept.
 const MAX_QUESTIONS: usize = 6;

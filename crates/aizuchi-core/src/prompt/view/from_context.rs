@@ -3,14 +3,18 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use aizuchi_model::chat::attachment::AttachmentContent;
+use aizuchi_model::chat::{Message, MessageId, is_blank};
+use aizuchi_model::context::{ChannelMemory, Context, Intervention, ThreadMemory};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::recall::RecalledMessage;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope};
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::attachment::AttachmentContent;
-use crate::chat::{Message, MessageId, is_blank};
-use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
-use crate::memo::Memo;
-use crate::persona::{Language, Persona};
 use crate::prompt::attachment_text::with_files;
 use crate::prompt::fence::{escape_quotes, fence};
 use crate::prompt::inert::to_inert_line;
@@ -23,10 +27,6 @@ use crate::prompt::view::{
     StandingOrderView, ThreadMemoryView, ThreadView, UserView,
 };
 use crate::prompt::{PromptVerb, shorten};
-use crate::recall::RecalledMessage;
-use crate::rules::Mode;
-use crate::standing_order::{StandingOrder, StandingOrderScope};
-use crate::texts;
 
 /// The maximum share of the prompt (one divided by this) for a single message of the target, and of
 /// other conversations.

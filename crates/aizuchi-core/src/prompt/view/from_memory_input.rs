@@ -1,10 +1,10 @@
 //! The values of a memory's input.
 
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::memory::{MemoryEntry, MemoryScope};
+use aizuchi_model::persona::Persona;
 use jiff::Timestamp;
 
-use crate::chat::MessageId;
-use crate::memory::{MemoryEntry, MemoryScope};
-use crate::persona::Persona;
 use crate::prompt::PromptVerb;
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::memory_input::{

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::decision::welcome::{
+    self, Aftermath, PostAftermath, SilenceAftermath, UserResponse,
+};
+use aizuchi_model::decision::{DecisionId, Judgment};
 use jiff::SignedDuration;
 
-use crate::chat::ChannelId;
-use crate::decision::welcome::{self, Aftermath, PostAftermath, SilenceAftermath, UserResponse};
-use crate::decision::{DecisionId, Judgment};
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row};
 use crate::store::database::figures::of_period;

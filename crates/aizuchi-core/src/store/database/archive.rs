@@ -3,27 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
+use aizuchi_model::context::BudgetUsage;
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::decision::consent::Consent;
+use aizuchi_model::decision::learned::JudgedMoment;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::proposal::{Proposal, ProposalLabel, ProposalState};
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::decision::{Decision, DecisionId, ModelExchange};
+use aizuchi_model::event::step::Step;
+use aizuchi_model::event::{DeadLetter, found_posts};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::JournalEntry;
+use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{
-    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
-};
-use crate::context::BudgetUsage;
-use crate::context::links::{LinkSource, MessageLinks};
-use crate::decision::consent::Consent;
-use crate::decision::learned::JudgedMoment;
-use crate::decision::mark::{DecisionMark, Mark};
-use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
-use crate::decision::trust::TrustOffer;
-use crate::decision::{Decision, DecisionId, ModelExchange};
-use crate::event::step::Step;
-use crate::event::{DeadLetter, found_posts};
-use crate::memo::Memo;
-use crate::memory::change::JournalEntry;
-use crate::memory::{Memory, MemoryId, MemoryKey};
-use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::forget::user_hash;

@@ -1,9 +1,9 @@
 //! Stores what was read from files, with their messages.
 
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::attachment::{Attachment, ReadAttachment};
 use serde_json::json;
 
-use crate::chat::ConversationId;
-use crate::chat::attachment::{Attachment, ReadAttachment};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};

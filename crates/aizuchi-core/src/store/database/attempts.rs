@@ -1,12 +1,12 @@
 //! Stores the attempts of decisions and memory jobs: each model call with its usage, prompt and answer.
 
+use aizuchi_model::chat::{ConversationId, WorkspaceId};
+use aizuchi_model::decision::Attempt;
+use aizuchi_model::event::Claim;
+use aizuchi_model::event::planned_call::CallCost;
+use aizuchi_model::memory::MemoryKey;
 use serde_json::json;
 
-use crate::chat::{ConversationId, WorkspaceId};
-use crate::decision::Attempt;
-use crate::event::Claim;
-use crate::event::planned_call::CallCost;
-use crate::memory::MemoryKey;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::exchange_text::{PACKED, pack};

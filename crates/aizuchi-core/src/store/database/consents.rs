@@ -1,16 +1,16 @@
 //! Calls that need a user's consent: stored with the draft that announces them, decided and made at most once, and
 //! reported.
 
+use aizuchi_model::chat::{ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::{
+    CallAnswer, Consent, ConsentId, ConsentState, ConsentStep, NewConsent,
+};
+use aizuchi_model::event::step::OwedAnswer;
+use aizuchi_model::event::{Claim, OutboxItem};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ConversationId, MessageId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::decision::consent::{
-    CallAnswer, Consent, ConsentId, ConsentState, ConsentStep, NewConsent,
-};
-use crate::event::step::OwedAnswer;
-use crate::event::{Claim, OutboxItem};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::{Counters, hear, rows, sql};

@@ -3,33 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
-
-use crate::chat::attachment::Attachment;
-use crate::chat::owed::Owed;
-use crate::chat::{
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
     Visibility,
 };
-use crate::context::channel_messages::ChannelMessages;
-use crate::context::links::{LinkSource, MessageLinks};
-use crate::context::seen_revision::SeenRevision;
-use crate::context::state::ConversationState;
-use crate::context::{
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::context::{
     BudgetUsage, ChannelMemory, Circumstances, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
     Intervention, MAX_IMPORTANT_MEMOS, MAX_RECENT_MEMOS, PendingCommand, StateHash, ThreadMemory,
     newest_message_revision,
 };
-use crate::decision::Judgment;
-use crate::memo::Memo;
-use crate::memory::MemoryId;
-use crate::rules::Mode;
-use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
+use aizuchi_model::decision::Judgment;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::MemoryId;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
+use aizuchi_structure::LINKS_VERSION;
+use serde::Deserialize;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::rows;
 use crate::store::database::sql::context as sql;
-use aizuchi_structure::LINKS_VERSION;
 
 pub async fn read(
     readers: &Readers,

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::{MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::dead_letter::Redelivery;
+use aizuchi_model::event::step::{OwedAnswer, PendingState};
+use aizuchi_model::event::{DeadLetter, DeadLetterId, OutboxItem};
 use jiff::Timestamp;
 
-use crate::chat::{MessageId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::event::dead_letter::Redelivery;
-use crate::event::step::{OwedAnswer, PendingState};
-use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::pending_states::PendingStates;

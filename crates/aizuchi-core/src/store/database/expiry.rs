@@ -1,10 +1,10 @@
 //! Erases messages past their retention; see [`crate::store::expiry`]. Memories and memos stay: they are what is left
 //! of old messages.
 
+use aizuchi_model::chat::WorkspaceId;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::WorkspaceId;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::sql::{consents as consents_sql, expiry as sql, forget as forget_sql};

@@ -1,9 +1,9 @@
 //! The figures of a period, with one statement each.
 
+use aizuchi_model::chat::{ChannelId, MessageId, UserId};
+use aizuchi_model::decision::{Judgment, Price, Usage};
 use jiff::SignedDuration;
 
-use crate::chat::{ChannelId, MessageId, UserId};
-use crate::decision::{Judgment, Price, Usage};
 use crate::store::StoreError;
 use crate::store::database::connection::{Query, Readers, Row, query};
 use crate::store::database::{rows, sql};

@@ -15,11 +15,11 @@ pub mod user_hash;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use aizuchi_model::chat::{ChannelId, MessageId, User, UserId, WorkspaceId};
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ChannelId, MessageId, User, UserId, WorkspaceId};
-use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::position::{ForgetPhase, ForgetPosition};
 use crate::store::database::sql::forget as sql;

@@ -4,18 +4,18 @@ pub mod edits;
 
 use std::collections::{BTreeMap, HashSet};
 
+use aizuchi_model::chat::attachment::searched_names;
+use aizuchi_model::chat::{
+    Channel, ConversationId, Cursor, Message, MessageId, Reaction, ReactionChange, User, Visibility,
+};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, DecisionId};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::event::step::{HearEffect, OwedAnswer, PendingState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::attachment::searched_names;
-use crate::chat::{
-    Channel, ConversationId, Cursor, Message, MessageId, Reaction, ReactionChange, User, Visibility,
-};
-use crate::context::links::MessageLinks;
-use crate::decision::gate::Gate;
-use crate::decision::{AttemptResult, DecisionId};
-use crate::event::Disposition;
-use crate::event::step::{HearEffect, OwedAnswer, PendingState};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{Counters, memory, rows, sql};

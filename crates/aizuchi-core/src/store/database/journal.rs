@@ -1,11 +1,11 @@
 //! The journal of changes to memories and memos.
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::memory::change::{JournalEntry, JournalKind};
+use aizuchi_model::memory::{MemoryId, MemoryKey};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::memory::change::{JournalEntry, JournalKind};
-use crate::memory::{MemoryId, MemoryKey};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::memory_rows::{self, bind_key};

@@ -1,9 +1,9 @@
 //! Reads the decisions of the ledger from a database.
 
+use aizuchi_model::chat::UserId;
+use aizuchi_model::decision::Decision;
 use serde_json::json;
 
-use crate::chat::UserId;
-use crate::decision::Decision;
 use crate::store::StoreError;
 use crate::store::database::connection::query;
 use crate::store::database::stored_messages::{to_begin_ms, to_end_ms};

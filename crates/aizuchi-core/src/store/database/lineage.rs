@@ -1,11 +1,11 @@
 //! The lineage of texts and memories: whether it has changed since, its visibility, and which prompts have to be
 //! dropped with it.
 
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::memory::{Lineage, MemoryId, MessageRef};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ChannelId, Visibility, WorkspaceId};
-use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::sql::memory as memory_sql;

@@ -1,10 +1,10 @@
 //! The marks that users put on decisions.
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use jiff::Timestamp;
 
-use crate::chat::WorkspaceId;
-use crate::decision::DecisionId;
-use crate::decision::mark::{DecisionMark, Mark};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::{Counters, rows, sql};

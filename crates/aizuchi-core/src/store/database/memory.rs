@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
-
-use crate::chat::{ChannelId, Message, WorkspaceId};
-use crate::event::memory_job::{
+use aizuchi_model::chat::{ChannelId, Message, WorkspaceId};
+use aizuchi_model::event::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
     job_due,
 };
-use crate::memory::change::JournalKind;
-use crate::memory::{
+use aizuchi_model::memory::change::JournalKind;
+use aizuchi_model::memory::{
     Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
     NewMemory,
 };
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
 use crate::store::StoreError;
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, Readers, Row, query};

@@ -1,13 +1,13 @@
 //! Users' changes to memories and memos.
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::event::memory_job::REWRITE_DELAY;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::{JournalKind, MemoEdit, MemoryChange};
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMemory};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::WorkspaceId;
-use crate::event::memory_job::REWRITE_DELAY;
-use crate::memo::Memo;
-use crate::memory::change::{JournalKind, MemoEdit, MemoryChange};
-use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMemory};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::journal::{self, JournalKey, RecordedChange};

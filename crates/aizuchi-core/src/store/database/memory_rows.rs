@@ -1,10 +1,10 @@
 //! Conversions between memories and their rows: keys, entries, and removed entries.
 
+use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::chat::{ChannelId, MessageId, WorkspaceId};
-use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::rows;

@@ -1,14 +1,14 @@
 //! Memos: stored with the reply that made them, and forgotten with their source messages.
 
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::event::{Claim, Outcome, ProposedDraft, StepResult};
+use aizuchi_model::memo::{Memo, MemoChange, MemoScope, available_name};
+use aizuchi_model::memory::asker::sign;
+use aizuchi_model::memory::change::JournalKind;
+use aizuchi_model::memory::{Lineage, MemoryId, MessageRef};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId};
-use crate::event::{Claim, Outcome, ProposedDraft, StepResult};
-use crate::memo::{Memo, MemoChange, MemoScope, available_name};
-use crate::memory::asker::sign;
-use crate::memory::change::JournalKind;
-use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::journal::{self, JournalKey, RecordedChange};

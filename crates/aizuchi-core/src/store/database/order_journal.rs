@@ -1,10 +1,10 @@
 //! The journal of orders.
 
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::memory::asker::signer;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::memory::asker::signer;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{rows, sql};

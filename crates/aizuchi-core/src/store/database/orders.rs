@@ -1,10 +1,10 @@
 //! Carries out users' orders, and reads the orders in force.
 
+use aizuchi_model::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, NewMemory};
+use aizuchi_model::rules::Mode;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
-use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
-use crate::rules::Mode;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;

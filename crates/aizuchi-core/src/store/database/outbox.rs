@@ -1,9 +1,9 @@
 //! Inserts rows into the outbox.
 
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::OutboxItem;
 use serde_json::json;
 
-use crate::decision::DecisionId;
-use crate::event::OutboxItem;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};

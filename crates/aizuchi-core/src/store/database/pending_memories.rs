@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::chat::WorkspaceId;
+use aizuchi_model::chat::WorkspaceId;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::memory_rows::key_from_row;

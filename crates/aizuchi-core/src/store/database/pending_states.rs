@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_model::chat::{ConversationId, Message};
+use aizuchi_model::event::step::{OwedAnswer, PendingState};
 use serde_json::{Value, json};
 
-use crate::chat::{ConversationId, Message};
-use crate::event::step::{OwedAnswer, PendingState};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};

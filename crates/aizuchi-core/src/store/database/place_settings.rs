@@ -1,9 +1,10 @@
 //! The settings that users ordered for workspaces, channels and threads.
 
-use crate::chat::WorkspaceId;
-use crate::rules::setting_override::{
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::rules::setting_override::{
     self, OrderedChange, SettingChange, SettingKind, SettingOverride, SettingScope,
 };
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{rows, sql};

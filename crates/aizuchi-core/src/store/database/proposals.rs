@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{ConversationId, WorkspaceId};
-use crate::decision::proposal::{
+use aizuchi_model::chat::{ConversationId, WorkspaceId};
+use aizuchi_model::decision::proposal::{
     ClosedDecision, Proposal, ProposalChoice, ProposalId, ProposalState,
 };
-use crate::decision::{DecisionId, DecisionResult, Judgment};
-use crate::event::approval::approved_items;
-use crate::event::completion::{NewNumbers, NewProposal};
-use crate::event::{Claim, DraftMetadata, OutboxItem};
+use aizuchi_model::decision::{DecisionId, DecisionResult, Judgment};
+use aizuchi_model::event::approval::approved_items;
+use aizuchi_model::event::completion::{NewNumbers, NewProposal};
+use aizuchi_model::event::{Claim, DraftMetadata, OutboxItem};
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{BindValue, Connection, Row, query};
 use crate::store::database::outbox::{self, ItemOwner};

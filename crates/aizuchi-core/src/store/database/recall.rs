@@ -4,12 +4,12 @@
 mod candidates;
 pub mod index;
 
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::recall::terms::extract_terms;
+use aizuchi_model::recall::{RecallQuery, RecallScorer, RecalledMessage};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::chat::ChannelId;
-use crate::recall::terms::extract_terms;
-use crate::recall::{RecallQuery, RecallScorer, RecalledMessage};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::recall::candidates::{CANDIDATE_BATCH, IndexPartition, Postings};

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use crate::memory::MessageRef;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::sql::redaction as sql;

@@ -1,12 +1,12 @@
 //! Reserves the maximum cost of model calls. The writer applies one call at a time, so concurrent calls count each
 //! other. Expired entries are dropped by the calls that follow.
 
-use jiff::Timestamp;
-
-use crate::chat::{ChannelId, UserId};
-use crate::event::planned_call::{
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::event::planned_call::{
     CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::user_hash::is_forgotten_since;

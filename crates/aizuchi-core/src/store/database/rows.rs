@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Cursor, Message, MessageId, Role, User,
+    UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::StateHash;
+use aizuchi_model::decision::learned::{JudgedMoment, MomentFeatures};
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
+    Judgment, ModelExchange, Price, PromptOmission, Usage,
+};
+use aizuchi_model::event::found_posts::{AskedMessage, FoundPost};
+use aizuchi_model::event::step::{Lease, OwedAnswer, Step};
+use aizuchi_model::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
+use aizuchi_model::memory::Lineage;
+use aizuchi_model::recall::RecalledMessage;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::chat::owed::Owed;
-use crate::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Cursor, Message, MessageId, Role, User,
-    UserId, Visibility, WorkspaceId,
-};
-use crate::context::StateHash;
-use crate::decision::learned::{JudgedMoment, MomentFeatures};
-use crate::decision::{
-    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
-    Judgment, ModelExchange, Price, PromptOmission, Usage,
-};
-use crate::event::found_posts::{AskedMessage, FoundPost};
-use crate::event::step::{Lease, OwedAnswer, Step};
-use crate::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
-use crate::memory::Lineage;
-use crate::recall::RecalledMessage;
 use crate::store::StoreError;
 use crate::store::database::connection::{FromColumn, Row};
 use crate::store::database::exchange_text::unpack;

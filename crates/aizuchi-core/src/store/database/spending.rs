@@ -1,9 +1,9 @@
 //! Records the cost of model calls: for their channel and its workspace, by hour and by day.
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::event::planned_call::CallCost;
 use jiff::Timestamp;
 
-use crate::chat::WorkspaceId;
-use crate::event::planned_call::CallCost;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::sql;

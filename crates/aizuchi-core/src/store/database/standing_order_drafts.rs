@@ -1,11 +1,11 @@
 //! Drafts of standing orders. No prompt holds one, so discarding a draft leaves no traces.
 
-use jiff::Timestamp;
-
-use crate::chat::WorkspaceId;
-use crate::standing_order::{
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::standing_order::{
     DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::standing_orders::{

@@ -1,12 +1,12 @@
 //! Standing orders: those in force, and their earlier versions.
 
-use jiff::Timestamp;
-
-use crate::chat::{UserId, Visibility, WorkspaceId};
-use crate::memory::asker::signer;
-use crate::standing_order::{
+use aizuchi_model::chat::{UserId, Visibility, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::standing_order::{
     DRAFT_LIFETIME, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};

@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::decision::Evaluation;
+use aizuchi_model::event::completion::{
+    Completion, CompletionContext, CoveredMessage, NextDecision, UnsentOutcome,
+};
+use aizuchi_model::event::step::Lease;
+use aizuchi_model::event::{
+    Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::MessageId;
-use crate::decision::Evaluation;
-use crate::event::completion::{
-    Completion, CompletionContext, CoveredMessage, NextDecision, UnsentOutcome,
-};
-use crate::event::step::Lease;
-use crate::event::{Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::{hear_reaction, put_own_message};
@@ -21,6 +23,7 @@ use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{
     Counters, attachments, consents, memos, orders, proposals, reservations, rows, sql,
 };
+use crate::store::order::Order;
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -103,7 +106,7 @@ pub async fn complete(
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
         if let Some(quiet) = &outcome.quiet_order {
-            orders::apply(connection, counters, &quiet.to_order(conversation), now).await?;
+            orders::apply(connection, counters, &Order::of_quiet(quiet, conversation), now).await?;
         }
         if let Some(evaluation) = &outcome.evaluation {
             record_evaluation(connection, claim, evaluation).await?;

@@ -1,8 +1,8 @@
 //! Reads pages of a channel's messages from a database.
 
+use aizuchi_model::chat::{Message, MessageId};
 use jiff::Timestamp;
 
-use crate::chat::{Message, MessageId};
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::database::connection::{Row, query};

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::proposal::{
+    ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+};
+use aizuchi_model::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::Confidence;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, WorkspaceId};
-use crate::decision::proposal::{ProposalId, ProposalLabel, ProposalState, TrustedConfidence};
-use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
-use crate::rules::Mode;
-use crate::rules::setting_override::Confidence;
 use crate::store::StoreError;
 use crate::store::database::connection::{BindValue, Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ChannelId, MessageId};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::attachment::Attachment;
-use crate::chat::{ChannelId, MessageId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::sql::uploads as sql;

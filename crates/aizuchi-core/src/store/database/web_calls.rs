@@ -1,8 +1,8 @@
 //! Counts the web lookups of replies. The writer applies one call at a time, so concurrent calls count each other.
 
+use aizuchi_model::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use jiff::Timestamp;
 
-use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::user_hash::is_forgotten_since;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::chat::{Cursor, Heard};
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::chat::{Cursor, Heard};
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use crate::event::web_call::{WebCall, WebLimit};
-use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::hear::IncomingMessage;

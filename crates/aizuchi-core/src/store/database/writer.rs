@@ -1,18 +1,18 @@
 //! The only task that writes. It commits waiting writes in one transaction (group commit), so that one `fsync` covers
 //! many messages; the callers get their results after the commit.
 
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_model::chat::Heard;
 use anyhow::Context as _;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::damage::DamageMark;
 use crate::store::database::driver_error::DAMAGED;

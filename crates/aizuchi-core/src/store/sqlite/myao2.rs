@@ -4,10 +4,10 @@
 use std::io::Read;
 use std::path::Path;
 
+use aizuchi_model::input_file;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::input_file;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{driver_error, rows};

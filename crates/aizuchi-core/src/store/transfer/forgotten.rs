@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::chat::WorkspaceId;
+use aizuchi_model::chat::WorkspaceId;
+
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::user_hash::hash_user;

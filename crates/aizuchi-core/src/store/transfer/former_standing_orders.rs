@@ -1,11 +1,11 @@
 //! The standing orders of the replaced database, so that an older backup brings back none that was revoked since, and
 //! loses none that was given.
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::standing_order::StandingOrder;
 use jiff::Timestamp;
 
-use crate::chat::{UserId, WorkspaceId};
-use crate::memory::asker::signer;
-use crate::standing_order::StandingOrder;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{Counters, rows, sql, standing_orders};

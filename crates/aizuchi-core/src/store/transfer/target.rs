@@ -5,10 +5,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
 use jiff::Timestamp;
 use tracing::warn;
 
-use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, user_hash};

@@ -4,25 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::decision::consent::Consent;
+use aizuchi_model::decision::learned::JudgedMoment;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::proposal::{Proposal, ProposalLabel, ProposalState};
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::decision::{Decision, DecisionId, ModelExchange};
+use aizuchi_model::event::DeadLetter;
+use aizuchi_model::event::step::Step;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::JournalEntry;
+use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{
-    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
-};
-use crate::context::links::MessageLinks;
-use crate::decision::consent::Consent;
-use crate::decision::learned::JudgedMoment;
-use crate::decision::mark::DecisionMark;
-use crate::decision::proposal::{Proposal, ProposalLabel, ProposalState};
-use crate::decision::trust::TrustOffer;
-use crate::decision::{Decision, DecisionId, ModelExchange};
-use crate::event::DeadLetter;
-use crate::event::step::Step;
-use crate::memo::Memo;
-use crate::memory::change::JournalEntry;
-use crate::memory::{Memory, MemoryId, MemoryKey};
-use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::pending_memories::PendingMemory;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
+use aizuchi_model::context::{Circumstances, ContextWindow, Intervention};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::step::{OwedAnswer, Step};
+use aizuchi_model::event::{Event, OutboxItem};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
-use crate::context::{Circumstances, ContextWindow, Intervention};
-use crate::decision::DecisionId;
-use crate::event::step::{OwedAnswer, Step};
-use crate::event::{Event, OutboxItem};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::pending_states::OnceOwed;
 use crate::store::volatile::records::ConversationRecord;

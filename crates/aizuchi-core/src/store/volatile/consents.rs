@@ -1,13 +1,13 @@
 //! Calls that need a user's consent, in memory.
 
+use aizuchi_model::chat::{ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState, ConsentStep, NewConsent};
+use aizuchi_model::event::step::OwedAnswer;
+use aizuchi_model::event::{Claim, OutboxItem, OutboxItemId};
+use aizuchi_model::memory::asker::signer;
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, MessageId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::decision::consent::{Consent, ConsentId, ConsentState, ConsentStep, NewConsent};
-use crate::event::step::OwedAnswer;
-use crate::event::{Claim, OutboxItem, OutboxItemId};
-use crate::memory::asker::signer;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::query::ConsentQuery;
 use crate::store::refusal_reason::RefusalReason;

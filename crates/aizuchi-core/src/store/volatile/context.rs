@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::chat::owed::Owed;
-use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
-use crate::context::channel_messages::ChannelMessages;
-use crate::context::{
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ConversationId, Message, MessageId, UserId, Visibility};
+use aizuchi_model::context::channel_messages::ChannelMessages;
+use aizuchi_model::context::{
     ChannelMemory, Context, ContextWindow, Intent, PendingCommand, newest_message_revision,
 };
-use crate::decision::gate::Gate;
+use aizuchi_model::decision::gate::Gate;
+
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{ConversationRecord, MessagePosition, MessageRecord};
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::event::dead_letter::Redelivery;
+use aizuchi_model::event::step::{OwedAnswer, PendingState};
+use aizuchi_model::event::{DeadLetter, DeadLetterId, OutboxItem};
 use jiff::Timestamp;
 
-use crate::chat::WorkspaceId;
-use crate::decision::DecisionResult;
-use crate::event::dead_letter::Redelivery;
-use crate::event::step::{OwedAnswer, PendingState};
-use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::StoreError;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;

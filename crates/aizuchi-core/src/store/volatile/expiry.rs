@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ConversationId, Message, MessageId};
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::event::{Event, OutboxItem, OutboxItemId};
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, Message, MessageId};
-use crate::decision::{Decision, DecisionId};
-use crate::event::{Event, OutboxItem, OutboxItemId};
-use crate::memory::MessageRef;
 use crate::store::expiry::{self, ExpiredMessages, Expiry, ExpiryProgress};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::ExchangeRecord;
@@ -154,7 +154,7 @@ impl VolatileState {
         let revision = self.revision;
         for id in ids {
             let Some(decision) = self.decisions.get_mut(id) else { continue };
-            decision.expire_reasons();
+            erase_reasons(decision);
             decision.revision = revision;
         }
     }
@@ -183,20 +183,18 @@ impl VolatileState {
     }
 }
 
-impl Decision {
-    /// A gate's reason is a fixed text. An open decision may get a new reason.
-    fn expire_reasons(&mut self) {
-        let attempts = self.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
-        attempts.chain(&mut self.judgment).for_each(|judgment| judgment.reason.clear());
-        self.why.take_if(|_| self.gate.is_none());
-        self.is_expired = self.closed.is_some();
-    }
-}
-
 impl ExchangeRecord {
     fn holds(&self, messages: &HashSet<MessageRef>) -> bool {
         self.exchange.lineage.messages.iter().any(|message| messages.contains(message))
     }
+}
+
+/// A gate's reason is a fixed text. An open decision may get a new reason.
+fn erase_reasons(decision: &mut Decision) {
+    let attempts = decision.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
+    attempts.chain(&mut decision.judgment).for_each(|judgment| judgment.reason.clear());
+    decision.why.take_if(|_| decision.gate.is_none());
+    decision.is_expired = decision.closed.is_some();
 }
 
 fn message_ref((conversation, message): &Expired) -> MessageRef {

@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use aizuchi_model::chat::{
+    Author, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId,
+};
+use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 
-use crate::chat::{Author, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId};
-use crate::decision::{Decision, DecisionId};
-use crate::memory::MessageRef;
 use crate::store::FORGOTTEN_USER_ID;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;

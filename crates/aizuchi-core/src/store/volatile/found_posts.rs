@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::chat::{AuthorKind, ConversationId, MessageId};
-use crate::context::links::LinkSource;
-use crate::decision::DecisionResult;
-use crate::decision::gate::Gate;
-use crate::event::found_posts::{AskedMessage, FoundPost, answered};
+use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId};
+use aizuchi_model::context::links::LinkSource;
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::found_posts::{AskedMessage, FoundPost, answered};
+
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;
 

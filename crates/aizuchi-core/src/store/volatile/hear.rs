@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{
+use aizuchi_model::chat::{
     Channel, ChannelId, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction,
     ReactionChange, User, Visibility, WorkspaceId,
 };
-use crate::decision::gate::Gate;
-use crate::decision::{AttemptResult, DecisionId};
-use crate::event::Disposition;
-use crate::event::step::{EditedMessage, HearEffect};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{AttemptResult, DecisionId};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::event::step::{EditedMessage, HearEffect};
+use jiff::Timestamp;
+
 use crate::store::HearReceipt;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::ledger::{forget_reasons, retire};

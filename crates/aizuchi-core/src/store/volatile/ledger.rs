@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId, WorkspaceId};
+use aizuchi_model::decision::learned::JudgedMoment;
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::{
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply,
+};
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 
-use crate::chat::{AuthorKind, ConversationId, MessageId, WorkspaceId};
-use crate::decision::learned::JudgedMoment;
-use crate::decision::mark::DecisionMark;
-use crate::decision::{Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply};
-use crate::memory::MessageRef;
 use crate::store::query::{DecisionQuery, MessageFilter, MessageQuery, MessageRange};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{ExchangeRecord, MessageRecord};

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
-use crate::context::links::{LinkSource, MessageLinks};
-use crate::decision::DecisionId;
-use crate::decision::gate::Gate;
-use crate::memory::{Lineage, MessageRef};
+use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::memory::{Lineage, MessageRef};
+
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{MessagePosition, MessageRecord};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
 use jiff::Timestamp;
 
-use crate::chat::{UserId, WorkspaceId};
-use crate::memory::asker::signer;
 use crate::store::order::Order;
 use crate::store::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
 use crate::store::volatile::VolatileState;

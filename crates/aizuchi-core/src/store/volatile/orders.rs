@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::rules::setting_override::{self, OrderedChange};
 use jiff::Timestamp;
 
-use crate::chat::WorkspaceId;
-use crate::decision::DecisionId;
-use crate::decision::mark::{DecisionMark, Mark};
-use crate::rules::setting_override::{self, OrderedChange};
 use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::private_reads::{PrivateRead, PrivateReads};

@@ -1,11 +1,11 @@
 //! The pending states of conversations: changed by the rules, with the effects on the ready steps and on the messages
 //! that were owed an answer.
 
+use aizuchi_model::chat::{ConversationId, MessageId};
+use aizuchi_model::decision::Decision;
+use aizuchi_model::event::step::{OwedAnswer, PendingState, Step};
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, MessageId};
-use crate::decision::Decision;
-use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::ConversationRecord;
 

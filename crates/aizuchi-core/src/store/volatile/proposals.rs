@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{ChannelId, ConversationId, WorkspaceId};
-use crate::decision::mark::DecisionMark;
-use crate::decision::proposal::{
+use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId};
+use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_model::decision::proposal::{
     ClosedDecision, Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState,
 };
-use crate::decision::{DecisionId, DecisionResult};
-use crate::event::approval::approved_items;
-use crate::event::completion::{NewNumbers, NewProposal};
-use crate::event::{Claim, OutboxItem};
+use aizuchi_model::decision::{DecisionId, DecisionResult};
+use aizuchi_model::event::approval::approved_items;
+use aizuchi_model::event::completion::{NewNumbers, NewProposal};
+use aizuchi_model::event::{Claim, OutboxItem};
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
 use crate::store::refusal_reason::RefusalReason;

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-use crate::decision::DecisionId;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::OutboxRecord;
 

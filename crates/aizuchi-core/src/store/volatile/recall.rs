@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
-use crate::recall::{RecallCandidate, RecallQuery, RecallScorer, RecalledMessage};
+use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_model::recall::{RecallCandidate, RecallQuery, RecallScorer, RecalledMessage};
+
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;
 use crate::store::volatile::search_index::{SearchIndex, SearchScope, SearchedMessage};

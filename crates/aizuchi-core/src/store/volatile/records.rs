@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId, Visibility};
-use crate::context::StateHash;
-use crate::context::links::{LinkSource, MessageLinks};
-use crate::context::state::ConversationState;
-use crate::decision::gate::Gate;
-use crate::decision::{DecisionId, ModelExchange};
-use crate::event::step::PendingState;
-use crate::event::{OutboxItem, OutboxItemId};
+use aizuchi_model::chat::{AuthorKind, ConversationId, Message, MessageId, UserId, Visibility};
+use aizuchi_model::context::StateHash;
+use aizuchi_model::context::links::{LinkSource, MessageLinks};
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{DecisionId, ModelExchange};
+use aizuchi_model::event::step::PendingState;
+use aizuchi_model::event::{OutboxItem, OutboxItemId};
 use aizuchi_structure::links::WINDOW;
+use jiff::Timestamp;
 
 #[derive(Default)]
 pub(super) struct ConversationRecord {

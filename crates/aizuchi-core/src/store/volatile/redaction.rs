@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{ConversationId, Message, UserId, WorkspaceId};
+use aizuchi_model::decision::gate::Gate;
 use jiff::Timestamp;
 
-use crate::chat::owed::Owed;
-use crate::chat::{ConversationId, Message, UserId, WorkspaceId};
-use crate::decision::gate::Gate;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{MessageRecord, truncate_to_milliseconds};
 

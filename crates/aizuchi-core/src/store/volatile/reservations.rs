@@ -1,13 +1,13 @@
 //! Reserves the maximum cost of model calls, in memory.
 
-use jiff::Timestamp;
-
-use crate::chat::ChannelId;
-use crate::context::BudgetUsage;
-use crate::decision::{Price, Usage};
-use crate::event::planned_call::{
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::context::BudgetUsage;
+use aizuchi_model::decision::{Price, Usage};
+use aizuchi_model::event::planned_call::{
     CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
+use jiff::Timestamp;
+
 use crate::store::figures::CallKind;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::spending::SpendingSum;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use aizuchi_model::chat::{MessageId, UserId, Visibility};
+use aizuchi_model::recall::FoundTerms;
+use aizuchi_model::recall::terms::TermHashes;
 use jiff::Timestamp;
 
-use crate::chat::{MessageId, UserId, Visibility};
-use crate::recall::FoundTerms;
-use crate::recall::terms::TermHashes;
 use crate::store::volatile::records::MessageRecord;
 
 /// The part of a channel that a query may search.

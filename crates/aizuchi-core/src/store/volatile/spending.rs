@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::context::BudgetUsage;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, WorkspaceId};
-use crate::context::BudgetUsage;
 use crate::store::Spending;
 use crate::store::volatile::VolatileState;
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::WorkspaceId;
-use crate::standing_order::{
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::standing_order::{
     DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;

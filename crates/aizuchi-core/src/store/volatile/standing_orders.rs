@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::chat::{ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
-use crate::memory::asker::signer;
-use crate::standing_order::{
+use aizuchi_model::chat::{ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::standing_order::{
     DRAFT_LIFETIME, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use jiff::Timestamp;
+
 use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;

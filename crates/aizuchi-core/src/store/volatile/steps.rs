@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
-use tracing::warn;
-
-use crate::chat::ConversationId;
-use crate::chat::attachment::ReadAttachment;
-use crate::context::seen_revision::SeenRevision;
-use crate::decision::gate::Gate;
-use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
-use crate::event::completion::{Completion, CompletionContext, CoveredMessage, UnsentOutcome};
-use crate::event::step::Lease;
-use crate::event::{
+use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::attachment::ReadAttachment;
+use aizuchi_model::context::seen_revision::SeenRevision;
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
+use aizuchi_model::event::completion::{
+    Completion, CompletionContext, CoveredMessage, UnsentOutcome,
+};
+use aizuchi_model::event::step::Lease;
+use aizuchi_model::event::{
     Claim, DeadLetter, DeadLetterId, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome,
     PostedMessage, StepResult,
 };
+use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
+
 use crate::store::CompletionReceipt;
+use crate::store::order::Order;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::ledger::retire;
 use crate::store::volatile::records::{
@@ -95,7 +97,7 @@ impl VolatileState {
         }
         if is_current
             && let Some(quiet) = &outcome.quiet_order
-            && let Err(error) = self.apply_order(quiet.to_order(conversation), now)
+            && let Err(error) = self.apply_order(Order::of_quiet(quiet, conversation), now)
         {
             warn!(%error, "quiet that a user asked for could not be ordered");
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::chat::{
+use aizuchi_model::chat::{
     AuthorKind, Channel, ConversationId, Message, MessageId, Role, User, UserId, WorkspaceId,
 };
+
 use crate::store::ChannelActivity;
 use crate::store::query::{MessageQuery, MessageRange};
 use crate::store::stored_message::{ReactionGroup, StoredMessage};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::decision::proposal::{ProposalId, ProposalLabel};
+use aizuchi_model::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::memory::asker::signer;
+use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::Confidence;
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
-use crate::decision::proposal::{ProposalId, ProposalLabel};
-use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
-use crate::memory::asker::signer;
-use crate::rules::Mode;
-use crate::rules::setting_override::Confidence;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::attachment::Attachment;
-use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::uploads::{
     PART_BYTES, UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, UploadLimits, Uploads,

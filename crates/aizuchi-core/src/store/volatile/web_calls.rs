@@ -1,10 +1,10 @@
 //! Counts the web lookups of replies, in memory.
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use jiff::Timestamp;
 
-use crate::chat::{UserId, WorkspaceId};
-use crate::decision::DecisionId;
-use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::truncate_to_milliseconds;
 

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Mention, Message,
-    MessageId, Reaction, ReactionChange, Role, User, UserId, Visibility,
-};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Mention, Message,
+    MessageId, Reaction, ReactionChange, Role, User, UserId, Visibility,
+};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
 use futures_util::future::join_all;
 use serde_json::json;
 

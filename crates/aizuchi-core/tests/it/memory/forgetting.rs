@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{Author, AuthorKind, Deletion, Heard, Message, MessageId, UserId};
-use aizuchi_core::decision::consent::ConsentState;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memory::MemoryTerm;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::database::exchange_text::unpack;
 use aizuchi_core::store::order::Order;
-
-use crate::consents::{Shed, consents, options, script_a_call};
-use crate::memory::{DAY, HOUR, MemoryExt, entries, garden, harness, scripted};
 use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::HarnessOptions;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
+use aizuchi_model::chat::{Author, AuthorKind, Deletion, Heard, Message, MessageId, UserId};
+use aizuchi_model::decision::consent::ConsentState;
+use aizuchi_model::memory::MemoryTerm;
+
+use crate::consents::{Shed, consents, options, script_a_call};
+use crate::memory::{DAY, HOUR, MemoryExt, entries, garden, harness, scripted};
 
 #[tokio::test]
 async fn a_deleted_message_is_removed_from_all_memory_versions() {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::memory::MemoryTerm;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::rules::Rulebook;
-use jiff::SignedDuration;
-
-use crate::memory::{HOUR, MemoryExt, entries, garden, scripted};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::memory::MemoryTerm;
+use aizuchi_model::rules::Rulebook;
+use jiff::SignedDuration;
+
+use crate::memory::{HOUR, MemoryExt, entries, garden, scripted};
 
 #[tokio::test]
 async fn a_memory_may_take_more_calls_than_a_decision() {

@@ -1,13 +1,13 @@
 //! Private messages are remembered only for their own channel.
 
-use aizuchi_core::chat::{ChannelId, Visibility};
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
-
-use crate::memory::{DAY, HOUR, MemoryExt, entries, harness, scripted};
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::test_store::on_every_database;
+use aizuchi_model::chat::{ChannelId, Visibility};
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+
+use crate::memory::{DAY, HOUR, MemoryExt, entries, harness, scripted};
 
 #[tokio::test]
 async fn private_messages_reach_no_other_channel() {

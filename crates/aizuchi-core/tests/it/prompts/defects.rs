@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_core::context::Context;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{MessageId, UserId};
+use aizuchi_model::context::Context;
+use aizuchi_model::persona::Language;
 use jiff::tz::TimeZone;
 
 use crate::prompts::golden::{everything, materials};
 use crate::prompts::{channel, from, persona, said, scene, talk};
-use aizuchi_harness::harness::prompts;
 
 const BOTH: [Language; 2] = [Language::En, Language::Ja];
 

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
-use aizuchi_core::context::{Context, Intent, ThreadMemory};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
-use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::context::{Context, Intent, ThreadMemory};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::RecalledMessage;
+use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use jiff::civil::date;
 
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
-use aizuchi_harness::harness::prompts;
 
 /// Both languages, with the suffixes of their snapshots' names.
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::MessageId;
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::context::{Context, Intent, ThreadMemory};
-use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::tokens::estimate;
 use aizuchi_core::prompt::tool::spec_tokens;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::MessageId;
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::context::{Context, Intent, ThreadMemory};
+use aizuchi_model::persona::{Language, Persona};
 
 use crate::prompts::golden::everything;
 use crate::prompts::{channel, persona, said, scene, talk};
-use aizuchi_harness::harness::prompts;
 
 fn within(max_tokens: u64) -> PromptOptions {
     let budget = PromptBudget { max_tokens, sections: SectionLimits::default() };

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::Message;
-use aizuchi_core::context::Context;
-use aizuchi_core::context::message_structure::{MessageStructure, SharedStructure, StructureCache};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_model::chat::Message;
+use aizuchi_model::context::Context;
+use aizuchi_model::context::message_structure::{
+    MessageStructure, SharedStructure, StructureCache,
+};
+use aizuchi_model::persona::Language;
 
 use crate::prompts::{persona, said, scene, talk};
 

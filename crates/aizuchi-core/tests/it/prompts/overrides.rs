@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::builder::sample::SAMPLE_TEXT;
+use aizuchi_model::persona::Language;
 use tempfile::TempDir;
 
 use crate::prompts::golden::{everything, ordered_layout};

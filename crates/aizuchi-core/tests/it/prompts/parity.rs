@@ -3,15 +3,15 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use aizuchi_core::context::Context;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::{context_view, memory_input_view};
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::context::Context;
+use aizuchi_model::persona::Language;
 use serde_json::{Value, json};
 
 use crate::prompts::golden::{everything, materials};
 use crate::prompts::{persona, said, scene, talk};
-use aizuchi_harness::harness::prompts;
 
 /// Reads lines of `{"folder", "file", "values"}`, and prints a JSON string for each.
 const RENDERER: &str = r#"

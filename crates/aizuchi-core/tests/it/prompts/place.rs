@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{MessageId, Visibility};
-use aizuchi_core::context::{Context, ThreadMemory};
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::memory_input::MemoryInput;
-use aizuchi_core::recall::RecalledMessage;
+use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::{MessageId, Visibility};
+use aizuchi_model::context::{Context, ThreadMemory};
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::RecalledMessage;
 
 use crate::prompts::golden::{everything, materials};
 use crate::prompts::{channel, from, persona, said, scene, talk};
-use aizuchi_harness::harness::prompts;
 
 fn judge_and_reply(language: Language, context: Context, options: &PromptOptions) -> [Prompt; 2] {
     let (prompts, persona, context) = (prompts(language), persona(language), Arc::new(context));

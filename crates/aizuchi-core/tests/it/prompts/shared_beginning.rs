@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::clock::seeded_random;
-use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
-use aizuchi_core::context::message_window::MessageWindow;
-use aizuchi_core::context::{Context, ContextLimits, ContextWindow};
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Disposition;
-use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptOptions;
-use aizuchi_core::recall::RecalledMessage;
 use aizuchi_core::store::InboxEntry;
-
-use crate::prompts::persona;
 use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::harness::prompts;
 use aizuchi_harness::test_store::StoreKind;
+use aizuchi_model::chat::{Arrival, Heard};
+use aizuchi_model::clock::seeded_random;
+use aizuchi_model::context::message_structure::{SharedStructure, StructureCache};
+use aizuchi_model::context::message_window::MessageWindow;
+use aizuchi_model::context::{Context, ContextLimits, ContextWindow};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::Disposition;
+use aizuchi_model::persona::Language;
+use aizuchi_model::recall::RecalledMessage;
+
+use crate::prompts::persona;
 
 const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
 const WORDS: [&str; 8] = ["roses", "need", "water", "before", "the", "evening", "but", "tomatoes"];

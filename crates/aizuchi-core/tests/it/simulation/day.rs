@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_harness::fixtures::{START, at, mentions, message};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::{StoreKind, TestStore};
+use aizuchi_model::chat::{MessageId, UserId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forgetting::dump;

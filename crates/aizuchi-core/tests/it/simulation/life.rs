@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{Arrival, AuthorKind, Heard, MessageId, Role, User, UserId, Visibility};
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::rules::Mode;
 use aizuchi_harness::fixtures::{new_channel, workspace};
 use aizuchi_harness::harness::{HarnessOptions, build_parts_with};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_model::chat::{Arrival, AuthorKind, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_model::rules::Mode;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use jiff::SignedDuration;

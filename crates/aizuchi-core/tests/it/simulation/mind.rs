@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::tokens::estimate;
 use aizuchi_core::prompt::tool::ToolCall;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_harness::random::Random;
+use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

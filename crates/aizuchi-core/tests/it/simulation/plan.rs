@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use aizuchi_core::agent::{AgentSettings, StateCall};
 use aizuchi_core::inbox::WaitSettings;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming, QuietHours, Rulebook,
-};
 use aizuchi_harness::random::Random;
 use aizuchi_harness::test_store::StoreKind;
+use aizuchi_model::rhythm::WaitStrategy;
+use aizuchi_model::rules::{
+    BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming, QuietHours, Rulebook,
+};
 use jiff::SignedDuration;
 use jiff::civil::Time;
 

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, MessageId};
 use aizuchi_core::command::Command;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionResult};
-use aizuchi_core::event::{Event, OutboxItem};
-use aizuchi_core::persona::Language;
-use aizuchi_core::rules::place::Place;
-use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::texts::judging::message_deleted;
 use aizuchi_harness::fixtures::{window, workspace};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, MessageId};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Decision, DecisionResult};
+use aizuchi_model::event::{Event, OutboxItem};
+use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::{Mode, Rulebook};
+use aizuchi_model::texts::judging::message_deleted;
 use jiff::SignedDuration;
 
 use crate::simulation::plan::{CHANNELS, Plan};

@@ -4,22 +4,22 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::chat::{
-    ChannelId, ConversationId, Heard, Message, MessageId, UserId, Visibility, WorkspaceId,
-};
-use aizuchi_core::context::{Context, ContextWindow};
-use aizuchi_core::decision::Attempt;
-use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_core::event::web_call::{WebCall, WebLimit};
-use aizuchi_core::event::{Claim, Outcome};
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
-use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::{Order, OrdersInForce};
 use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 use aizuchi_harness::random::Random;
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Heard, Message, MessageId, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_model::context::{Context, ContextWindow};
+use aizuchi_model::decision::Attempt;
+use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::event::web_call::{WebCall, WebLimit};
+use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};

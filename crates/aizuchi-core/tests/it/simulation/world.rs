@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aizuchi_core::chat::owed::Owed;
-use aizuchi_core::chat::{
+use aizuchi_core::inbox::Delivery;
+use aizuchi_harness::fixtures::{START, at, workspace};
+use aizuchi_model::chat::owed::Owed;
+use aizuchi_model::chat::{
     Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Mention, Message,
     MessageId, Reaction, ReactionChange, UserId,
 };
-use aizuchi_core::clock::Clock;
-use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::inbox::Delivery;
-use aizuchi_harness::fixtures::{START, at, workspace};
+use aizuchi_model::clock::Clock;
+use aizuchi_model::event::{OutboxItem, PostedMessage};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::simulation::promises::Inspector;

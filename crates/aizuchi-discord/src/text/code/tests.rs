@@ -1,15 +1,15 @@
 mod nesting;
 pub mod reading;
 
-use aizuchi_core::outgoing;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::split::to_posts;
-
-use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::Language;
 use nesting::nesting;
 use reading::{ChatClient, live_targets};
+
+use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 
 const NESTINGS: u64 = 4_000;
 

@@ -1,6 +1,5 @@
 //! Tests of messages over REST: posts, errors, permissions, rate limits and faults.
 
-use aizuchi_core::clock::Clock;
 use aizuchi_fakes::discord::FakeDiscordSettings;
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
@@ -10,6 +9,7 @@ use aizuchi_fakes::discord::message::{EventDelivery, NewFakeMessage};
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::file::FakeFile;
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;

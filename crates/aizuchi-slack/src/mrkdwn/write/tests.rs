@@ -1,10 +1,10 @@
+use aizuchi_model::outgoing;
+use aizuchi_model::outgoing::secrets::SecretScanner;
+use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::persona::Language;
 use proptest::prelude::*;
 
 use super::*;
-use aizuchi_core::outgoing;
-use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_core::persona::Language;
 
 fn find_user(name: &str) -> Option<UserId> {
     let id = match name {

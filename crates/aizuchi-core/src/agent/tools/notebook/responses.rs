@@ -3,13 +3,12 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_model::chat::{is_line_break, to_single_line};
+use aizuchi_model::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-
-use crate::chat::{is_line_break, to_single_line};
-use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo};
-use crate::persona::Language;
-use crate::texts;
 
 /// The maximum length of a memo's content in a list, in characters.
 const MAX_LINE_LENGTH: usize = 200;

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
 use jiff::Timestamp;
 
-use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::page::ErasurePage;

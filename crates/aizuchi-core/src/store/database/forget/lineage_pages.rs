@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::memory::{MemoryId, MemoryKey, MessageRef};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ChannelId, MessageId};
-use crate::event::DraftMetadata;
-use crate::memory::{MemoryId, MemoryKey, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::page::ErasurePage;

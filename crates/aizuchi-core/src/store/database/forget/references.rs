@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::memory::MessageRef;
+use aizuchi_model::overlap::quotes::QuoteIndex;
+use aizuchi_model::overlap::{has_name, is_unspaced, normalize};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::memory::MessageRef;
-use crate::overlap::quotes::QuoteIndex;
-use crate::overlap::{has_name, is_unspaced, normalize};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::forget::Forgetting;

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{MemoryEntry, MemoryId, MessageRef};
+use aizuchi_model::overlap::quotes::QuoteIndex;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::event::DraftMetadata;
-use crate::memo::Memo;
-use crate::memory::{MemoryEntry, MemoryId, MessageRef};
-use crate::overlap::quotes::QuoteIndex;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::page::ErasurePage;

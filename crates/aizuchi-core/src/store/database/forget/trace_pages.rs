@@ -1,8 +1,9 @@
 //! Finds traces of a user other than texts: reactions, mentions, the names of direct channels, and the authors of
 //! messages.
 
-use crate::chat::{ChannelId, MessageId, Visibility};
-use crate::memory::MessageRef;
+use aizuchi_model::chat::{ChannelId, MessageId, Visibility};
+use aizuchi_model::memory::MessageRef;
+
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::page::ErasurePage;
 use crate::store::database::forget::write::{Erasure, mention_json};

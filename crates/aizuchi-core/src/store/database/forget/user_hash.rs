@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aizuchi_model::chat::{UserId, WorkspaceId};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::sql::forget as sql;

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aizuchi_model::chat::{Mention, UserId, WorkspaceId};
+use aizuchi_model::event::memory_job::REWRITE_DELAY;
+use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::{Mention, UserId, WorkspaceId};
-use crate::event::memory_job::REWRITE_DELAY;
-use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::Forgetting;
 use crate::store::database::forget::position::ForgetPosition;

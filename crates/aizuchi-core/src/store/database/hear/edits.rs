@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
+use aizuchi_model::chat::attachment::searched_names;
+use aizuchi_model::chat::{ConversationId, Deletion, Edit, Message, MessageId};
+use aizuchi_model::event::Disposition;
+use aizuchi_model::event::step::EditedMessage;
+use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::attachment::searched_names;
-use crate::chat::{ConversationId, Deletion, Edit, Message, MessageId};
-use crate::event::Disposition;
-use crate::event::step::EditedMessage;
-use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::ArrivalEffects;
 use crate::store::database::pending_states::PendingStates;

@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_model::chat::ChannelId;
+use aizuchi_model::recall::terms::SearchTerm;
+use aizuchi_model::recall::{RecallQuery, RecallScorer};
 use serde_json::{Value, json};
 
-use crate::chat::ChannelId;
-use crate::recall::terms::SearchTerm;
-use crate::recall::{RecallQuery, RecallScorer};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::recall::parse_column;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use aizuchi_model::recall::terms::extract_terms;
 use serde_json::{Value, json};
 
-use crate::recall::terms::extract_terms;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::rows;

@@ -88,7 +88,7 @@ macro_rules! circumstances {
 }
 
 // The numbers are the constants of that module, so that every store chooses the same anchor.
-/// The number of messages that a [`crate::context::message_window::MessageWindow`] of this step holds beyond its
+/// The number of messages that a [`aizuchi_model::context::message_window::MessageWindow`] of this step holds beyond its
 /// minimum. The table lists the newest messages with their places, counted from 1.
 macro_rules! steps_beyond {
     ($newest:literal, $step:literal) => {

@@ -1,13 +1,13 @@
+use aizuchi_model::chat::{
+    Author, AuthorKind, Channel, Deletion, Edit, Message, MessageId, Role, User, UserId,
+};
+use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::recall::terms::extract_terms;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::chat::{
-    Author, AuthorKind, Channel, Deletion, Edit, Message, MessageId, Role, User, UserId,
-};
-use crate::decision::gate::Gate;
-use crate::event::{Debounce, Disposition, OnNewMessage};
-use crate::recall::terms::extract_terms;
 
 const WORDS: [&str; 8] = ["roses", "rose", "the ladder", "犬", "京都", "東京都に", "カレー", "…"];
 const CHANNELS: [&str; 3] = ["garden", "kitchen", "attic"];

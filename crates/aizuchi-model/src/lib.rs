@@ -1,0 +1,25 @@
+//! The data of a companion in a chat, and the rules on it: what was heard, what is remembered, when it may speak, what a
+//! step of a conversation leads to, and every text that people read.
+//!
+//! Nothing here waits, reads or writes: no store, no model, no platform. A module may name only modules above it;
+//! `tests/it/tidy.rs` of the program enforces that.
+
+pub mod reloadable;
+pub mod ip_network;
+pub mod chat;
+pub mod persona;
+pub mod rules;
+pub mod rhythm;
+pub mod companions;
+pub mod overlap;
+pub mod memory;
+pub mod memo;
+pub mod standing_order;
+pub mod recall;
+pub mod context;
+pub mod decision;
+pub mod event;
+pub mod texts;
+pub mod outgoing;
+pub mod clock;
+pub mod input_file;
