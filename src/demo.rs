@@ -6,10 +6,10 @@ pub mod script;
 use std::sync::Arc;
 
 use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::{Decision, DecisionId};

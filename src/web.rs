@@ -59,7 +59,6 @@ use std::sync::atomic::AtomicBool;
 
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::remote::Remotes;
 use aizuchi_core::runner::Heartbeat;
@@ -69,6 +68,7 @@ use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::platform::Platforms;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;

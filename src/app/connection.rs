@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::remote::{
     Account, Credentials, RemotePlatform, Remotes, Renewal, RenewalError,
 };
-use aizuchi_core::platform::{BackfillState, Platform, PlatformDeps, PlatformError, Platforms};
 use aizuchi_model::chat::{ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use async_trait::async_trait;
 use jiff::SignedDuration;

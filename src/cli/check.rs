@@ -9,7 +9,7 @@ use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::llm::Llm as _;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::llm::provider::transcription::TranscriptionMind;
-use aizuchi_core::platform::local;
+use aizuchi_core::platform::local::INITIAL_CHANNELS;
 use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
@@ -17,6 +17,7 @@ use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_core::web_access::WebError;
+use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use jiff::Timestamp;
@@ -125,7 +126,7 @@ async fn check_platforms(config: &Config, stored: Option<&DatabaseStore>) -> Vec
     let is_local = |key: &str| {
         let name = key.strip_prefix('#');
         // These may not be stored yet.
-        name.is_some_and(|name| local::INITIAL_CHANNELS.contains(&name))
+        name.is_some_and(|name| INITIAL_CHANNELS.contains(&name))
             || local.iter().any(|it| name == Some(&*it.name) || *key == *it.id.0)
     };
     let named = config.channels.keys().map(|key| &*key.0).filter(|key| !is_local(key));

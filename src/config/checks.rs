@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aizuchi_core::agent;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local;
+use aizuchi_model::chat::local;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules};
 use jiff::SignedDuration;
 

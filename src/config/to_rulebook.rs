@@ -1,7 +1,7 @@
 //! Converts the config to the rules of each channel.
 
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local::{self, demo_channel};
+use aizuchi_model::chat::local;
 use aizuchi_model::rules::place::WorkspaceRules;
 use aizuchi_model::rules::setting_override::{PlaceSetting, Switch};
 use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
@@ -111,7 +111,7 @@ impl Config {
             max_share: ChannelRules::default().max_share,
             ..book.default_rules.clone()
         };
-        let key = demo_channel::channel_id().to_string();
+        let key = local::demo_channel_id().to_string();
         for layer in book.workspaces.values_mut() {
             layer.channels.insert(key.clone(), rules.clone());
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
-use aizuchi_core::platform::local;
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::chat::local;
 use aizuchi_model::decision::{Attempt, AttemptResult, Price, Usage};
 use aizuchi_model::event::planned_call::{CallCost, UnclaimedCall};
 use jiff::Timestamp;

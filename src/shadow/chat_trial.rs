@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::{Store, StoreError};
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;

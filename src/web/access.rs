@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Visibility, WorkspaceId};
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;

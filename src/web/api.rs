@@ -5,11 +5,11 @@ pub mod messages;
 use std::sync::Arc;
 
 use aizuchi_core::platform::local::controls::ChannelControls;
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::query::{
     DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
 };
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
 use aizuchi_model::decision::{Decision, DecisionId};
 use axum::Json;

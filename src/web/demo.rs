@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Query, State};
@@ -16,7 +17,6 @@ use crate::web::room_feed::event;
 use crate::web::views::AddedChannelView;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::platform::local::demo_channel;
 
 /// A play of the demo, and the channel that it is played in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -62,7 +62,7 @@ fn view(status: &DemoStatus) -> Value {
         Phase::Playing(progress) => json!({
             "phase": "playing",
             "play": play,
-            "channel": demo_channel::channel_id(),
+            "channel": local::demo_channel_id(),
             "scene": progress.scene,
             "scenes": SCENES,
             "caption": { "en": progress.caption.english, "ja": progress.caption.japanese },

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::attachment::{Attachment, AttachmentKind, picture_type};
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Message, MessageId};
 use axum::Json;
 use axum::body::Body;

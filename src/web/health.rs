@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
-use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};

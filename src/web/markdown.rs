@@ -1,12 +1,11 @@
 //! Renders a model's Markdown as safe HTML. HTML in the Markdown is escaped, images become links, and links may only
 //! use `http`, `https` and `mailto`.
 
-use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
-use pulldown_cmark_escape::escape_href;
-
-use aizuchi_core::platform::emphasis::{
+use aizuchi_model::emphasis::{
     has_emphasis_marks, mark_emphasis, restore_asterisks, restore_event, to_events,
 };
+use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark_escape::escape_href;
 
 /// Renders a Markdown text as safe HTML.
 pub fn html(text: &str) -> String {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::order::Order;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

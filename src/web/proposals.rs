@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aizuchi_core::platform::local::parse_text;
-use aizuchi_core::platform::split::split;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
@@ -14,6 +13,7 @@ use aizuchi_model::decision::proposal::{
     Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
 use aizuchi_model::memory::asker::named;
+use aizuchi_model::split::split;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

@@ -4,10 +4,11 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::gate::Gate;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;

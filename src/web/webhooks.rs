@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::platform::remote::{Webhook, WebhookError};
+use aizuchi_http::form::parse_form;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -10,8 +12,6 @@ use axum::response::{IntoResponse, Response};
 
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::platform::http_form::parse_form;
-use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
 /// Slack's events and slash commands, if they come over HTTP and not over Socket Mode.
 pub async fn slack(

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::Decision;
 use aizuchi_model::decision::consent::Consent;

@@ -1,6 +1,6 @@
 //! The settings that are tried on a channel, and those in force there.
 
-use aizuchi_core::platform::local::workspace_id;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, Visibility};
 use aizuchi_model::decision::tolerance::{self, Label};
 use aizuchi_model::rules::place::Place;

@@ -58,7 +58,8 @@ fn the_local_room_has_a_short_wait_by_default() {
 #[test]
 fn the_local_room_posts_immediately_by_default() {
     use aizuchi::config::Config;
-    use aizuchi_core::platform::{Platforms, local};
+    use aizuchi_model::chat::local;
+    use aizuchi_model::platform::Platforms;
     use aizuchi_model::rules::PostTiming;
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();

@@ -11,21 +11,22 @@ use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
+use aizuchi_core::platform::local::LocalRoom;
+use aizuchi_core::platform::local::demo_channel::DemoChannel;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::upload::UploadSettings;
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
-use aizuchi_core::platform::{Platform, Platforms};
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_model::chat::local::{self, workspace_id};
 use aizuchi_model::chat::{MessageId, Visibility};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionResult};
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::texts;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
@@ -108,7 +109,7 @@ impl DemoProgram {
     fn start(&mut self) {
         let (channel, play) = self.pool.run_until(self.demo.start()).unwrap();
         assert_eq!(play, self.demo.subscribe().borrow().play);
-        assert_eq!(channel.id, demo_channel::channel_id());
+        assert_eq!(channel.id, local::demo_channel_id());
         self.pool.run_until_stalled();
     }
 
@@ -140,14 +141,14 @@ impl DemoProgram {
     }
 
     fn decisions(&mut self) -> Vec<Decision> {
-        let (workspace, channel) = (workspace_id(), demo_channel::channel_id());
+        let (workspace, channel) = (workspace_id(), local::demo_channel_id());
         let query = DecisionQuery::Channel { workspace, channel, limit: 100 };
         self.pool.run_until(self.store.decisions(query)).unwrap()
     }
 
     /// Returns the messages in the demo's channel, with their authors.
     fn messages(&mut self) -> Vec<(MessageId, String, String)> {
-        let (workspace, channel) = (workspace_id(), demo_channel::channel_id());
+        let (workspace, channel) = (workspace_id(), local::demo_channel_id());
         let range = MessageRange::Newest;
         let query = MessageQuery { workspace, channel, thread: None, range, limit: 100 };
         let messages = self.pool.run_until(self.store.messages(query)).unwrap();
@@ -212,7 +213,7 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
         assert!(controls.channels.iter().all(|channel| channel.muted_until.is_none()));
         // The messages stay in the channel.
         let channels = program.pool.run_until(program.room.channels()).unwrap();
-        let channel = channels.iter().find(|channel| channel.id == demo_channel::channel_id());
+        let channel = channels.iter().find(|channel| channel.id == local::demo_channel_id());
         assert_eq!(channel.unwrap().visibility, Visibility::Private);
         let reopened = program.pool.run_until(program.room.open());
         reopened.unwrap();

@@ -4,12 +4,12 @@ use std::process::Stdio;
 use std::sync::{Arc, LazyLock};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptOptions};
 use aizuchi_core::store::Store;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_harness::harness::prompts;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::ContextLimits;

@@ -135,7 +135,7 @@ pub async fn ask(llm: &dyn Llm, prompt: &Prompt) -> Result<LlmResponse, LlmError
 
 /// The tracing target for model input and output. Such events go only to traces that an operator asks for, never to
 /// the log.
-pub const MODEL_CONTENT_TARGET: &str = "aizuchi_core::model_content";
+pub const MODEL_CONTENT_TARGET: &str = "crate::model_content";
 
 /// Why a call failed. The variant says what the caller does next. Messages never contain chat text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,12 +4,12 @@
 #[path = "../src/text/code/tests/nesting.rs"]
 mod nesting;
 
-use aizuchi_core::platform::split::to_posts;
 use aizuchi_discord::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_model::persona::Language;
+use aizuchi_model::split::to_posts;
 use serde_json::json;
 
 const NESTINGS: u64 = 10_000;

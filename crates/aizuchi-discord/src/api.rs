@@ -6,10 +6,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
-use aizuchi_core::platform::http_error::{describe_error, is_unsent};
-use aizuchi_core::platform::json::parse_json;
-use aizuchi_core::platform::log_sentence::to_log_sentence;
+use aizuchi_http::body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
+use aizuchi_http::error::{describe_error, is_unsent};
+use aizuchi_http::json::parse_json;
+use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::clock::{Clock, duration_from_seconds};
 use aizuchi_model::reloadable::Reloadable;
 use anyhow::Context as _;

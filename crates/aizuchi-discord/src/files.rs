@@ -1,9 +1,9 @@
 //! The files of messages: parses their metadata and fetches their content. Links to files expire after a day, so the
 //! message is fetched again for a new link.
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_model::chat::Message;
 use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::platform::PlatformError;
 use serde_json::Value;
 
 use crate::DiscordPlatform;

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::BackfillState;
 use aizuchi_core::platform::backfill::posts_in_flight;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::{HearReceipt, StoreError};
@@ -16,6 +15,7 @@ use aizuchi_model::chat::{
     Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_model::event::OutboxItem;
+use aizuchi_model::platform::BackfillState;
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::{Instrument as _, debug, info_span, warn};

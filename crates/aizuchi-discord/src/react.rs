@@ -1,8 +1,8 @@
 //! Reactions to messages. Adding a reaction is idempotent.
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::platform::PlatformError;
 use reqwest::Method;
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
 //! Threads opened by a mention, in which the conversation continues without mentions. A thread opened from a message
 //! has the message's id, so opening it is idempotent, and a lost post can be looked up in it.
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_model::chat::{MessageId, to_single_line};
 use aizuchi_model::event::OutboxItem;
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
 use serde_json::json;
 use tracing::info;

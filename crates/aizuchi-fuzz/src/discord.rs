@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::split::utf16_length;
 use aizuchi_discord::files::parse_files;
 use aizuchi_discord::from_discord::message::{
     parse_channel_ref, parse_history_message, parse_message,
@@ -16,6 +15,7 @@ use aizuchi_discord::text::write::{
 use aizuchi_discord::text::{NameLookup, RoleName};
 use aizuchi_model::chat::UserId;
 use aizuchi_model::persona::Language;
+use aizuchi_model::split::utf16_length;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use aizuchi_core::command::Command;
 use aizuchi_core::inbox::calling::is_call;
 use aizuchi_core::inbox::own_thread::only_closes;
 use aizuchi_core::platform::local::mention::parse_mentions;
-use aizuchi_core::platform::split::{split, utf16_length};
 use aizuchi_model::chat::{is_blank, to_single_line, to_visible_text};
+use aizuchi_model::split::{split, utf16_length};
 
 /// Splits a text. No piece may be too long or empty, and no visible character may be lost. The first byte is the
 /// maximum length of a piece.

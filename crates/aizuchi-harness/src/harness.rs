@@ -19,7 +19,6 @@ use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::{Platform, Platforms, local};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::runner::{self, Runner};
@@ -28,6 +27,7 @@ use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{HearReceipt, Store};
+use aizuchi_model::chat::local;
 use aizuchi_model::chat::{
     Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId,
     Role, User, Visibility,
@@ -36,6 +36,7 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::event::step::Step;
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, PostTiming, Rulebook};

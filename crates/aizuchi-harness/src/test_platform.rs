@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 

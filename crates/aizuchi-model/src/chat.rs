@@ -2,6 +2,7 @@
 //! adapter, and nothing here depends on Slack or Discord.
 
 pub mod attachment;
+pub mod local;
 pub mod owed;
 
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::platform::PlatformError;
 use serde_json::Value;
 
 use crate::SlackPlatform;

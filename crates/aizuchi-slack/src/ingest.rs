@@ -8,8 +8,8 @@ use aizuchi_core::inbox::late_command::LATE_COMMAND_WINDOW;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::incidents::Panicked;
-use aizuchi_core::platform::log_sentence::to_log_sentence;
 use aizuchi_core::store::{HearReceipt, StoreError};
+use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, Reaction, Role, User, UserId, Visibility,

@@ -7,9 +7,9 @@ use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
-use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
+use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::texts;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};

@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
-use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::platform::backfill_progress::BackfillProgress;
+use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

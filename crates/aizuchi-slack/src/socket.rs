@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_core::platform::access::RETRY_INTERVAL;
-use aizuchi_core::platform::backoff::backoff_delay;
-use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
+use aizuchi_http::backoff::backoff_delay;
+use aizuchi_http::body::MAX_PLATFORM_BODY_BYTES;
 use aizuchi_model::clock::seeded_random;
 use aizuchi_model::reloadable::Reloadable;
 use futures_util::FutureExt;

@@ -1,13 +1,13 @@
 //! Slack's web hooks, which replace the socket where Slack can reach the program: events, interactions and slash
 //! commands.
 
+use aizuchi_core::metrics::labels::MalformedInput;
+use aizuchi_core::platform::remote::{Webhook, WebhookError};
+use aizuchi_http::json::parse_json;
 use serde_json::{Value, json};
 
 use crate::settings::EventTransport;
 use crate::{SlackPlatform, signature};
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::json::parse_json;
-use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
 impl SlackPlatform {
     /// Handles a call of a web hook. Returns the body of the response, if it has one. Slack repeats a call that fails.

@@ -13,14 +13,15 @@ use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::{Platform, Platforms, local};
 use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::message_structure::StructureCache;
+use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use jiff::tz::TimeZone;
 

@@ -167,7 +167,7 @@ pub async fn page(
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
+    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
     let figures = PeriodFigures::read(&web, &workspace, days).await?;
     let welcome = welcome::by_channel(&web, &workspace, &figures).await?;
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;

@@ -91,7 +91,7 @@ pub async fn page(
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
+    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
     let channel = match query.channel.as_str() {
         "" => None,
         id => Some(workspaces::channel(&web, &workspace, id).await?.id),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::workspace_id;
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;

@@ -50,8 +50,8 @@ pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use aizuchi_core::platform::local::workspace_id;
     use aizuchi_model::chat::attachment::Attachment;
+    use aizuchi_model::chat::local::workspace_id;
     use aizuchi_model::chat::{
         Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
     };

@@ -98,7 +98,7 @@ pub async fn page(
         "" => known.get(1).or(known.first()).cloned(),
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
+    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
     let can_read = visitor.access.may_read_models(&workspace);
     let span = |span: i64| SpanView {
         days: span,

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use aizuchi_core::platform::Platform;
 use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::OutboxItem;
+use aizuchi_model::platform::Platform;
 use aizuchi_slack::SlackPlatform;
 use jiff::{SignedDuration, Timestamp};
 

@@ -13,6 +13,7 @@ use aizuchi_model::event::{
     Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult,
 };
 use aizuchi_model::persona::written::language_of;
+use aizuchi_model::split::{MAX_POSTS, limit_posts, split};
 use aizuchi_model::texts;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +23,6 @@ use crate::command::confirmation::{PossibleYes, confirmed};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
-use crate::platform::split::{MAX_POSTS, limit_posts, split};
 
 /// The maximum number of a user's commands that are answered at once: the newest, without duplicates. All were carried
 /// out.

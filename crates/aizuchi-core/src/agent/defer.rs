@@ -9,13 +9,13 @@ use aizuchi_model::chat::ConversationId;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::decision::{DecisionId, DecisionResult};
 use aizuchi_model::event::{Claim, DecisionClosing, Event, StepResult};
+use aizuchi_model::platform::BackfillState;
 use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::platform::BackfillState;
 
 /// The first and the later intervals after which a deferred step checks again.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);

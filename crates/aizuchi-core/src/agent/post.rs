@@ -15,13 +15,13 @@ use aizuchi_model::event::{
     Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, OnNewMessage, OutboxItem,
     StepResult,
 };
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
-use crate::platform::PlatformError;
 use crate::store::StoreError;
 
 /// The maximum number of attempts to post while the platform is busy, for an owed answer and for an unsolicited post.

@@ -12,6 +12,7 @@ use aizuchi_model::event::{Claim, DecisionClosing, Draft, DraftContent, StepResu
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::outgoing::urls::KnownUrls;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::split::to_posts;
 use aizuchi_model::texts;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,6 @@ use crate::agent::generate::Generated;
 use crate::agent::pace::PacedNotice;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::platform::split::to_posts;
 use crate::store::StoreError;
 
 /// How often an owed answer is redrafted because one of its source messages changed.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::local;
 use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::memory::{MemoryKey, MemoryScope};
 use aizuchi_model::persona::{Language, Persona};
@@ -13,7 +14,6 @@ use crate::agent::state::StateCache;
 use crate::agent::{Agent, Mind, Minds};
 use crate::command::reply::CommandReplies;
 use crate::llm::builtin::BuiltinMind;
-use crate::platform::local::{self, demo_channel};
 use crate::prompt::builder::PromptBuilder;
 use crate::prompt::tokens::TokenCorrections;
 use crate::spoken_language::SpokenLanguage;
@@ -34,7 +34,7 @@ impl Agent {
         words: Words,
     ) -> Result<&Agent, StoreError> {
         let is_demo = conversation.workspace == local::workspace_id()
-            && conversation.channel == demo_channel::channel_id();
+            && conversation.channel == local::demo_channel_id();
         if let Some(demo) = self.demo.as_deref().filter(|_| is_demo) {
             return Ok(demo);
         }

@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use aizuchi_http::body::read_body;
 use aizuchi_model::clock::Clock;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
@@ -11,7 +12,6 @@ use serde_json::Value;
 
 use crate::llm::model::{ModelId, Provider, split_ollama_host};
 use crate::llm::provider::{http_client, loopback_client};
-use crate::platform::http_body::read_body;
 
 /// A local server answers within this time, even if the machine is busy. Where none listens, this is known at once.
 pub const DISCOVERY_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);

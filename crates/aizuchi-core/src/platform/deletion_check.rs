@@ -11,15 +11,6 @@ pub struct DeletionCheck {
     pub until: Timestamp,
 }
 
-/// The findings of a check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CheckProgress {
-    /// The number of messages that were compared.
-    pub compared: usize,
-    /// The number of them that the platform no longer had.
-    pub deleted: usize,
-}
-
 /// The prefix of the streams of checks, before the channel's id.
 const STREAM_PREFIX: &str = "deletions ";
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use aizuchi_model::chat::{ChannelId, Cursor, WorkspaceId};
+use aizuchi_model::platform::backfill_progress::CheckProgress;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
+use crate::platform::deletion_check::DeletionCheck;
 
 /// The delay after which a failed check is retried.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);

@@ -19,6 +19,7 @@ use aizuchi_model::decision::consent::{ConsentChoice, ConsentId};
 use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOfferId};
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -27,7 +28,6 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use crate::inbox::Inbox;
-use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::record::QuestionRecord;
 use crate::platform::keeper::request::KeeperRequestKind;

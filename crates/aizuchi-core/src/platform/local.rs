@@ -13,12 +13,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::local::{is_demo_user, workspace_id};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Message, MessageId, Role, User, UserId, Visibility, WorkspaceId, to_single_line,
+    Message, MessageId, Role, User, UserId, Visibility, to_single_line,
 };
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::platform::{Platform, PlatformError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -26,12 +28,10 @@ use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use crate::inbox::Inbox;
-use crate::platform::local::demo_channel::is_demo_user;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH, MAX_UPLOADS_AT_ONCE};
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::local::upload::UploadSettings;
-use crate::platform::{Platform, PlatformError};
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
@@ -43,11 +43,6 @@ const TYPING_TIME: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA_USER_ID: &str = "persona";
 /// The channels that exist from the start.
 pub const INITIAL_CHANNELS: [&str; 2] = ["general", "random"];
-
-/// Returns the workspace of the local room.
-pub fn workspace_id() -> WorkspaceId {
-    WorkspaceId::new("local")
-}
 
 pub struct LocalRoom {
     inbox: Arc<Inbox>,

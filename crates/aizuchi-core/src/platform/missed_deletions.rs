@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
+use aizuchi_model::platform::backfill_progress::CheckProgress;
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tracing::info;
 
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};
-use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
+use crate::platform::deletion_check::DeletionCheck;
 use crate::platform::deletion_checks::CheckRunner;
 use crate::store::query::{MessageQuery, MessageRange};
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::platform::Platform;
 use aizuchi_model::reloadable::Reloadable;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::platform::{Platform, PlatformDeps};
+use crate::platform::PlatformDeps;
 use crate::store::Cursors;
 
 /// A platform that is configured in the settings.

@@ -1,11 +1,11 @@
 //! Requests to the operator's own services: search engines, and page readers.
 
+use aizuchi_http::body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 use jiff::SignedDuration;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 
 use crate::llm::provider::http_client;
-use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 use crate::web_access::WebError;
 
 const CONNECT_TIMEOUT: SignedDuration = SignedDuration::from_secs(10);

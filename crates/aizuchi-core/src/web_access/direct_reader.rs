@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_http::body::read_beginning;
 use aizuchi_model::chat::to_visible_text;
 use async_trait::async_trait;
 use flate2::read::MultiGzDecoder;
@@ -18,7 +19,6 @@ use tokio::{task, time};
 use tracing::debug;
 
 use crate::documents::{DocumentError, DocumentReader, DocumentText, is_pdf};
-use crate::platform::http_body::read_beginning;
 use crate::web_access::address_guard::AddressGuard;
 use crate::web_access::api::error_of;
 use crate::web_access::charset::decode;

@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
     QuestionPlace, QuestionRecords, QuestionSubject,
@@ -19,6 +18,7 @@ use aizuchi_model::chat::{
     ChannelId, ConversationId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;

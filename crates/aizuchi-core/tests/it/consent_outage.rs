@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
+use aizuchi_model::platform::BackfillState;
 
 use crate::consents::{Garden, Shed, options};
 

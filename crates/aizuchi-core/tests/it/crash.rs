@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::{Order, OrdersInForce};
@@ -32,6 +31,7 @@ use aizuchi_model::event::web_call::{WebCall, WebLimit};
 use aizuchi_model::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::rules::{ChannelRules, Mode};
 use async_trait::async_trait;

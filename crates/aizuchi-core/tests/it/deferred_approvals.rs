@@ -1,6 +1,5 @@
 //! A proposal that a keeper approves while a platform is disconnected or behind is posted afterwards. On every store.
 
-use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
@@ -8,6 +7,7 @@ use aizuchi_harness::fixtures::{JOIN, SILENCE, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId, ProposalState};
+use aizuchi_model::platform::BackfillState;
 use aizuchi_model::rules::{ChannelRules, Mode};
 
 /// A harness where a question of alice's is open and an answer is proposed.

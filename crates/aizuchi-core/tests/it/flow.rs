@@ -202,7 +202,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             rulebook: Default::default(),
             persona: persona.clone(),
             zone: jiff::tz::TimeZone::UTC,
-            admins_workspace: aizuchi_core::platform::local::workspace_id(),
+            admins_workspace: aizuchi_model::chat::local::workspace_id(),
             standing_order_trial: None,
         };
         let agent = Agent {

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
     QuestionPlace, QuestionRecords, QuestionSubject,
@@ -17,6 +16,7 @@ use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, Workspac
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::memory::asker;
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;

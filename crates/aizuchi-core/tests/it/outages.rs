@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
@@ -12,6 +11,7 @@ use aizuchi_harness::test_platform::{Fault, SETTLE};
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
 use aizuchi_model::chat::{Arrival, Heard};
 use aizuchi_model::decision::{DecisionResult, Usage};
+use aizuchi_model::platform::BackfillState;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use insta::assert_snapshot;
 use jiff::SignedDuration;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::store::order::Order;
 use aizuchi_harness::effort::cases;
@@ -25,6 +24,7 @@ use aizuchi_model::context::conversation_analysis::{ConversationAnalysis, OpenSt
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Usage};
 use aizuchi_model::event::{Event, OutboxItem, PostedMessage};
+use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode};
 use async_trait::async_trait;

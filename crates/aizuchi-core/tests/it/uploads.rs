@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::uploads::{
@@ -12,6 +11,7 @@ use aizuchi_harness::fixtures::{at, message};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::local;
 use aizuchi_model::chat::{
     Arrival, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, UserId,
     WorkspaceId,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace, QuestionRecords,
     QuestionSubject,
@@ -17,6 +16,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_model::chat::{ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::weekly_time::WeeklyTime;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Rulebook};
 use async_trait::async_trait;

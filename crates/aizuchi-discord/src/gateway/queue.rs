@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
+use aizuchi_http::body::MAX_PLATFORM_BODY_BYTES;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-
-use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
 
 /// The maximum number of received events that wait to be stored.
 const MAX_QUEUED_EVENTS: usize = 10_000;

@@ -1,6 +1,6 @@
 //! The backoff of a shard before it reconnects.
 
-use aizuchi_core::platform::backoff::backoff_delay;
+use aizuchi_http::backoff::backoff_delay;
 use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 

@@ -6,6 +6,8 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use aizuchi_http::body::MAX_PLATFORM_BODY_BYTES;
+use aizuchi_http::json::parse_json;
 use futures_util::{SinkExt as _, StreamExt as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
@@ -26,8 +28,6 @@ use crate::gateway::disconnect::Disconnect;
 use crate::identify::IdentifyQueue;
 use crate::identity::DiscordConnectError;
 use crate::session::GatewaySession;
-use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
-use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use aizuchi_http::body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
-
-use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 
 use crate::slack::FakeSlack;
 use crate::slack::delivery::{Envelope, PayloadKind};

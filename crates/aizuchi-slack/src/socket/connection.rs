@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use aizuchi_core::metrics::labels::MalformedInput;
+use aizuchi_http::json::parse_json;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream, StreamExt};
 use futures_util::{FutureExt, Sink, SinkExt};
@@ -22,8 +24,6 @@ use crate::SlackPlatform;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::{ConnectionSignal, SlackDisconnect};
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a replaced connection still receives events that were already in transit.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local;
 use aizuchi_model::chat::{AuthorKind, Message, UserId, to_single_line};
 use aizuchi_model::context::Context;
 use aizuchi_model::persona::Language;
@@ -14,7 +15,6 @@ use crate::llm::builtin::preamble::{greets, without_call};
 use crate::llm::builtin::quotes::names;
 use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::vocabulary::{LAUGH, WELCOME, truncate_quote};
-use crate::platform::local;
 use crate::prompt::Prompt;
 
 /// Parses what a message requests.

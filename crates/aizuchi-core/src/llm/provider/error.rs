@@ -1,6 +1,8 @@
 //! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part of a key, so only
 //! their error codes are kept.
 
+use aizuchi_http::body::MAX_MODEL_BODY_BYTES;
+use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::decision::model_problem::ModelProblem;
@@ -14,8 +16,6 @@ use serde_json::Value;
 use crate::llm::provider::amend::Remedy;
 use crate::llm::provider::refusal::error_words;
 use crate::llm::provider::relay::TransferError;
-use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
-use crate::platform::log_sentence::to_log_sentence;
 
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]

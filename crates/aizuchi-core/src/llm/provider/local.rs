@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::llm::model::Provider;
 use crate::llm::provider::ProviderMind;
-use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 
 /// Ollama answers questions about its models immediately.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 use aizuchi_model::decision::model_problem::ModelProblem;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
@@ -12,7 +13,6 @@ use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::ProviderMind;
 use crate::llm::provider::error::error_code;
 use crate::llm::provider::refusal::hidden_status;
-use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 
 /// Servers list their models immediately.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -10,6 +10,7 @@ use std::net::Ipv4Addr;
 use std::pin::pin;
 use std::time::Duration;
 
+use aizuchi_http::body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http_body_util::{BodyExt as _, Full};
@@ -27,7 +28,6 @@ use uuid::Uuid;
 
 use crate::llm::provider::amend::RequestChanges;
 use crate::llm::provider::refusal::{has_begun, hidden_status};
-use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 
 /// An error is a sentence and a code, so only its beginning matters.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;

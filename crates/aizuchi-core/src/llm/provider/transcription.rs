@@ -1,6 +1,7 @@
 //! Models that transcribe recordings with `POST audio/transcriptions`: OpenAI's endpoint, which Groq, Mistral, Azure
 //! and most self-hosted servers also have.
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 use aizuchi_model::clock::{Clock, seeded_random};
 use aizuchi_model::decision::Usage;
 use aizuchi_model::decision::model_problem::ModelProblem;
@@ -19,7 +20,6 @@ use crate::llm::provider::relay::TransferError;
 use crate::llm::provider::usage::{bounded_usage, reported_usage};
 use crate::llm::provider::{ProviderSettings, api_base, http_client};
 use crate::llm::{Llm, LlmError, LlmResponse};
-use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 use crate::prompt::Prompt;
 use crate::prompt::recording::{AudioRecording, TOKENS_PER_SECOND};
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use aizuchi_model::chat::{UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
 use aizuchi_model::persona::Language;
+use aizuchi_model::split::{split, utf16_length};
 use aizuchi_model::texts;
 use tracing::warn;
 
 use crate::platform::keeper::{ClickAnswer, Keepers};
 use crate::platform::local::parse_text;
-use crate::platform::split::{split, utf16_length};
 use crate::store::StoreError;
 
 /// A form with one field of several lines.

@@ -1,8 +1,7 @@
 //! Whether a page of a private chat's newest messages is enough to tell what was sent there.
 
+use aizuchi_model::platform::PlatformError;
 use jiff::{SignedDuration, Timestamp};
-
-use crate::platform::PlatformError;
 
 /// The number of newest messages that are searched.
 pub const MAX_SCANNED: usize = 100;

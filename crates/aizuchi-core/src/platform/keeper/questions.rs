@@ -4,11 +4,11 @@
 use std::collections::hash_map::Entry;
 
 use aizuchi_model::chat::{Cursor, UserId, WorkspaceId};
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
 use serde_json::json;
 use tracing::{info, warn};
 
-use crate::platform::PlatformError;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
 use crate::platform::keeper::request::{KeeperRequest, KeeperRequestKind};
 use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};

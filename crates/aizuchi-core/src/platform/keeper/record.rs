@@ -2,10 +2,10 @@
 //! before it is asked, so that after a crash it is looked for, and not asked twice.
 
 use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::platform::PlatformError;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::platform::PlatformError;
 use crate::platform::keeper::QuestionPlace;
 
 /// The longest pause that a platform may ask for.

@@ -6,11 +6,11 @@ use aizuchi_model::decision::welcome::Aftermath;
 use aizuchi_model::decision::{Decision, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::weekly_time::Week;
+use aizuchi_model::split::utf16_length;
 use aizuchi_model::texts;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::platform::split::utf16_length;
 use crate::store::figures::{CallSum, ChoiceAftermath, UnansweredQuestion};
 use crate::store::open_questions;
 

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::weekly_time::Week;
 use jiff::Timestamp;
 use tracing::{info, warn};
 
-use crate::platform::PlatformError;
 use crate::platform::keeper::week::{
     ChannelWeek, NoteMoment, ShownMoment, WeekRows, WeeklyNote, listed,
 };

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, Role, UserId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer};
 use aizuchi_model::rules::{Mode, Rulebook};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::platform::local::LocalRoom;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_MUTE_MINUTES;
-use crate::platform::local::{LocalRoom, workspace_id};
 use crate::store::StoreError;
 use crate::store::order::Order;
 

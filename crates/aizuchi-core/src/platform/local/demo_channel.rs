@@ -3,30 +3,19 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local::{demo_channel_id, demo_id, workspace_id};
 use aizuchi_model::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    Role, User, UserId, Visibility,
+    Arrival, Author, AuthorKind, Channel, ConversationId, Heard, Message, MessageId, Role, User,
+    UserId, Visibility,
 };
 
 use crate::inbox::Inbox;
 use crate::platform::local::mention::parse_mentions;
-use crate::platform::local::{LocalRoom, new_message_id, workspace_id};
+use crate::platform::local::{LocalRoom, new_message_id};
 use crate::store::StoreError;
 use crate::store::order::Order;
 
-/// The prefix of the ids of the channel and of the script's users. No other user or channel can be added with it.
-const ID_PREFIX: &str = "demo:";
 const CHANNEL_NAME: &str = "demo";
-
-/// Returns the id of this channel.
-pub fn channel_id() -> ChannelId {
-    ChannelId::new(format!("{ID_PREFIX}room"))
-}
-
-/// Whether the id of a user belongs to the script.
-pub fn is_demo_user(user: &str) -> bool {
-    user.starts_with(ID_PREFIX)
-}
 
 /// The channel in which a script runs: its messages are heard like all others.
 pub struct DemoChannel {
@@ -47,7 +36,7 @@ impl DemoChannel {
         }
         let until = self.room.clock.now();
         self.inbox.apply_order(Order::Reset { conversation: conversation(), until }).await?;
-        let (workspace, channel_of_mode) = (workspace_id(), channel_id());
+        let (workspace, channel_of_mode) = (workspace_id(), demo_channel_id());
         let mode = Order::Mode { workspace, channel: channel_of_mode, mode: None };
         self.inbox.apply_order(mode).await?;
         self.unmute().await?;
@@ -77,13 +66,13 @@ impl DemoChannel {
     pub async fn is_muted(&self) -> Result<bool, StoreError> {
         let orders = self.inbox.store.orders(&workspace_id()).await?;
         let now = self.room.clock.now();
-        let here = orders.channel_mute(&channel_id(), now);
+        let here = orders.channel_mute(&demo_channel_id(), now);
         Ok(here.or(orders.workspace_mute(now)).is_some())
     }
 
     /// Lifts the mute that the script has ordered.
     pub async fn unmute(&self) -> Result<(), StoreError> {
-        let (workspace, channel) = (workspace_id(), Some(channel_id()));
+        let (workspace, channel) = (workspace_id(), Some(demo_channel_id()));
         self.inbox.apply_order(Order::Unmute { workspace, channel, by: Role::Admin }).await?;
         self.room.changes.send_modify(|changes| *changes += 1);
         Ok(())
@@ -94,16 +83,16 @@ impl DemoChannel {
 pub fn channel() -> Channel {
     Channel {
         workspace: workspace_id(),
-        id: channel_id(),
+        id: demo_channel_id(),
         name: CHANNEL_NAME.into(),
         visibility: Visibility::Private,
     }
 }
 
 fn demo_user_id(name: &str) -> UserId {
-    UserId::new(format!("{ID_PREFIX}{name}"))
+    UserId::new(demo_id(name))
 }
 
 fn conversation() -> ConversationId {
-    ConversationId { workspace: workspace_id(), channel: channel_id(), thread: None }
+    ConversationId { workspace: workspace_id(), channel: demo_channel_id(), thread: None }
 }

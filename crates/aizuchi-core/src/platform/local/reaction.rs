@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{
     AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, UserId, is_invisible,
     to_single_line,
 };
 
+use crate::platform::local::LocalRoom;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_EMOJI_LENGTH;
-use crate::platform::local::{LocalRoom, workspace_id};
 
 /// A user's request to add or remove a reaction.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 mod nesting;
 pub mod reading;
 
-use aizuchi_core::platform::split::to_posts;
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_model::persona::Language;
+use aizuchi_model::split::to_posts;
 use nesting::nesting;
 use reading::{ChatClient, live_targets};
 

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use aizuchi_model::outgoing::urls::markdown_options;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use crate::platform::split::utf16_length;
+use crate::outgoing::urls::markdown_options;
+use crate::split::utf16_length;
 
 /// The blocks and emphasized parts of a text.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 use std::iter::once;
 use std::ops::Range;
 
-use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls, without_urls};
 use unicode_segmentation::GraphemeCursor;
 
-use crate::platform::split::blocks::Blocks;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls, without_urls};
+use crate::split::blocks::Blocks;
 
 mod blocks;
 
@@ -233,11 +233,11 @@ fn unbreakable_length(from: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_model::outgoing::urls::markdown_options;
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
     use super::*;
+    use crate::outgoing::urls::markdown_options;
 
     #[test]
     fn long_texts_are_split_at_the_best_place() {
